@@ -3,14 +3,16 @@ import { writeTo } from '../terminal/write-to.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { Telling } from './telling.ts'
 
-/** Where all copies of us in a process find what is running: hosts load a plugin several times, from several places. */
+/**
+ * Shares the running hosts between all copies of this package in a process: hosts load a plugin several times, from several
+ * places.
+ */
 const RUNNING = Symbol.for('hookspan.hosts')
-/** Scopes whose newest attachment is remembered. */
 const SCOPES_LIMIT = 2000
 
 type LineSink = (line: string) => void
 
-/** Lines for the person, as a logger gets them, kept until it is known where this host shows them. */
+/** Log lines for the user, buffered until it is known where this host displays them. */
 class Lines {
   #sink: LineSink | undefined
   #held: string[] = []
@@ -25,12 +27,11 @@ class Lines {
     for (const line of this.#held.splice(0)) sink(line)
   }
 
-  /** It is not known yet where to. */
   get isHeld(): boolean {
     return this.#sink === undefined
   }
 
-  /** Nobody has said where to. */
+  /** Falls back to stderr if no sink has been set. */
   release(): void {
     if (this.#sink === undefined) this.sendTo(line => writeTo(process.stderr, `${line}\n`))
   }
@@ -40,22 +41,22 @@ interface Shared {
   [RUNNING]?: Map<string, RunningHost>
 }
 
-/** One attachment of a host to us. Nothing in here throws, and nothing is waited for. */
+/** One attachment to a host. No method throws or waits. */
 export interface Attachment {
   readonly plugin: Plugin
   /**
-   * Takes one event of the host.
+   * Handles one event of the host.
    *
-   * @param scope what the event is about, usually its session. A host that has loaded us twice tells everything about it
-   * twice; then the newest attachment is listened to, and the others are not.
+   * @param scope the subject of the event, usually its session. A host that has loaded this package twice emits each event twice;
+   * only those of the newest attachment are recorded.
    */
   take(event: HostEvent, scope?: string): void
   /**
-   * Where the lines for the person go from now on, those that were said before the first event among them: a host that draws
-   * on the terminal has a better place than stderr.
+   * Redirects the log lines for the user, including those buffered before the first event. A host that draws on the terminal has
+   * a better place than stderr.
    */
   reportTo(report: LineSink): void
-  /** Runs one of our callbacks in a host in which an exception would cost a tool or the run. */
+  /** Runs a callback in a host in which an exception would fail a tool or the run. */
   guard<Result>(run: () => Result): Result | undefined
 }
 
@@ -71,7 +72,7 @@ class RunningHost {
     this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
     this.#telling = new Telling(host, machine, this.plugin, this.#lines.say)
     const finish = (): void => this.#finish()
-    // Before the plugin's own listeners, after which it takes nothing more.
+    // Runs before the plugin's own exit listeners, after which the plugin drops every event.
     process.prependOnceListener('beforeExit', finish)
     process.prependOnceListener('exit', finish)
   }
@@ -92,14 +93,13 @@ class RunningHost {
     }
   }
 
-  /** The process ends. */
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#telling.end(Date.now())
   }
 
-  /** An event that an attachment will hear of, too. */
+  /** Handles an event that an attachment will receive as well. */
   tell(event: HostEvent): void {
     if (!this.#telling.isForNobody(event.event)) this.#telling.take(event)
   }
@@ -129,8 +129,8 @@ class RunningHost {
 }
 
 /**
- * Attaches us to a host. The first call in a process starts the plugin; later ones, also of other copies of this package,
- * share it, and their options are not looked at.
+ * Attaches this package to a host. The first call in a process starts the plugin. Later calls, also from other copies of this
+ * package, share it; their options are ignored.
  */
 export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
   const shared = globalThis as Shared
@@ -144,13 +144,14 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
   return found.attach()
 }
 
-/** The plugin that traces a host in this process, if there is one by now. */
+/** The plugin that traces a host in this process, if one is running. */
 export function runningPlugin(host: string): Plugin | undefined {
   return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
 }
 
 /**
- * Tells the trace of a host what it is about to hear by itself, where what is told next belongs to that. Only what may be told twice.
+ * Emits an event to a host's trace before the host itself does, so that records emitted next find it. Only for events that may be
+ * emitted twice.
  */
 export function tellRunning(host: string, event: HostEvent): void {
   ;(globalThis as Shared)[RUNNING]?.get(host)?.tell(event)

@@ -1,11 +1,11 @@
 /**
- * A string (kept as it is), or what JSON has no word for: Python writes it all the same, and an event is lost with it. A string matches
- * to its end wherever the text is cut off, also behind a backslash: a quote that did not match would have all that follows scanned anew.
+ * Matches a string (kept) or a bare NaN or Infinity, which Python writes although JSON forbids it. A string matches up to the end
+ * of the text if it is cut off, even after a backslash. Otherwise the rest would be rescanned from each unmatched quote.
  */
 const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs
 
 /**
- * JSON in which a number may be a bare NaN or Infinity; these are null.
+ * Parses JSON in which a number may be a bare NaN or Infinity; these become null.
  *
  * @throws SyntaxError
  */
@@ -19,7 +19,7 @@ export function parseEventJson(text: string): unknown {
   }
 }
 
-/** Where it is wrong would be said of a text that nobody has written. */
+/** Throws an error without a position, which would refer to the repaired text instead of the original. */
 function parseRepaired(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -28,7 +28,7 @@ function parseRepaired(text: string): unknown {
   }
 }
 
-/** Of a line of a file, or of an answer: undefined where it is no JSON. */
+/** Parses a line of a file, or a response. Returns undefined if it is not valid JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)

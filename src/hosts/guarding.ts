@@ -1,7 +1,7 @@
 import type { Able, HookIds, Outcome, Phase } from '../hooks/index.ts'
 import type { EventOf } from '../hooks/phases.ts'
 
-/** A question to the hooks, as an agent outside of this process asks it. */
+/** A guard request from an agent outside of this process. */
 export type Question = {
   readonly [P in Phase]: {
     readonly phase: P
@@ -10,25 +10,27 @@ export type Question = {
   }
 }[Phase]
 
-/** What an agent is told. */
+/** The response to an agent's hook. */
 export interface Reply {
-  /** Of a hook that is a request: the body of the answer. Of one that is a command: its standard output. Undefined: nothing. */
+  /** The body of the response if the hook is an HTTP request, the standard output if it is a command. Undefined: empty. */
   readonly body?: object | undefined
-  /** Of one that is a command. Default 0. */
+  /** The exit code if the hook is a command. Default 0. */
   readonly exitCode?: number | undefined
-  /** Of one that is a command: its standard error. */
+  /** The standard error if the hook is a command. */
   readonly error?: string | undefined
 }
 
-/** How hooks act in an agent that asks by requests, or by commands: pure functions of what it sends and understands. */
+/**
+ * Connects guards to an agent whose hooks are HTTP requests or commands: pure functions of the hook's body and the guards'
+ * outcome.
+ */
 export interface Guarding {
   readonly able: Able
-  /** Undefined: this event asks nothing. @param body what the agent has sent */
+  /** Returns undefined if the event has no phase to guard. @param body the body of the hook */
   question(body: unknown): Question | undefined
-  /** In exactly the shape that the agent understands: one key too many, and some drop all of it. */
+  /** Builds exactly the shape that the agent understands: some agents drop the whole response because of one unknown key. */
   reply(body: unknown, outcome: Outcome<Phase>): Reply
-  /** What makes the agent not do what it asks about, where nobody can be asked and the person has said closed. */
+  /** Builds the response that blocks the action, for an outage of the guards when the user has chosen to fail closed. */
   closed(body: unknown, reason: string): Reply
-  /** Whether the turn is over with this event. */
   isEndOfTurn(body: unknown): boolean
 }

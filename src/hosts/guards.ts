@@ -5,7 +5,7 @@ import type { Guarding } from './guarding.ts'
 import { hermesGuarding } from './hermes/guarding.ts'
 import { qwenGuarding } from './qwen/guarding.ts'
 
-/** How hooks act in agents outside of this process, by the agent's name. Loaded only where there are hooks. */
+/** Guards of agents outside of this process, by agent name. Loaded only if the user has hooks. */
 export const GUARDS: Readonly<Record<string, Guarding>> = {
   'claude-code': claudeCodeGuarding,
   codex: codexGuarding,

@@ -3,15 +3,14 @@ import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import type { Inlet } from './inlet.ts'
 
-/** Stands for what is no hook record: the core counts it as ignored. */
+/** Stands for an unreadable record; the core counts it as ignored. */
 const UNREADABLE = 'unreadable'
 
-/** Agents that tell hook records themselves: the body is one, or a list of them. */
+/** Endpoint for agents that emit hook records themselves: the body is one record, or a list of them. */
 export const hookRecords: Inlet = {
   events: ({ body, at }) => (Array.isArray(body) ? body : [body]).map(record => eventOf(record, at)),
 }
 
-/** A hook record as an event: its name, its payload, and what travels beside it. */
 function eventOf(record: unknown, at: number): HostEvent {
   const context = {
     host: textOf(peek(record, 'host')),
@@ -22,7 +21,7 @@ function eventOf(record: unknown, at: number): HostEvent {
   return { event: textOf(peek(record, 'hook')) ?? UNREADABLE, ...said }
 }
 
-/** The machine of all hosts that tell such events. Whatever is in them, the core judges it. */
+/** The machine of all hosts that emit hook records. The core validates their contents. */
 export const hookRecordMachine: HostMachine = {
   accept: ({ event, at, data, context }) => {
     const { host, delivery_id, correlation } = (context ?? {}) as HookMeta

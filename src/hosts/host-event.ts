@@ -1,43 +1,43 @@
 import type { Correlation, HookName, HookPayloads, HookRecord } from '../contract/index.ts'
 
 /**
- * One thing that a host said, as plain data: what its callback was called with, and when. A capture is a file of these,
- * one a line; `replay --host` and the tests read the same.
+ * One raw event of a host as plain data: the arguments of its callback, and the time. A capture is a file of these, one a line.
+ * `replay --host` and the tests read the same format.
  */
 export interface HostEvent {
   /** The host's own name of the event or hook. */
   readonly event: string
-  /** Epoch milliseconds. Absent = as old as the one before. */
+  /** Epoch milliseconds. If absent, the time of the previous event applies. */
   readonly at?: number
   /** First argument of the callback. */
   readonly data?: unknown
-  /** What we read of the second one, where the host gives one to read from. */
+  /** The fields read from the second argument, if the host passes one. */
   readonly context?: unknown
-  /** What the callback may change, where the host hands that over apart from the event. */
+  /** The object that the callback may change, if the host passes it apart from the event. */
   readonly output?: unknown
   readonly tool_use_id?: string
 }
 
 /**
- * What a host's events mean, as hook records. It knows no plugin and no clock: the same events give the same records, so
- * a run of a host can be read again without the host.
+ * Translates a host's events to hook records. It has no access to the plugin or a clock. The same events give the same records,
+ * so a run can be replayed without its host.
  */
 export interface HostMachine {
   /**
-   * Records that follow from one event, in order: none, where it says nothing new. Undefined for an event of a name that
-   * this version of us does not know. Repeated events and events in any order are survived.
+   * Returns the records that follow from one event, in order: an empty list if it adds nothing. Returns undefined if this version
+   * does not know the event's name. Tolerates repeated events and any order.
    */
   accept(event: HostEvent): readonly HookRecord[] | undefined
-  /** Whether an event of this name is known, and says nothing: nothing need be made of it. */
+  /** Returns true if an event of this name is known and yields no records, so that building it can be skipped. */
   isQuiet?(event: string): boolean
-  /** Nothing more will come: what only waited for a possible next event is told now. */
+  /** Ends the run: emits the records that were waiting for a possible next event. */
   end(at: number): readonly HookRecord[]
 }
 
-/** Keys of the contract, values of a stranger: the core reads each of them as if it could be anything. */
+/** Keys of the contract with unchecked values: the core validates each of them. */
 export type LoosePayload<Name extends HookName> = { readonly [Key in keyof HookPayloads[Name]]?: unknown }
 
-/** A hook record that an adapter makes. `at` is in epoch milliseconds. */
+/** Builds a hook record. `at` is in epoch milliseconds. */
 export function hookRecord<Name extends HookName>(
   hook: Name,
   at: number,

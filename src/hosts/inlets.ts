@@ -10,14 +10,13 @@ import { qwen } from './qwen/inlet.ts'
 
 /** An endpoint of the receiver. */
 export interface InletRow {
-  /** The agent whose events come in here; empty: each record may name its own. */
+  /** The agent that sends to this endpoint. If empty, each record may name its own. */
   readonly host: string
   readonly inlet: Inlet
-  /** What comes in are spans (OTLP), of services, or of tracers in them, that go by one of these names. */
+  /** For OTLP spans: the names of the services or tracers to accept. */
   readonly services?: readonly string[]
 }
 
-/** What agents send to the receiver, by the path that they send it to. */
 export const INLETS: Readonly<Record<string, InletRow>> = {
   '/claude-code': { host: 'claude-code', inlet: claudeCode },
   '/codex': { host: 'codex', inlet: codex },

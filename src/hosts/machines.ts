@@ -12,7 +12,7 @@ import { createOpencodeMachine } from './opencode/events.ts'
 import { createPiMachine } from './pi/events.ts'
 import { createQwenMachine } from './qwen/events.ts'
 
-/** Hosts whose raw events we can read, by the name that their hook records carry. */
+/** Hosts with readable raw events, by the name in their hook records. */
 export const MACHINES: Readonly<Record<string, () => HostMachine>> = {
   pi: createPiMachine,
   openclaw: createOpenClawMachine,

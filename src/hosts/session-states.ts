@@ -1,7 +1,7 @@
-/** A host that runs for weeks must not make us remember every conversation. */
+/** Bounds the memory used in a host that runs for weeks. */
 const SESSIONS_LIMIT = 1000
 
-/** What a machine knows of each session. The one that was silent for longest is forgotten when there are too many. */
+/** A machine's state of each session. Over the limit, the least recently used session is dropped. */
 export class SessionStates<State> {
   readonly #states = new Map<string, State>()
   readonly #create: (id: string) => State
@@ -17,9 +17,9 @@ export class SessionStates<State> {
     return this.#states.size
   }
 
-  /** The state of this session; a new one for a session that was not heard of before. */
+  /** Returns the state of this session, and creates it if there is none. */
   get(id: string): State {
-    // Event after event is of the same session.
+    // Fast path: consecutive events usually belong to the same session.
     if (this.#newest?.id === id) return this.#newest.state
     const state = this.#states.get(id) ?? this.#create(id)
     this.#newest = { id, state }
@@ -42,7 +42,7 @@ export class SessionStates<State> {
     return [...this.#states.values()]
   }
 
-  /** Its open spans are the core's to end: nothing of a turn is lost with the state. */
+  /** Drops a state without ending its spans: the core ends those still open, so no turn is lost. */
   #forgetOldest(): void {
     for (const id of this.#states.keys()) {
       this.#states.delete(id)

@@ -2,9 +2,9 @@ import type { HookRecord } from '../contract/index.ts'
 import type { Plugin } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 
-/** A function (host, event) that is shown every raw event: how a run is captured. Set by nobody but a developer. */
+/** A function (host, event) that receives every raw event, to capture a run. Set by developers only. */
 const TAP = Symbol.for('hookspan.tap')
-/** Kinds of trouble that are told; beyond this only the count goes on. */
+/** Limit of distinct error lines; further errors are only counted. */
 const MOST_TOLD = 100
 
 type Tap = (host: string, event: HostEvent) => void
@@ -15,7 +15,7 @@ interface Shared {
 
 const NOTHING: readonly HookRecord[] = []
 
-/** A host's machine, and the plugin that is told what its events mean. Nothing in here throws. */
+/** Feeds a host's events to its machine and the resulting records to the plugin. No method throws. */
 export class Telling {
   readonly #host: string
   readonly #machine: HostMachine
@@ -23,7 +23,7 @@ export class Telling {
   readonly #say: (line: string) => void
   readonly #told = new Set<string>()
 
-  /** @param say takes lines for the person */
+  /** @param say receives lines for the user */
   constructor(host: string, machine: HostMachine, plugin: Plugin, say: (line: string) => void) {
     this.#host = host
     this.#machine = machine
@@ -35,12 +35,12 @@ export class Telling {
     return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
-  /** Returns what was told of it: nothing, where it says nothing, or cannot be read. */
+  /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
   take(event: HostEvent): readonly HookRecord[] {
     try {
       ;(globalThis as Shared)[TAP]?.(this.#host, event)
       const records = this.#machine.accept(event)
-      // The core counts a name that it does not know as ignored.
+      // The core counts an unknown name as ignored.
       if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)
       else this.#tellAll(records)
       return records ?? NOTHING
@@ -50,7 +50,7 @@ export class Telling {
     }
   }
 
-  /** Nothing more will come: what the machine has kept back, in case more came. */
+  /** Emits the records that the machine was still buffering. */
   end(at: number): void {
     try {
       this.#tellAll(this.#machine.end(at))
@@ -59,7 +59,7 @@ export class Telling {
     }
   }
 
-  /** Once for each kind of event: the thousandth time it is no news. The message itself could quote a user. */
+  /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
   broke(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
     if (this.#told.has(what) || this.#told.size >= MOST_TOLD) return

@@ -1,7 +1,7 @@
 import { peek } from '../../contract/foreign.ts'
 import { type Usage, usageOf } from './usage.ts'
 
-/** `usage` of Anthropic's messages, whose input leaves the cache out. Undefined where nothing is said. */
+/** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */
 export function tokensOf(usage: unknown): Usage | undefined {
   const counts = {
     input: peek(usage, 'input_tokens'),

@@ -2,12 +2,12 @@ import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
-/** Somebody is asked whether a tool may run. */
+/** A request to the user to approve a tool call. */
 export class Approval<Of extends Scope = Scope> {
   readonly turn: Of
-  /** Id of the tool call, as it was told. */
+  /** The tool call's id, as emitted. */
   readonly toolId: string | undefined
-  /** The rule that asks, or the name of the tool. */
+  /** The rule that requires approval, or the tool's name. */
   readonly pattern: unknown
   /** Epoch milliseconds. */
   askedAt: number
@@ -21,14 +21,14 @@ export class Approval<Of extends Scope = Scope> {
     this.askedAt = askedAt
   }
 
-  /** Once, however often it is called. @param facts an object that is made for this call */
+  /** Emits the request once; later calls do nothing. @param facts a new object, which is modified */
   ask(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
     this.turn.tell('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
   }
 
-  /** Once, too, and never before the question. @param choice in the contract's words */
+  /** Emits the response once, never dated before the request. @param choice a value of the contract */
   answer(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true

@@ -1,18 +1,23 @@
 import { isArray, peek } from '../../contract/foreign.ts'
 
-/** All the text of a content, which is a text or parts of `{ type: 'text', text }` and others: whoever judges a part of it judges nothing. */
+/**
+ * Returns all the text of a content: a string, or parts such as `{ type: 'text', text }`. A guard that checked only one part
+ * could be bypassed.
+ */
 export function wholeText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!isArray(content)) return ''
   return content.flatMap(part => (isText(part) ? [part.text] : [])).join('\n')
 }
 
-/** Whether there is nothing but text in it. */
 export function isAllText(content: unknown): boolean {
   return typeof content === 'string' || (isArray(content) && content.every(isText))
 }
 
-/** The same parts with another text: where the first text was, else before all others. What is no text stays as it is. */
+/**
+ * Returns the same parts with another text, in place of the first text part or, if there is none, in front. Other parts stay
+ * unchanged.
+ */
 export function withText(content: unknown, text: string): unknown[] {
   const parts = isArray(content) ? content : []
   const first = parts.findIndex(isText)

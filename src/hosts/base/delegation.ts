@@ -7,7 +7,6 @@ type Ids = Pick<
   'parent_session_id' | 'parent_turn_id' | 'child_session_id' | 'child_subagent_id' | 'child_role' | 'tool_call_id'
 >
 
-/** How a task came to its end. */
 export interface DelegationEnd {
   /** `completed`, `failed`, … */
   readonly status: string
@@ -15,7 +14,7 @@ export interface DelegationEnd {
   readonly durationMillis?: number | undefined
 }
 
-/** A task that one agent gives to another, as the one that gives it sees it. */
+/** A task that one agent delegates to another, as seen by the delegating agent. */
 export class Delegation {
   readonly ids: Ids
   /** Epoch milliseconds. */
@@ -33,7 +32,7 @@ export class Delegation {
     this.#records.add('subagent_start', this.startAt, { ...this.ids, child_goal: goal }, correlation)
   }
 
-  /** Once, however often it is called. */
+  /** Emits the end once; later calls do nothing. */
   tellEnd(at: number, { status, summary, durationMillis }: DelegationEnd, correlation?: Correlation): void {
     if (this.isOver) return
     this.isOver = true

@@ -1,4 +1,4 @@
-/** A Map that forgets its oldest entry, rather than grow for as long as an agent runs. */
+/** A Map that drops its oldest entry over a limit, so that it does not grow while an agent runs. */
 export class LimitedMap<Key, Value> extends Map<Key, Value> {
   readonly #limit: number
 

@@ -1,18 +1,18 @@
 import type { FileHandle } from 'node:fs/promises'
 
 const CHUNK_BYTES = 256 * 1024
-/** What is read at once, at most: of more, the end. */
+/** Limit of one read. If more is available, only the end is read. */
 const MOST_BYTES = 64 * 1024 * 1024
-/** A longer line is left out: no answer of a model is as long. */
+/** Longer lines are skipped: no answer of a model is as long. */
 const LONGEST_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 
-/** The new lines of a file that grows. A line that is not whole yet waits for the next time. */
+/** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
 export class LineReader {
-  /** Behind the last line that was given. */
+  /** The end of the last complete line. */
   #offset = 0
   #inode: number | undefined
-  /** What comes first is the end of a line whose beginning was passed over. */
+  /** The next bytes are the rest of a skipped line. */
   #isInside = false
   readonly #most: number
   readonly #longest: number
@@ -22,7 +22,7 @@ export class LineReader {
     this.#longest = limits.longest ?? LONGEST_LINE_BYTES
   }
 
-  /** @param restart is told that the file is not what it was, or that a part of it was passed over */
+  /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */
   async read(file: FileHandle, take: (line: string) => void, restart: () => void): Promise<void> {
     const { size, ino } = await file.stat()
     if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
@@ -59,7 +59,7 @@ export class LineReader {
     }
   }
 
-  /** @param from the place of the bytes in the file @returns what is no whole line */
+  /** @param from the offset of the bytes in the file @returns the incomplete rest */
   #give(bytes: readonly Buffer[], from: number, take: (line: string) => void): Buffer {
     const all = bytes.length === 1 && bytes[0] !== undefined ? bytes[0] : Buffer.concat(bytes)
     let start = 0

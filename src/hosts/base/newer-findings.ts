@@ -3,20 +3,19 @@ import type { HostEvent } from '../host-event.ts'
 const LIMIT = 10_000
 
 /**
- * What was found in an agent's files and is newer than the hook for which they were read. It is taken with the first hook that is
- * not older, so that a file that is read late leaves the order of a turn as it was.
+ * Findings from an agent's files that are newer than the hook for which the files were read. They are emitted with the first hook
+ * that is not older, so that a late read preserves the order of a turn.
  */
 export class NewerFindings {
   #events: HostEvent[] = []
 
-  /** @returns whether it is kept for a later hook */
+  /** @returns true if the event is buffered for a later hook */
   keep(event: HostEvent, hookAt: number): boolean {
     if (event.at === undefined || event.at <= hookAt || this.#events.length >= LIMIT) return false
     this.#events.push(event)
     return true
   }
 
-  /** Removes those up to a time. @returns them, by their times */
   takeUntil(at: number): readonly HostEvent[] {
     if (this.#events.length === 0) return this.#events
     const due = this.#events.filter(event => (event.at ?? 0) <= at)

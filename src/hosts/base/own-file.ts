@@ -4,19 +4,19 @@ import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const LONGEST_PATH = 4096
 
-/** Whose files may be read, and where an agent has them. */
+/** The user whose files may be read, and the folders of an agent. */
 export interface Place {
-  /** Absolute: the folders of the agent. */
+  /** Absolute paths of the agent's folders. */
   readonly folders: readonly string[]
-  /** The user whose files they are; undefined on systems without such numbers. */
+  /** The user id of the owner; undefined on systems without such ids. */
   readonly uid: number | undefined
 }
 
 /**
- * Opens a file of an agent. Its path is told by whoever sends a hook, so it is looked at closely: a regular file of this
- * user, below that part of a folder of the agent's, and no symlink on the way there from that folder.
+ * Opens a file of an agent. The path comes from the unauthenticated sender of a hook. The file must therefore be a regular file
+ * of this user, below `part` of one of the agent's folders. No symlink is allowed on the way from that folder.
  *
- * @returns undefined where there is none, or none that may be read
+ * @returns undefined if there is no such file, or if it may not be read
  */
 export async function openOwnFile(path: string, place: Place, part: string): Promise<FileHandle | undefined> {
   try {
@@ -27,7 +27,10 @@ export async function openOwnFile(path: string, place: Place, part: string): Pro
   }
 }
 
-/** Names in a folder of an agent, under the same rules, in their order; none where there is no such folder. */
+/**
+ * Returns the names in a folder of an agent, sorted, under the same rules as `openOwnFile`. Returns an empty list if there is no
+ * such folder.
+ */
 export async function ownNames(path: string, place: Place, part: string, most: number): Promise<readonly string[]> {
   const names: string[] = []
   try {
@@ -48,13 +51,13 @@ async function ownPath(path: string, { folders }: Place, part: string): Promise<
     return undefined
   const folder = folders.find(one => path.startsWith(join(one, part) + sep))
   if (folder === undefined) return undefined
-  // The folder itself may be a link of the user's.
+  // The folder itself may be a symlink of the user's.
   const real = join(await realpath(folder), relative(folder, path))
   return (await realpath(real)) === real ? real : undefined
 }
 
 async function openRegular(path: string, uid: number | undefined): Promise<FileHandle | undefined> {
-  // A pipe must not make us wait for whoever writes into it.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   const stat = await file.stat()
   if (stat.isFile() && (uid === undefined || stat.uid === uid)) return file

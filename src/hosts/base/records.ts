@@ -3,7 +3,7 @@ import { hookRecord, type LoosePayload } from '../host-event.ts'
 
 const NONE: readonly HookRecord[] = Object.freeze([])
 
-/** The hook records that follow from the event at hand, in order. */
+/** The hook records of the current event, in order. */
 export class Records {
   #told: HookRecord[] = []
 
@@ -19,7 +19,7 @@ export class Records {
   }
 }
 
-/** What records are about: a session, or one turn of it. */
+/** The subject of records: a session, or one turn of it. */
 export class Scope {
   readonly records: Records
   readonly sessionId: string | undefined
@@ -32,10 +32,10 @@ export class Scope {
   }
 
   /**
-   * Tells one record, with the ids of this scope.
+   * Adds one record with the ids of this scope.
    *
    * @param at epoch milliseconds
-   * @param payload an object that is made for this call: the ids are put into it, which is cheaper than a copy
+   * @param payload a new object: the ids are set on it, which is cheaper than a copy
    */
   tell<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
     const whole = payload as { session_id?: string | undefined; turn_id?: string | undefined }

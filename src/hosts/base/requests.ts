@@ -6,18 +6,17 @@ type StartFacts = LoosePayload<'pre_auxiliary_call'>
 type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 
-/** What tells one attempt from all others. */
 export interface Numbers {
   readonly id: string
-  /** Of the request in its turn, from 1. */
+  /** Number of the request in its turn, from 1. */
   readonly ordinal?: number
-  /** Attempts of the same request before this one. */
+  /** Failed attempts of the same request before this one. */
   readonly retry?: number
-  /** Its job, where it is a side call: `compression`, `title`, … */
+  /** Purpose of an auxiliary call: `compression`, `title`, … */
   readonly task?: string | undefined
 }
 
-/** One attempt at a model request, or a side call of the agent. Times are epoch milliseconds. */
+/** One attempt at a model request, or an auxiliary call of the agent. Times are epoch milliseconds. */
 export class ModelRequest {
   readonly scope: Scope
   readonly id: string
@@ -25,9 +24,8 @@ export class ModelRequest {
   readonly retry: number | undefined
   readonly task: string | undefined
   readonly startAt: number
-  /** When the answer began. */
   firstChunkAt: number | undefined
-  /** Its start is told. */
+  /** The start has been emitted. */
   isTold = false
 
   constructor(scope: Scope, startAt: number, { id, ordinal, retry, task }: Numbers) {
@@ -39,7 +37,7 @@ export class ModelRequest {
     this.task = task
   }
 
-  /** Once, however often it is called. @param facts an object that is made for this call, as those of the others */
+  /** Emits the start once; later calls do nothing. @param facts a new object, which is modified; so do the other methods */
   tellStart(facts: StartFacts, correlation?: Correlation): void {
     if (this.isTold) return
     this.isTold = true
@@ -49,7 +47,7 @@ export class ModelRequest {
 
   tellAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
     const { firstChunkAt } = this
-    // Seconds.
+    // Seconds, as in the contract.
     if (firstChunkAt !== undefined) (facts as { first_chunk_at?: number }).first_chunk_at = firstChunkAt / 1000
     this.#tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
@@ -67,19 +65,18 @@ export class ModelRequest {
   }
 }
 
-/** The numbers of a turn's requests. No agent says all of them, and some use one twice. */
+/** Numbers the requests of a turn. No agent reports all of these numbers, and some report a number twice. */
 export class Requests {
   readonly #turn: Scope
-  /** Requests so far; of agents whose attempts have ids of their own: attempts. */
+  /** Requests so far. Counts attempts if each attempt has its own id. */
   count = 0
-  /** Attempts of the request at hand that have failed, one after the other: the machine knows what was a failure. */
+  /** Consecutive failed attempts of the current request. The machine decides what counts as a failure. */
   failures = 0
 
   constructor(turn: Scope) {
     this.#turn = turn
   }
 
-  /** The last one's. */
   get lastId(): string | undefined {
     return this.count === 0 ? undefined : this.#id()
   }
@@ -89,10 +86,10 @@ export class Requests {
   }
 
   /**
-   * Of the next attempt: the same request again after a failure, else one of its own.
+   * Numbers the next attempt: the same request after a failure, otherwise a new one.
    *
-   * @param how.isRetry where the machine knows better
-   * @param how.keepsId whether a retry goes by the id of its request; without, each attempt has one of its own
+   * @param how.isRetry overrides the default
+   * @param how.keepsId if false, each attempt has its own id instead of the request's
    */
   numbers(how: { isRetry?: boolean; keepsId?: boolean; task?: string | undefined } = {}): Numbers {
     const { isRetry = this.failures > 0, keepsId = true, task } = how

@@ -4,7 +4,9 @@ const LONGEST = 20_000
 const PARTS_LIMIT = 1000
 const DEPTH_LIMIT = 20
 
-/** Name and input of a tool as one text, whatever the order of the input's fields; of a long one its beginning. */
+/**
+ * Returns the name and input of a tool as one string, independent of the order of the input's fields. Long input is truncated.
+ */
 export function toolKey(name: unknown, input: unknown): string {
   const parts = [JSON.stringify(name) ?? '']
   let length = 0

@@ -2,9 +2,9 @@ import { isArray, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../hooks/frozen-copy.ts'
 import { isAllText, wholeText, withText } from './content-text.ts'
 
-/** A shape in which tools of Claude Code answer, and where the text is that the model gets. */
+/** A response shape of Claude Code's tools, and the text in it that the model receives. */
 interface Shape {
-  /** Undefined: it is another shape. */
+  /** Returns undefined if the response has another shape. */
   seen(response: unknown): string | undefined
   said(response: unknown, text: string): unknown
 }
@@ -14,7 +14,7 @@ const SHAPES: readonly Shape[] = [
   // Tools of MCP servers.
   { seen: response => (isArray(response) && isAllText(response) ? wholeText(response) : undefined), said: withText },
   {
-    // Shells: the model gets both.
+    // Shells: the model receives both streams.
     seen: response => {
       const [out, error] = [peek(response, 'stdout'), peek(response, 'stderr')]
       if (typeof out !== 'string' || typeof error !== 'string') return undefined
@@ -23,7 +23,7 @@ const SHAPES: readonly Shape[] = [
     said: (response, stdout) => ({ ...(response as object), stdout, stderr: '' }),
   },
   {
-    // Reading of a text file.
+    // Reads of text files.
     seen: response => {
       const text = peek(peek(response, 'file'), 'content')
       return typeof text === 'string' && peek(response, 'type') === 'text' ? text : undefined
@@ -45,12 +45,14 @@ const SHAPES: readonly Shape[] = [
   },
 ]
 
-/** What a tool has answered: as text where that is known, else as it is. */
+/** The response of a tool, as text if its shape is known, otherwise unchanged. */
 export function resultSeen(response: unknown): unknown {
   return shapeOf(response)?.seen(response) ?? response
 }
 
-/** The answer in the shape of the tool. Claude Code drops any other one, and the model gets the old answer. */
+/**
+ * Builds a response in the shape of the tool. Claude Code ignores any other shape, and the model receives the original response.
+ */
 export function resultSaid(response: unknown, value: unknown): unknown {
   const shape = shapeOf(response)
   return shape === undefined || typeof value !== 'string' ? plainCopy(value) : shape.said(response, value)

@@ -2,16 +2,15 @@ import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
-/** One tool call. Its id must be one that no other call of the turn has. Times are epoch milliseconds. */
+/** One tool call. Its id must be unique in the turn. Times are epoch milliseconds. */
 export class Tool<Of extends Scope = Scope> {
   readonly turn: Of
   id: string
   name: unknown
   args: unknown
-  /** The request that asked for it. */
   requestId: string | undefined
   startAt: number
-  /** `asked`: the model wants it. `running`: its start is told. `ended`: its end is. */
+  /** `asked`: requested by the model. `running`: start emitted. `ended`: end emitted. */
   state: 'asked' | 'running' | 'ended' = 'asked'
 
   constructor(turn: Of, id: string, name: unknown, startAt: number) {
@@ -21,7 +20,7 @@ export class Tool<Of extends Scope = Scope> {
     this.startAt = startAt
   }
 
-  /** Once, however often it is called. */
+  /** Emits the start once; later calls do nothing. */
   tellStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
@@ -30,7 +29,7 @@ export class Tool<Of extends Scope = Scope> {
     records.add('pre_tool_call', this.startAt, { ...facts, tool_name: this.name, args: this.args }, correlation)
   }
 
-  /** Once, too. @param facts an object that is made for this call */
+  /** Emits the end once; later calls do nothing. @param facts a new object, which is modified */
   tellEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'

@@ -2,18 +2,17 @@ import { Scope } from './records.ts'
 
 export type Outcome = 'completed' | 'failed' | 'interrupted'
 
-/** What is known of a turn when it is over. */
 export interface TurnEnd {
   readonly outcome: Outcome
-  /** Why it ended, in a word. */
+  /** The reason of the end, in one word. */
   readonly reason?: unknown
   readonly model?: unknown
   readonly platform?: unknown
 }
 
-/** One turn: a person's prompt and all that is done for it, or the same of a child agent. */
+/** One turn: a user's prompt and all work for it, or the work of a child agent. */
 export class Turn extends Scope {
-  /** The loop of requests and tools is over. */
+  /** Records the end of the loop of requests and tools. */
   answered(at: number, answer: unknown, model?: unknown): void {
     const { sessionId: session_id, turnId: turn_id } = this
     this.records.add('post_llm_call', at, { session_id, turn_id, assistant_response: answer, model })

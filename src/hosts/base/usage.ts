@@ -1,18 +1,18 @@
 import { numberOf } from '../../contract/foreign.ts'
 
-/** Tokens, as the contract counts them: the cache is a part of the prompt, reasoning a part of the output. */
+/** Token counts of the contract: the prompt includes the cache, the output includes reasoning. */
 export interface Usage {
   readonly prompt_tokens: number
   readonly output_tokens: number
   readonly cache_read_tokens: number
   readonly cache_write_tokens: number
-  /** The part of them that is kept for an hour, where there is any. */
+  /** The part of the cache writes that is kept for an hour, if any. */
   readonly cache_write_1h_tokens?: number | undefined
   readonly reasoning_tokens: number
   readonly total_tokens: number
 }
 
-/** What an agent says, by whatever names. */
+/** Unchecked counts of an agent. */
 export interface Counts {
   readonly input: unknown
   readonly output: unknown
@@ -22,11 +22,11 @@ export interface Counts {
   readonly reasoning?: unknown
 }
 
-/** Where an agent counts otherwise. */
+/** How an agent's counts differ from the contract. */
 export interface Counting {
-  /** Its input leaves out what the cache gave and took. */
+  /** The input count excludes cache reads and writes. */
   readonly cacheIsOutside?: boolean
-  /** Its output leaves out what was reasoning. */
+  /** The output count excludes reasoning. */
   readonly reasoningIsOutside?: boolean
 }
 
@@ -34,7 +34,7 @@ function count(tokens: unknown): number {
   return Math.max(0, numberOf(tokens) ?? 0)
 }
 
-/** Undefined where nothing was used: that is what agents say of a request that did not end. */
+/** Returns undefined if all counts are zero: agents report zeros for a request that did not end. */
 export function usageOf(counts: Counts, { cacheIsOutside, reasoningIsOutside }: Counting = {}): Usage | undefined {
   const cacheRead = count(counts.cacheRead)
   const cacheWrite = count(counts.cacheWrite)
@@ -67,7 +67,7 @@ function usage(
 
 export const NO_USAGE: Usage = usage(0, 0, 0, 0, 0)
 
-/** Each number of both by one rule: `plus`, `minus`, `Math.max`, `Math.min`. */
+/** Combines each count of both by one function: `plus`, `minus`, `Math.max` or `Math.min`. */
 export function combined(one: Usage, other: Usage, rule: (a: number, b: number) => number): Usage {
   return usage(
     rule(one.prompt_tokens, other.prompt_tokens),
@@ -86,7 +86,7 @@ export function sum(one: Usage | undefined, other: Usage | undefined): Usage | u
   return one === undefined || other === undefined ? (one ?? other) : combined(one, other, plus)
 }
 
-/** The same as hooks that act are told it: their `ModelUsage`, which machines know nothing of. */
+/** Converts usage to the `ModelUsage` of guards, a type that machines do not import. */
 export function modelUsage(
   usage: Usage | undefined,
   costUsd?: number,

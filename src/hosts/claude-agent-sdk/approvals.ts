@@ -5,10 +5,10 @@ import { approvalAnswered, askApproval } from './calls.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import type { Call } from './session.ts'
 
-/** Tools that were asked about before a hook had told of them. */
+/** Limit of approvals that precede the hook of their tool. */
 const EARLY_LIMIT = 100
 
-/** `canUseTool`, which knows its tool call but no session. */
+/** Handles `canUseTool`, which has a tool call id and no session id. */
 export class Approvals {
   readonly #sessions: LiveSessions
   readonly #early = new LimitedMap<string, Moment[]>(EARLY_LIMIT)
@@ -26,7 +26,7 @@ export class Approvals {
     else this.#keep(`${query} ${id}`, moment)
   }
 
-  /** The tool is known now. */
+  /** Emits the buffered approvals of a tool that has started. */
   started(call: Call, { context }: Moment): void {
     if (this.#early.size === 0) return
     const key = `${idOf(peek(context, 'query'))} ${call.id}`

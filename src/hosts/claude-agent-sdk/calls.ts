@@ -5,7 +5,7 @@ import type { Call, Loop, Session } from './session.ts'
 
 const BATCH_LIMIT = 1000
 
-/** `PreToolUse`. */
+/** Handles `PreToolUse`. */
 export function toolStarted(loop: Loop, at: number, data: unknown): Call | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
@@ -38,14 +38,14 @@ function endCall(call: Call, at: number, { status, result, durationMillis, messa
   call.approval?.answer(at - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
   call.tellEnd(at, {
     result,
-    // A result that says more than that it is there, such as `async_launched`, is asked itself.
+    // Left undefined so that the core reads the status from the result, for example `async_launched`.
     status: status === 'completed' ? undefined : status,
     duration_ms: durationMillis,
     error_message: message,
   })
 }
 
-/** `PostToolUse`, `PostToolUseFailure`. */
+/** Handles `PostToolUse` and `PostToolUseFailure`. */
 export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
@@ -65,7 +65,7 @@ export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefin
   return call
 }
 
-/** `PermissionDenied`, and the message that says the same. */
+/** Handles `PermissionDenied` and the equivalent message. */
 export function toolDenied(loop: Loop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return
@@ -76,7 +76,7 @@ export function toolDenied(loop: Loop, at: number, data: unknown): void {
   endCall(call, at, { status: 'blocked', result })
 }
 
-/** The results as the model gets them: all that is told of a call that was refused, or that could not be made. */
+/** Handles results as sent to the model. They are the only report of a call that was denied or could not be made. */
 export function toolResults(session: Session, at: number, data: unknown): void {
   const meta = elementsOf(peek(data, 'tool_result_meta'), BATCH_LIMIT)
   for (const block of elementsOf(peek(peek(data, 'message'), 'content'), BATCH_LIMIT)) {
@@ -99,8 +99,7 @@ function callOf(session: Session, value: unknown): Call | undefined {
 }
 
 /**
- * `PostToolBatch`: the next request follows. A call whose end no hook told was refused or failed; the message that says
- * which is yet to come.
+ * Handles `PostToolBatch`, which the next request follows. A call still open was denied or failed; a later message shows which.
  */
 export function toolsOver(loop: Loop, at: number, data: unknown): void {
   loop.askedAt = at
@@ -113,7 +112,6 @@ export function toolsOver(loop: Loop, at: number, data: unknown): void {
   }
 }
 
-/** The turn is over, and nothing more will come of these. */
 export function endCalls(loop: Loop, at: number, denied?: ReadonlySet<string>): void {
   for (const call of loop.calls) {
     loop.session.calls.delete(call.id)
@@ -127,7 +125,7 @@ export function endCalls(loop: Loop, at: number, denied?: ReadonlySet<string>): 
   loop.calls.clear()
 }
 
-/** `canUseTool` is called, or the host decides by itself whether a tool may run (`PermissionRequest`). */
+/** Handles `canUseTool`, and `PermissionRequest` if the host decides by itself. */
 export function askApproval(call: Call, at: number, surface: string, details: unknown): void {
   if (call.approval !== undefined || call.state === 'ended') return
   const input = call.args ?? peek(details, 'i') ?? peek(details, 'tool_input')
@@ -139,11 +137,11 @@ export function askApproval(call: Call, at: number, surface: string, details: un
   })
 }
 
-/** `canUseTool` has answered. */
+/** Handles the response of `canUseTool`. */
 export function approvalAnswered(call: Call, at: number, data: unknown): void {
   const result = peek(data, 'r')
   const behavior = peek(result, 'behavior')
-  // Null: the answer goes another way, and what becomes of the tool will tell.
+  // Null: the response takes another path, and the decision follows from the tool's end.
   if (result === null) return
   const answer = (choice: string): void => call.approval?.answer(at, choice, undefined, 'canUseTool')
   if (behavior === 'allow') {
@@ -155,7 +153,7 @@ export function approvalAnswered(call: Call, at: number, data: unknown): void {
   answer(behavior === 'deny' ? 'deny' : 'error')
 }
 
-/** Rules that go with a permission make it last: for the session, or for good. */
+/** Permission rules in the response make the grant last: for the session, or permanently. */
 function grantOf(updates: unknown): 'once' | 'session' | 'always' {
   const rules = elementsOf(updates, BATCH_LIMIT)
   if (rules.length === 0) return 'once'

@@ -16,11 +16,11 @@ interface Start {
   readonly role?: string | undefined
   readonly goal: unknown
   readonly parent?: Loop | undefined
-  /** Which call it belongs to was worked out. */
+  /** The call was guessed. */
   readonly isInferred?: boolean
 }
 
-/** `task_started`: the one event that says which tool call a child agent belongs to. */
+/** Handles `task_started`, the only event with both a child agent and its tool call. */
 export function taskStarted(session: Session, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'task_id'))
   const type = peek(data, 'task_type')
@@ -36,7 +36,7 @@ export function taskStarted(session: Session, at: number, data: unknown): void {
   startChild(session, at, { agentId, call, role: textOf(peek(data, 'subagent_type')), goal, parent })
 }
 
-/** `SubagentStart`. It names no tool call: should it overtake `task_started`, the oldest one that fits is taken. */
+/** Handles `SubagentStart`, which has no tool call id. If it precedes `task_started`, the oldest matching call is used. */
 export function subagentStarted(session: Session, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId === undefined || session.children.get(agentId)?.loop !== undefined) return
@@ -55,8 +55,9 @@ function delegatingCall(session: Session, role: string | undefined): Call | unde
 }
 
 /**
- * The loop of the agent that an event names; undefined for one that has ended.
- * @param callId the tool call that the event says it belongs to
+ * Returns the loop of the agent that an event names; undefined if it has ended.
+ *
+ * @param callId the tool call id in the event
  */
 export function loopOfAgent(
   session: Session,
@@ -88,7 +89,7 @@ function startChild(session: Session, at: number, { agentId, call, role, goal, p
   return loop
 }
 
-/** One that rests is kept to know what comes late for it; of very many the oldest is forgotten. */
+/** Stores a child. Idle children are kept to recognise late events; over the limit, the oldest idle one is dropped. */
 function remember(session: Session, child: Child): void {
   session.children.delete(child.agentId)
   session.children.set(child.agentId, child)
@@ -101,15 +102,15 @@ function remember(session: Session, child: Child): void {
 }
 
 /**
- * `SubagentStop`: the last answer. What it used and how it ended follows. Of agents that the SDK uses for itself, such as
- * for a summary, only this is told: they are no children.
+ * Handles `SubagentStop`, which has the last answer; usage and status follow. The SDK's internal agents, for example for a
+ * summary, fire only this hook and are ignored.
  */
 export function subagentStopped(session: Session, at: number, data: unknown): void {
   const loop = session.children.get(idOf(peek(data, 'agent_id')) ?? '')?.loop
   if (loop !== undefined) loop.stopped = { at, text: peek(data, 'last_assistant_message') }
 }
 
-/** `task_notification`: a background child is over. One that its tool waits for hands its usage back with the tool. */
+/** Handles `task_notification`: a background child has ended. The usage of a foreground child comes with its tool's result. */
 export function taskNotified(session: Session, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'task_id')) ?? '')
   if (child?.loop === undefined) return
@@ -118,7 +119,7 @@ export function taskNotified(session: Session, at: number, data: unknown): void 
   if (call === undefined || call.state === 'ended') endChild(child, at)
 }
 
-/** The tool call of a child has ended: because it was only launched, or because it is done. */
+/** Handles the end of a child's tool call: the child was launched in the background, or has ended. */
 export function delegationReturned(call: Call, at: number, data: unknown): void {
   if (!DELEGATING.has(call.name)) return
   const response = peek(data, 'tool_response')
@@ -126,7 +127,7 @@ export function delegationReturned(call: Call, at: number, data: unknown): void 
   for (const child of call.turn.session.children.values()) {
     if (child.callId !== call.id || child.loop === undefined) continue
     child.handedBack = { at, response, hasFailed: response === undefined }
-    // Its messages may still be on their way: the notification comes behind them.
+    // Without a notification, messages of the child may still be pending: the notification follows them.
     if (child.notified !== undefined) endChild(child, at)
   }
 }
@@ -162,8 +163,8 @@ export function endChild(child: Child, now: number): void {
 }
 
 /**
- * Of a child that its tool waits for, the last answer is no message: only its text and what it used are told. Of one in
- * the background the number of tokens in its context at the end is told, which is its last request.
+ * Adds a child's last answer. For a foreground child, the SDK reports only its text and usage, and no message. For a background
+ * child, it reports the size of the context at the end, which equals the tokens of the last request.
  */
 function addLastAnswer(child: Child, loop: Loop, at: number): void {
   const text = loop.stopped?.text

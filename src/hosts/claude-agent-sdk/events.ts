@@ -27,10 +27,9 @@ import {
   tellCompaction,
 } from './turns.ts'
 
-/** Hooks of the next turn that wait for the result of this one: no more than so many, and no longer. */
+/** Limits on hooks of the next turn that are buffered until the result of this one arrives. */
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
-/** Messages by which a repeated one is known. */
 const SEEN_LIMIT = 200
 
 const HOOK = 'hook.'
@@ -38,7 +37,6 @@ const MESSAGE = 'msg.'
 
 type LoopReading = (loop: Loop, at: number, data: unknown) => unknown
 
-/** Messages of one agent's loop. */
 const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
   ['assistant', (loop, at, data) => (isSynthetic(data) ? syntheticMessage : assistantMessage)(loop, at, data)],
   ['stream_event', streamEvent],
@@ -48,7 +46,6 @@ const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
 
 type SessionReading = (session: Session, at: number, data: unknown) => void
 
-/** Messages of a whole session. */
 const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, SessionReading>([
   ['user', toolResults],
   ['system.task_started', taskStarted],
@@ -61,9 +58,8 @@ function isSynthetic(data: unknown): boolean {
 }
 
 /**
- * What the events of the Claude Agent SDK mean. Three sources come together: hooks, which fire at once; messages, which
- * are seen when the application reads them, so later; `canUseTool`. Hooks that belong to the turn behind the one whose
- * result is not read yet wait for it.
+ * Translates the events of the Claude Agent SDK. Hooks fire at once. Messages arrive later, when the application reads them.
+ * `canUseTool` is the third source. Hooks of the next turn are buffered until the result of the current turn has been read.
  */
 class ClaudeAgentSdkMachine extends EventMachine {
   readonly #sessions = new LiveSessions(this.records)
@@ -93,7 +89,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     const { data } = moment
     if (hook === 'UserPromptSubmit') this.#prompt(session, moment)
     else if (hook === 'SessionStart') session.model = textOf(peek(data, 'model')) ?? session.model
-    // The messages may still be on their way: the session ends with them.
+    // Messages may still be pending: the session ends when the query does.
     else if (hook === 'SessionEnd') return
     else if (peek(data, 'agent_id') !== undefined) this.#childHook(hook, moment, session)
     else this.#mainHook(hook, moment, session)
@@ -120,7 +116,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     const { main } = session
     const isNext = main !== undefined && (id === undefined ? main.stopped !== undefined : main.promptId !== id)
     if (isNext) this.#wait(session, moment)
-    // With the id of a turn that runs it is a message that was taken up on the way.
+    // A prompt with the id of a running or ended turn is a message that joined that turn.
     else if (main === undefined && (id === undefined || id !== session.endedPromptId)) {
       session.prompt = { at: moment.at, id, text: peek(moment.data, 'prompt') }
     }
@@ -157,7 +153,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     else if (hook === 'StopFailure') loop.failure = textOf(peek(data, 'error')) ?? 'unknown'
     else if (hook === 'Stop') {
       loop.stopped = { at, text: peek(data, 'last_assistant_message') }
-      // Another hook may have it go on, with another request.
+      // Another hook may make the agent go on with a new request.
       loop.askedAt ??= at
     }
   }
@@ -171,7 +167,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     this.#goOn(session)
   }
 
-  /** The turn is over: what has waited for that. */
+  /** Processes the hooks that were buffered until the end of the turn. */
   #goOn(session: Session): void {
     const { waiting } = session
     session.waiting = []
@@ -213,7 +209,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     for (const child of session.children.values()) endChild(child, at)
     tellCompaction(session, at)
     this.#sessions.close(session)
-    // Whether anything was told of it: the answer to a command, say, is nothing.
+    // Skips sessions without records, for example one with only the answer to a command.
     if (!session.isAnnounced && session.children.size + session.compactions === 0) return
     this.records.add('on_session_finalize', at, { session_id: session.id, reason })
   }
@@ -223,7 +219,7 @@ function named(prefix: string, names: readonly string[], read: (name: string) =>
   return Object.fromEntries(names.map(name => [`${prefix}${name}`, read(name)]))
 }
 
-/** The turn of something whose prompt was not seen; none for what comes late. */
+/** Returns the turn of an event whose prompt was not received, and starts it if necessary. Returns undefined for a late event. */
 function lazily(session: Session, at: number, promptId: string | undefined): Loop | undefined {
   settlePrompt(session)
   if (session.main !== undefined) return session.main
@@ -237,7 +233,7 @@ function loopOf(session: Session, at: number, kind: string, data: unknown): Loop
   if (agentId !== undefined) {
     return loopOfAgent(session, at, { agentId, callId, role: textOf(peek(data, 'subagent_type')) })
   }
-  // What the SDK writes itself, such as the answer to a command, is no turn.
+  // A synthetic message, for example the answer to a command, starts no turn.
   return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : lazily(session, at, undefined))
 }
 

@@ -1,7 +1,7 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../hooks/index.ts'
 
-/** @param input of `PreToolUse` or `PostToolUse` */
+/** @param input the input of `PreToolUse` or `PostToolUse` */
 export function toolSeen(input: unknown): ToolCall {
   return toolCallOf({
     name: String(peek(input, 'tool_name')),

@@ -1,7 +1,8 @@
 /**
- * `hookspan/hooks/claude-agent-sdk`: hooks that act in the Claude Agent SDK. Measured with `@anthropic-ai/claude-agent-sdk` 0.3.330: a
- * callback that throws lets the tool run, one that is too late blocks it; several callbacks run at once, and the last rewrite
- * counts.
+ * `hookspan/hooks/claude-agent-sdk`: guards in the Claude Agent SDK.
+ *
+ * Measured with `@anthropic-ai/claude-agent-sdk` 0.3.330: if a callback throws, the tool runs; if it times out, the tool is
+ * blocked. Several callbacks run at once, and the last rewrite wins.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
@@ -24,18 +25,17 @@ import { changed } from './query-options.ts'
 
 const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000
-/** Of a retry. */
 const DELAY_LIMIT_MILLIS = 30_000
-/** Between our last moment and the SDK's. */
+/** Margin between this timeout and the SDK's. */
 const SPARE_MILLIS = 5000
 const SESSIONS_LIMIT = 200
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
-/** In it the SDK asks nobody, whatever a hook says. */
+/** The permission mode in which the SDK asks no user, even if a hook requests it. */
 const ASKS_NOBODY = 'bypassPermissions'
 
 /**
- * What a hook can decide in the Claude Agent SDK. What it injects is said beside what the user says, also where it is meant for
- * the system prompt. A result that is no text is withheld by stopping the run.
+ * Decisions that the Claude Agent SDK accepts from hooks. Injected text is added beside the user's message, including text for
+ * the system prompt. To withhold a result that is not text, the run is stopped.
  */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
@@ -44,11 +44,12 @@ export const ABLE: Able = {
   afterTurn: ['retry'],
 }
 
-/** How long the hooks may take, and where lines for the person go. */
+/** The time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
- * Options of `query()`, with hooks that are asked; beside those that are there. A query that hookspan traces says what they decided.
+ * Returns options of `query()` with guards added after the existing hooks. If hookspan traces the query, the trace records their
+ * decisions.
  *
  * @example
  * query({ prompt, options: attachHooks({ model: 'claude-sonnet-4-5' }, hooks) })
@@ -60,7 +61,7 @@ export function attachHooks<Options extends object>(
 ): Options {
   const plugin = () => runningPlugin(HOST)
   const asked = new HostHooks({ host: HOST, hooks, able: ABLE, limitMillis, plugin, report })
-  // Without one the SDK refuses what it is told to ask about.
+  // Without a user to ask, the SDK denies tools for which a hook requests approval.
   const hasPerson = ['canUseTool', 'permissionPromptToolName'].some(key => peek(options, key) !== undefined)
   const timeout = (limitMillis + DELAY_LIMIT_MILLIS + SPARE_MILLIS) / 1000
   const own = peek(options, 'hooks') ?? {}
@@ -78,7 +79,7 @@ interface Heard {
   readonly signal: AbortSignal | undefined
 }
 
-/** What the SDK is told. `{}`: nothing, and it decides as it does without us. */
+/** The response to the SDK. `{}` leaves the decision to the SDK. */
 type Answer = Readonly<Record<string, unknown>>
 
 type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<Answer>
@@ -93,7 +94,7 @@ const NOTHING: Answer = Object.freeze({})
 class ClaudeHooks {
   readonly #hooks: HostHooks
   readonly #hasPerson: boolean
-  /** By session, and by child agent. */
+  /** Turns by session id or child agent id. */
   readonly #turns = new LimitedMap<string, TurnOfSession>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, hasPerson: boolean) {
@@ -101,7 +102,10 @@ class ClaudeHooks {
     this.#hasPerson = hasPerson
   }
 
-  /** One callback for an event, and none where no hook is asked: each is a round trip between two processes. */
+  /**
+   * Returns one callback for each event with hooks, and for the end of turns. Other events get none: each callback is a round
+   * trip between two processes.
+   */
   callbacks(): Map<string, Callback> {
     const found = new Map<string, Callback>()
     const on = (
@@ -144,7 +148,7 @@ class ClaudeHooks {
   }
 
   async #calls({ input, ids, signal }: Heard): Promise<Answer> {
-    // All callbacks run at once, and that of the trace is behind ours.
+    // All callbacks run at once, and the tracing callback comes after this one.
     tellRunning(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
     const tool = toolSeen(input)
     const canAsk = this.#hasPerson && peek(input, 'permission_mode') !== ASKS_NOBODY
@@ -152,7 +156,7 @@ class ClaudeHooks {
     const { decision, reason, value, isRewritten, injected } = outcome
     if (decision === 'block') return { ...deniedTool(reason ?? ''), ...shown(outcome) }
     const said = {
-      // Never "allow": that would skip the question to the person.
+      // Never "allow", which would skip the approval by the user.
       ...(decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}),
       ...(isRewritten ? { updatedInput: plainCopy(value) } : {}),
       ...contextOf(injected),
@@ -184,7 +188,7 @@ class ClaudeHooks {
     return { decision: 'block', reason: outcome.reason ?? GO_ON }
   }
 
-  /** Another turn of a session is the end of the one before, of which no end may have been told. */
+  /** Returns the current turn. A new turn of a session ends the previous one, whose end may not have been reported. */
   #turnOf(ids: HookIds): TurnOfSession {
     const key = ids.sessionId ?? ''
     const known = this.#turns.get(key)
@@ -202,7 +206,7 @@ class ClaudeHooks {
   }
 }
 
-/** A child agent is a session of its own in the trace, and its turn is the one that is open there. */
+/** A child agent has its own session in the trace; its open turn applies. */
 function idsOf(input: unknown): HookIds {
   const agent = idOf(peek(input, 'agent_id'))
   if (agent !== undefined) return { sessionId: agent }
@@ -222,7 +226,7 @@ function contextOf(injected: readonly Injection[]): object {
   return injected.length === 0 ? {} : { additionalContext: injected.map(({ text }) => text).join('\n\n') }
 }
 
-/** What is for the person alone. */
+/** The part of the response that only the user sees. */
 function shown({ detail }: Outcome<Phase>): Answer {
   return detail === undefined ? NOTHING : { systemMessage: detail }
 }

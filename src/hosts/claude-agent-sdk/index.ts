@@ -18,11 +18,11 @@ export type { PluginOptions } from '../../index.ts'
 export type { QueryFunction } from './types.ts'
 
 /**
- * `query()` with every run of it traced. What it takes, returns and throws is the SDK's: hooks of ours are added behind
- * the user's own, `canUseTool` is observed where there is one, messages are observed as they are read.
+ * Wraps `query()` so that every run is traced. Parameters, results and errors stay those of the SDK. Hooks are added after the
+ * user's own. An existing `canUseTool` is observed, and messages are observed as they are read.
  *
- * @param query of the SDK
- * @param options of hookspan; those of the first call in a process count
+ * @param query the SDK's function
+ * @param options options of hookspan; only those of the first call in a process apply
  */
 export function traceQuery<Query extends QueryFunction>(query: Query, options: PluginOptions = {}): Query {
   const attachment = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, options)
@@ -30,7 +30,7 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
     const id = globalThis.crypto.randomUUID()
     const tell: Tell = (event, data, toolUseId) => {
       const toolUse = toolUseId === undefined ? {} : { tool_use_id: toolUseId }
-      // A query that is wrapped twice is told of twice: its session and its tools are the same in both.
+      // A query that is wrapped twice emits each event twice, with the same session and tool ids.
       const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
       attachment.take({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
     }
@@ -41,7 +41,7 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
   return traced as unknown as Query
 }
 
-/** Whether the application has stopped the query by its signal. */
+/** Returns true if the application has aborted the query by its signal. */
 function isAborted(parameters: unknown): boolean {
   return peek(peek(peek(peek(parameters, 'options'), 'abortController'), 'signal'), 'aborted') === true
 }

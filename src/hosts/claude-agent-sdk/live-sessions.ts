@@ -5,10 +5,10 @@ import type { HostEvent } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { type Call, Session } from './session.ts'
 
-/** Sessions that are over, of which something may still come late, and queries that run. */
+/** Limit of ended sessions, which late events may name, and of running queries. */
 const LIMIT = 1000
 
-/** Which session an event belongs to. A query has one, or several when the conversation is cleared. */
+/** Finds the session of an event. A query has one session, or several if the conversation is cleared. */
 export class LiveSessions {
   readonly #sessions: SessionStates<Session>
   readonly #over = new LimitedMap<string, true>(LIMIT)
@@ -18,7 +18,7 @@ export class LiveSessions {
     this.#sessions = new SessionStates(id => new Session(records, id))
   }
 
-  /** @param mayReopen the event begins something: a session that was over goes on, as one that is resumed does */
+  /** @param mayReopen true if the event can start a session: an ended session continues, for example after a resume */
   of(event: HostEvent, mayReopen: boolean): Session | undefined {
     const id = idOf(peek(event.data, 'session_id'))
     if (id === undefined || (this.#over.has(id) && !mayReopen)) return undefined
@@ -32,14 +32,13 @@ export class LiveSessions {
     return this.#sessions.values()
   }
 
-  /** The sessions of a query, which is over. */
   takeQuery(query: string): Session[] {
     const sessions = this.#ofQuery(query)
     this.#queries.delete(query)
     return sessions
   }
 
-  /** Calls with this id that run: several, where sessions that nothing tells apart use the same. */
+  /** Returns the running calls with this id. There are several if indistinguishable sessions use the same id. */
   callsNamed(id: string, query: string | undefined): Call[] {
     const sessions = query === undefined || !this.#queries.has(query) ? this.all() : this.#ofQuery(query)
     const calls: Call[] = []

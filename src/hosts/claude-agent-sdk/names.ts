@@ -8,7 +8,7 @@ export const HOOKS: readonly string[] = [
   ...['CwdChanged', 'FileChanged', 'DirectoryAdded', 'MessageDisplay'],
 ]
 
-/** Messages of the SDK, `type` and `subtype`; of a `result` any subtype is known. */
+/** Messages of the SDK: `type` or `type.subtype`. For `result`, any subtype is accepted. */
 export const MESSAGES: readonly string[] = [
   ...['assistant', 'user', 'stream_event', 'active_goal', 'conversation_reset', 'tool_progress'],
   ...['tool_use_summary', 'auth_status', 'rate_limit_event', 'prompt_suggestion', 'system.api_retry'],

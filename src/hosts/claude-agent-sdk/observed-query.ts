@@ -4,10 +4,10 @@ import type { Tell } from './types.ts'
 type Method = (...parameters: unknown[]) => unknown
 
 /**
- * The running query with every message observed as the application reads it. It is the same object to whoever holds it:
- * all methods and properties are the query's own, called on the query itself, because it has private fields.
+ * Wraps a running query so that each message is observed as the application reads it. All methods and properties are the query's
+ * own. They are called on the query itself, because it has private fields.
  *
- * @param isAborted whether the application has asked it to stop
+ * @param isAborted returns true if the application has aborted the query
  */
 export function observedQuery<Query extends object>(query: Query, tell: Tell, isAborted: () => boolean): Query {
   return new Observer(tell, isAborted).observed(query)
@@ -16,7 +16,7 @@ export function observedQuery<Query extends object>(query: Query, tell: Tell, is
 class Observer {
   readonly #tell: Tell
   readonly #isAborted: () => boolean
-  /** The query iterates over an object of its own, and a loop may ask for it more than once. */
+  /** Proxies by target: the query iterates over an internal object, which a loop may request more than once. */
   readonly #observed = new WeakMap<object, object>()
   #isOver = false
 
@@ -60,7 +60,7 @@ class Observer {
     return typeof iterator === 'object' && iterator !== null ? this.observed(iterator) : iterator
   }
 
-  /** The promise itself is handed on, so the message is neither delayed nor changed, and an error stays the host's. */
+  /** Returns the original promise, so the message is neither delayed nor changed, and errors stay with the caller. */
   #observe(step: unknown): unknown {
     if (step instanceof Promise) step.then(this.#stepped, this.#failed)
     return step
@@ -89,13 +89,13 @@ class Observer {
   }
 }
 
-/** A proxy may show only the value itself. */
+/** A proxy must return the original value of such a property. */
 function isFixed(target: object, key: PropertyKey): boolean {
   const property = Reflect.getOwnPropertyDescriptor(target, key)
   return property !== undefined && property.configurable === false && property.writable === false
 }
 
-/** The pieces of a streamed answer: very many, and the whole follows. */
+/** Pieces of a streamed answer are skipped: they are numerous, and the complete answer follows. */
 function isPiece(type: string, message: unknown): boolean {
   return type === 'stream_event' && (textOf(peek(peek(message, 'event'), 'type'))?.startsWith('content_block') ?? false)
 }

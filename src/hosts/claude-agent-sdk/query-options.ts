@@ -2,8 +2,8 @@ import { isArray, peek } from '../../contract/foreign.ts'
 import type { CanUseTool, HookCallback, HookMatcher, QueryOptions, Tell } from './types.ts'
 
 /**
- * Hooks that we listen to. Not all: one for `WorktreeCreate` would have to make the worktree, `MessageDisplay` fires for
- * every piece of text, and each hook is a round trip between two processes.
+ * The hooks with a tracing callback. Each is a round trip between two processes. A `WorktreeCreate` hook would have to create the
+ * worktree, and `MessageDisplay` fires for every piece of text, so both are excluded.
  */
 const LISTENED = [
   'SessionStart',
@@ -22,7 +22,7 @@ const LISTENED = [
   'PostCompact',
 ] as const
 
-/** The argument of `query()` with our hooks behind the user's own; the user's objects stay as they are. */
+/** Returns the argument of `query()` with tracing hooks after the user's own. The user's objects are not modified. */
 export function tracedParameters(parameters: unknown, tell: Tell): unknown {
   if (typeof parameters !== 'object' || parameters === null) return parameters
   const { options } = parameters as { options?: QueryOptions }
@@ -32,7 +32,7 @@ export function tracedParameters(parameters: unknown, tell: Tell): unknown {
 function tracedOptions(options: QueryOptions, tell: Tell): QueryOptions {
   const { hooks, canUseTool } = options
   const added: { hooks: object; canUseTool?: unknown } = { hooks: tracedHooks(hooks, tell) }
-  // Without one the SDK decides by its rules; with one of ours it would ask us.
+  // Added only if the application has one: otherwise the SDK would stop deciding by its rules and call the wrapper.
   if (typeof canUseTool === 'function') added.canUseTool = tracedCanUseTool(canUseTool as CanUseTool, tell)
   return changed(options, added)
 }
@@ -77,14 +77,14 @@ function tracedCanUseTool(canUseTool: CanUseTool, tell: Tell): CanUseTool {
       failed()
       throw error
     }
-    // The promise itself is handed on: the answer is neither delayed nor changed.
+    // The original promise is returned: the response is neither delayed nor changed.
     if (answer instanceof Promise) answer.then(answered, failed)
     else answered(answer)
     return answer
   }
 }
 
-/** A copy with some properties replaced; what it inherits stays. */
+/** Copies an object with some properties replaced and its prototype kept. */
 export function changed<Value extends object>(value: Value, properties: object): Value {
   return Object.assign(Object.create(Object.getPrototypeOf(value)), value, properties) as Value
 }

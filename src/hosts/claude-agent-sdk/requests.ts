@@ -7,12 +7,12 @@ import { larger } from './usage.ts'
 
 export const PROVIDER = 'anthropic'
 export const PLATFORM = 'claude-agent-sdk'
-/** The SDK's own words in place of a model's. */
+/** The model name in messages written by the SDK itself. */
 export const SYNTHETIC = '<synthetic>'
 const BLOCKS_LIMIT = 1000
 const TOLD_LIMIT = 8
 
-/** The loop's start is told with the first sign of the model: the prompt's own hook does not know it. */
+/** Emits the start of the loop at the first sign of the model, which the prompt's hook does not contain. */
 export function tellPrompt(loop: Loop, seen?: string | undefined): void {
   loop.model ??= seen
   if (loop.prompt === undefined) return
@@ -22,7 +22,7 @@ export function tellPrompt(loop: Loop, seen?: string | undefined): void {
   loop.tell('pre_llm_call', at, facts)
 }
 
-/** Begins an attempt: where nothing says when it was sent, at the last event that makes the SDK send one. */
+/** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
 export function beginAttempt(
   loop: Loop,
   at: number,
@@ -39,7 +39,7 @@ export function beginAttempt(
   return attempt
 }
 
-/** An assistant message: one content block of an answer. Several share the id of one answer. */
+/** Handles an assistant message: one content block of an answer. The blocks of one answer share its id. */
 export function assistantMessage(loop: Loop, at: number, data: unknown): void {
   const message = peek(data, 'message')
   const id = idOf(peek(message, 'id'))
@@ -57,7 +57,7 @@ export function assistantMessage(loop: Loop, at: number, data: unknown): void {
   for (const block of blocks) noteCall(loop, attempt, block)
 }
 
-/** A tool call is known from here on, whether or not it will ever run. */
+/** Creates the tool call when it is requested, even if it never runs. */
 function noteCall(loop: Loop, attempt: Attempt, block: unknown): void {
   const id = peek(block, 'type') === 'tool_use' ? idOf(peek(block, 'id')) : undefined
   if (id === undefined) return
@@ -74,8 +74,8 @@ interface Answer {
 }
 
 /**
- * The attempt that a message answers. Hooks overtake messages when the application reads slowly, so an attempt may have
- * been opened by a tool that ran before its message is seen.
+ * Finds the attempt that a message answers. If the application reads slowly, hooks overtake messages, so a tool that ran first
+ * may have opened the attempt.
  */
 function bindAttempt(loop: Loop, at: number, { id, model, blocks }: Answer): Attempt {
   const last = loop.open.at(-1)
@@ -107,7 +107,7 @@ function askedBy(loop: Loop, blocks: readonly unknown[]): Attempt | undefined {
   return undefined
 }
 
-/** What the SDK writes itself: only an error of the last attempt is news. */
+/** Handles a synthetic message. Only an error of the last attempt is recorded. */
 export function syntheticMessage(loop: Loop, at: number, data: unknown): void {
   const error = textOf(peek(data, 'error'))
   if (error === undefined) return
@@ -124,14 +124,14 @@ export function syntheticMessage(loop: Loop, at: number, data: unknown): void {
   })
 }
 
-/** `api_retry`: an attempt failed, and the SDK says when the next one will be sent. */
+/** Handles `api_retry`: an attempt failed, and the next one follows after a delay. */
 export function retried(loop: Loop, at: number, data: unknown): void {
   const { askedAt } = loop
   const waiting = loop.open.find(open => !isAnswered(open))
   const isOvertaken = waiting !== undefined && [...loop.calls].some(call => call.requestId === waiting.id)
-  // An answer that nothing has followed was cut off.
+  // An answer without a later event was cut off.
   const cut = askedAt === undefined ? loop.open.at(-1) : undefined
-  // A tool runs for it already, so it was another one, before it, that failed.
+  // A tool of the pending attempt is running, so an earlier attempt failed.
   if (isOvertaken) loop.askedAt = waiting.startAt
   const attempt = (isOvertaken ? undefined : (waiting ?? cut)) ?? beginAttempt(loop, at)
   const error = textOf(peek(data, 'error'))
@@ -153,7 +153,6 @@ function failAttempt(loop: Loop, attempt: Attempt, at: number, facts: LoosePaylo
   attempt.tellFailure(Math.max(at, attempt.startAt), payload, 'inferred')
 }
 
-/** Everything is known of it. */
 export function endAttempt(loop: Loop, attempt: Attempt): void {
   remove(loop, attempt)
   const { messageId, model, content } = attempt
@@ -185,7 +184,7 @@ function responseMessage(content: readonly unknown[], calls: readonly unknown[])
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 
-/** What is told of an attempt is counted once, however often it is corrected. */
+/** Counts an attempt's tokens once, even if they are corrected later. */
 export function countTokens(loop: Loop, attempt: Attempt): void {
   const added = combined(attempt.tokens ?? NO_USAGE, attempt.counted, minus)
   attempt.counted = attempt.tokens ?? NO_USAGE
@@ -193,22 +192,22 @@ export function countTokens(loop: Loop, attempt: Attempt): void {
   loop.session.counted = combined(loop.session.counted, added, plus)
 }
 
-/** The attempt that a tool belongs to whose message was not seen yet. */
+/** Finds the attempt of a tool whose message was not read yet. */
 export function attemptOfTool(loop: Loop, at: number): Attempt | undefined {
   return loop.askedAt === undefined ? loop.open.at(-1) : beginAttempt(loop, at)
 }
 
 export interface LoopEnd {
   readonly at: number
-  /** Of the result: it belongs to the last answer. */
+  /** The stop reason of the result, which applies to the last answer. */
   readonly stopReason?: string | undefined
-  /** All tokens of the loop, where the host says them. */
+  /** All tokens of the loop, if the host reports them. */
   readonly total?: Usage | undefined
-  /** A request that nothing was seen of was under way. */
+  /** The end may have cut off a request without any events. */
   readonly isCut?: boolean
 }
 
-/** Tells all attempts; what the loop used beyond what its messages said goes to the last one. */
+/** Ends all attempts. Tokens of the loop that no message reported are added to the last one. */
 export function endAttempts(loop: Loop, { at, stopReason, total, isCut }: LoopEnd): void {
   if (isCut === true && loop.askedAt !== undefined && loop.askedAt < at) {
     const cut = beginAttempt(loop, at)

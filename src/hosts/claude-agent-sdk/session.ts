@@ -7,19 +7,19 @@ import { Tool } from '../base/tool.ts'
 import { Turn } from '../base/turn.ts'
 import { NO_USAGE, type Usage } from '../base/usage.ts'
 
-/** One attempt at a model request, from its start until it is told how it ended. */
+/** One attempt at a model request, until its end is emitted. */
 export class Attempt extends ModelRequest {
-  /** Undefined until the message that answers it is seen. */
+  /** Undefined until the message that answers it is read. */
   messageId: string | undefined
   model: string | undefined
-  /** Content blocks, as the SDK sent them one by one. */
+  /** Content blocks, which the SDK sends one by one. */
   readonly content: unknown[] = []
   tokens: Usage | undefined
-  /** How much of `tokens` the session has counted. */
+  /** The part of `tokens` that the session has counted. */
   counted: Usage = NO_USAGE
-  /** The tokens are final: there is nothing to add. */
+  /** The tokens are final. */
   isExact = false
-  /** Start and end were said by the host, not worked out from what came before. */
+  /** The host reported start and end; otherwise they are derived from earlier events. */
   readonly isTimed: boolean
   stopReason: string | undefined
   endAt: number | undefined
@@ -30,12 +30,12 @@ export class Attempt extends ModelRequest {
   }
 }
 
-/** One tool call, from the message that asks for it until its turn is over. */
+/** One tool call, from the message that requests it until the end of its turn. */
 export class Call extends Tool<Loop> {
   approval: Approval | undefined
-  /** Somebody said no. */
+  /** The call was denied by the user, a rule or a callback. */
   isDenied = false
-  /** It was in a batch that is over, and no hook had told its end. */
+  /** Set if the call's batch ended before any hook reported the call's end. */
   batched: { readonly at: number; readonly response: unknown } | undefined
 }
 
@@ -43,16 +43,16 @@ export class Call extends Tool<Loop> {
 export class Loop extends Turn {
   readonly session: Session
   promptId: string | undefined
-  /** Told with the first sign of what model works on it. */
+  /** Emitted once the model is known. */
   prompt: { readonly at: number; readonly text: unknown } | undefined
   model: string | undefined
-  /** The session's, for a child of which no message was seen. */
+  /** The session's model, for a child without messages. */
   readonly assumedModel: string | undefined
-  /** Since when a request may be under way that nothing has been seen of yet. */
+  /** The time from which a request without any events may be running. */
   askedAt: number | undefined
-  /** In order; those that were answered wait for what may still be said of them. */
+  /** Attempts in order. Answered ones stay until later messages can no longer change them. */
   readonly open: Attempt[] = []
-  /** Message ids of the attempts that were told last: a late block of one begins no new attempt. */
+  /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
   readonly told: string[] = []
   readonly requests: Requests = new Requests(this)
   reported: Usage = NO_USAGE
@@ -81,7 +81,7 @@ export class Loop extends Turn {
   }
 }
 
-/** A child agent; its loop is undefined when it rests. */
+/** A child agent; its loop is undefined when it is idle. */
 export interface Child {
   readonly agentId: string
   loop: Loop | undefined
@@ -99,22 +99,21 @@ export class Session {
   isAnnounced = false
   turns = 0
   main: Loop | undefined
-  /** A prompt whose turn begins with the next event: by then the model is known. */
+  /** A prompt whose turn begins with the next event, when the model is known. */
   prompt: { readonly at: number; readonly id: string | undefined; readonly text: unknown } | undefined
-  /** `prompt_id` of the turn that ended last: what comes late for it begins nothing. */
+  /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
   endedPromptId: string | undefined
-  /** Hooks of the next turn, while the messages of this one are still on their way through the application. */
+  /** Hooks of the next turn, buffered while messages of the current turn are unread. */
   waiting: Moment[] = []
   readonly calls: Map<string, Call> = new Map()
   readonly children: Map<string, Child> = new Map()
   compactions = 0
-  /** `uuid` of messages. */
   readonly seen: Set<string> = new Set()
-  /** One that is told when it is known what it used. */
+  /** The compaction whose usage is not known yet. */
   compaction: { readonly request: ModelRequest; endAt: number | undefined } | undefined
-  /** Tokens told on requests since the last result. */
+  /** Tokens emitted for requests since the last result. */
   counted: Usage = NO_USAGE
-  /** Counted by the SDK and not told yet; below zero: told, and to be counted with a later result. */
+  /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */
   owed: Usage = NO_USAGE
 
   constructor(records: Records, id: string) {
@@ -126,7 +125,7 @@ export class Session {
     return typeof id === 'string' ? this.calls.get(id) : undefined
   }
 
-  /** The call with this id; from now on there is one. */
+  /** Returns the call with this id, and creates it if there is none. */
   callOf(loop: Loop, id: string): Call {
     const known = this.calls.get(id)
     if (known !== undefined) return known

@@ -5,8 +5,8 @@ import type { Attempt, Loop } from './session.ts'
 import { larger } from './usage.ts'
 
 /**
- * Events of the model's own stream, which come with `includePartialMessages`: they say when a request was sent, when it
- * began to answer, and what it used in the end.
+ * Handles events of the model's stream, which require `includePartialMessages`. They contain the times of the request and the
+ * first chunk, and the final usage.
  */
 export function streamEvent(loop: Loop, at: number, data: unknown): void {
   const event = peek(data, 'event')
@@ -32,7 +32,7 @@ function began(loop: Loop, at: number, data: unknown, message: unknown): void {
   attempt.tokens = tokensOf(peek(message, 'usage')) ?? attempt.tokens
 }
 
-/** The answer that is coming in; newer versions say which. */
+/** Finds the attempt of the current answer, by its id in newer SDK versions. */
 function answering(loop: Loop, data: unknown): Attempt | undefined {
   const id = idOf(peek(data, 'api_message_id'))
   return loop.open.findLast(open => (id === undefined ? open.firstChunkAt !== undefined : open.messageId === id))

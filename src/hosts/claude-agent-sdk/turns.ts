@@ -12,7 +12,7 @@ import { larger, tokensOfModels } from './usage.ts'
 
 const DENIALS_LIMIT = 1000
 
-/** The turn of a prompt whose hook has fired; its model has been told by now. */
+/** Opens the turn of a pending prompt; its model is known by now. */
 export function settlePrompt(session: Session): void {
   const { prompt } = session
   if (prompt === undefined) return
@@ -34,7 +34,6 @@ export function openTurn(session: Session, at: number, promptId: string | undefi
   return loop
 }
 
-/** How a turn ended. */
 interface LoopOver {
   readonly at: number
   readonly outcome: Outcome
@@ -42,11 +41,11 @@ interface LoopOver {
   readonly result?: unknown
 }
 
-/** `result`: the turn is over, and what it used is known. The subtype is `success` for some that failed, too. */
+/** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
 export function resultArrived(session: Session, at: number, data: unknown): void {
   const loop = session.main
   if (loop === undefined) {
-    // The answer to a command, such as `/compact`.
+    // The result of a command such as `/compact`.
     settleTokens(session, data)
     tellCompaction(session, at)
     return
@@ -58,7 +57,7 @@ export function resultArrived(session: Session, at: number, data: unknown): void
   endTurn(loop, { at, outcome, reason, result: data })
 }
 
-/** There was no result: what is known is whether the agent had stopped by itself. */
+/** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
 export function endWithoutResult({ main }: Session, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main
@@ -93,14 +92,14 @@ function deniedIn(result: unknown): ReadonlySet<string> {
   return new Set(denials.map(denial => idOf(peek(denial, 'tool_use_id')) ?? ''))
 }
 
-/** A child that its tool waited for cannot be at work when the turn of that tool is over. */
+/** Ends foreground children: they cannot run after their tool's turn. */
 function endForegroundChildren({ session, turnId }: Loop, at: number): void {
   for (const child of session.children.values()) {
     if (child.task.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
   }
 }
 
-/** What the SDK has counted since the result before, against what was told of it. */
+/** Adds the difference between the tokens that the SDK counted since the last result and those emitted. */
 function settleTokens(session: Session, result: unknown): void {
   const counted = tokensOfModels(peek(result, 'model_usage_since_last_result'))
   for (const { loop: child } of session.children.values()) {
@@ -122,8 +121,8 @@ function takeOwed(session: Session): Usage | undefined {
 }
 
 /**
- * The SDK counts what it shows in no message: what children wrote beyond the first token of each answer, titles, other
- * side calls. It is told as one side call of the turn, so that the sum over a trace is what the SDK counted.
+ * Emits tokens that appear in no message as one auxiliary call of the turn, so that the sum of a trace equals the SDK's count.
+ * Examples: output of children beyond the first token of each answer, titles, other auxiliary calls.
  */
 function tellUnlisted(loop: Loop, at: number): void {
   const usage = takeOwed(loop.session)
@@ -133,7 +132,7 @@ function tellUnlisted(loop: Loop, at: number): void {
   request.tellAnswer(at, { provider: PROVIDER, usage }, 'inferred')
 }
 
-/** `PreCompact`: the conversation is about to be summarised, by requests that are not part of the loop. */
+/** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
 export function startCompaction(session: Session, at: number): void {
   if (session.compaction !== undefined && session.compaction.endAt === undefined) return
   tellCompaction(session, at)
@@ -145,12 +144,12 @@ export function startCompaction(session: Session, at: number): void {
   request.tellStart({ provider: PROVIDER })
 }
 
-/** `PostCompact`, `compact_boundary`. What it used is known with the next result. */
+/** Handles `PostCompact` and `compact_boundary`. The usage is known with the next result. */
 export function endCompaction(session: Session, at: number): void {
   if (session.compaction !== undefined) session.compaction.endAt ??= at
 }
 
-/** Where there are children, nobody knows which of what is owed is whose. */
+/** Emits the compaction. If there are children, it has no usage, because the pending tokens cannot be attributed. */
 export function tellCompaction(session: Session, at: number): void {
   const { compaction } = session
   if (compaction === undefined) return

@@ -1,7 +1,7 @@
 import { peek } from '../../contract/foreign.ts'
 import { combined, NO_USAGE, plus, type Usage, usageOf } from '../base/usage.ts'
 
-/** What the SDK counted for all models since the result before, children and side calls included. */
+/** Tokens that the SDK counted for all models since the last result, including children and auxiliary calls. */
 export function tokensOfModels(byModel: unknown): Usage | undefined {
   if (typeof byModel !== 'object' || byModel === null) return undefined
   return Object.values(byModel).reduce<Usage>((all, usage) => combined(all, tokensOfModel(usage), plus), NO_USAGE)

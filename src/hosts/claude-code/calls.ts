@@ -5,15 +5,15 @@ import type { Outcome } from '../base/turn.ts'
 import type { Call, Loop } from './session.ts'
 
 const BATCH_LIMIT = 1000
-/** How the result of a call begins that could not even be made: the tool is unknown, its input is wrong. */
+/** Prefix of the result of a call that could not be made, for example an unknown tool or invalid input. */
 const IMPOSSIBLE = '<tool_use_error>'
-/** The same of a call that a person, a rule or a mode has refused. */
+/** Prefix of the result of a call that the user, a rule or a mode has denied. */
 const REFUSED =
   /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
-/** The same of a child agent in the background. */
+/** Prefix of the result of a child agent started in the background. */
 export const LAUNCHED = 'Async agent launched'
 
-/** `PreToolUse`. */
+/** Handles `PreToolUse`. */
 export function toolStarted(loop: Loop, at: number, data: unknown): void {
   const call = callIn(loop, at, data)
   if (call !== undefined) startCall(call, at)
@@ -41,9 +41,9 @@ interface CallEnd {
   readonly result?: unknown
   readonly durationMillis?: number | undefined
   readonly message?: string | undefined
-  /** Of a call whose start no hook has reported. */
+  /** The start of a call for which no start hook was received. */
   readonly startAt?: number | undefined
-  /** That start is a guess. */
+  /** The start is a guess. */
   readonly isInferred?: boolean
 }
 
@@ -58,7 +58,7 @@ function endCall(call: Call, at: number, end: CallEnd): void {
     endAt,
     {
       result,
-      // A result that says more than that it is there, such as `async_launched`, is asked itself.
+      // Left undefined so that the core reads the status from the result, for example `async_launched`.
       status: status === 'completed' ? undefined : status,
       duration_ms: end.durationMillis,
       error_message: message,
@@ -67,7 +67,7 @@ function endCall(call: Call, at: number, end: CallEnd): void {
   )
 }
 
-/** `PostToolUse`, `PostToolUseFailure`. @returns the call, if it ends with this */
+/** Handles `PostToolUse` and `PostToolUseFailure`. @returns the call, if this ends it */
 export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefined {
   const call = callIn(loop, at, data)
   if (call === undefined || call.state === 'ended') return undefined
@@ -86,13 +86,13 @@ export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefin
 
 const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
-/** `transcript:result`. @returns the call, if it ends with this */
+/** Handles `transcript:result`. @returns the call, if this ends it */
 export function resultFound(loop: Loop, data: unknown): Call | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined) return undefined
   const { session } = loop
-  // A call that no answer has named is one of an earlier turn: the file is read again.
+  // A call in no known answer belongs to an earlier turn: the file is being read again.
   if (!session.calls.has(id) && !session.asked.has(id)) return undefined
   const call = session.callOf(loop, id, at)
   if (call.state === 'ended') return undefined
@@ -121,7 +121,7 @@ function isImpossible(response: unknown): boolean {
   return textOf(response)?.startsWith(IMPOSSIBLE) ?? false
 }
 
-/** The text that the model is sent, in the form that the hook would have had. */
+/** The text sent to the model, in the form of the hook's response. */
 function resultOf(response: unknown): unknown {
   const text = plainText(response)
   if (text === undefined) return response
@@ -129,15 +129,15 @@ function resultOf(response: unknown): unknown {
   return looksLikeJson(text) ? { content: text } : text
 }
 
-/** `PermissionDenied`. */
+/** Handles `PermissionDenied`. */
 export function toolDenied(loop: Loop, at: number, data: unknown): void {
   const call = callIn(loop, at, data)
   if (call !== undefined) endCall(call, at, { status: 'blocked', result: textOf(peek(data, 'reason')) })
 }
 
 /**
- * `PostToolBatch`: all tools of one answer are over. Of those that were refused, or that do not exist, no other hook is fired.
- * A call whose result does not say that is left to the transcript: the hook of its end may have timed out.
+ * Handles `PostToolBatch`: all tools of one answer have ended. Denied and unknown tools fire no other hook. Other calls still
+ * open are left to the transcript: the hook of their end may have timed out.
  */
 export function batchOver(loop: Loop, at: number, data: unknown): void {
   for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
@@ -154,12 +154,12 @@ export function batchOver(loop: Loop, at: number, data: unknown): void {
   }
 }
 
-/** The loop is over: of its calls, those whose results the model was sent were over before. */
+/** Ends the remaining calls of a loop. Calls whose results were sent to the model had ended before. */
 export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
   for (const call of [...loop.calls]) {
     const { batchEnd, sentOnAt } = call
     const endAt = batchEnd?.at ?? sentOnAt ?? (outcome === 'completed' ? at : undefined)
-    // It waits for an answer that was a no: else its end would have been reported.
+    // An approval without a response was denied; otherwise a hook would have reported the call's end.
     const isRefused = batchEnd !== undefined && call.approval?.isAnswered === false
     if (endAt !== undefined && (call.state === 'running' || batchEnd !== undefined)) {
       const status = isRefused ? 'blocked' : 'completed'
@@ -174,7 +174,10 @@ export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
   }
 }
 
-/** `PermissionRequest`. It does not say which call it is about: it is the newest of that name and input that waits. */
+/**
+ * Handles `PermissionRequest`. The hook has no call id, so the newest running call of the same name and input without an approval
+ * is used.
+ */
 export function askApproval(loop: Loop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')

@@ -8,21 +8,21 @@ import { type Call, type Child, Loop, type Session } from './session.ts'
 
 const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
 
-/** `transcript:agent`. */
+/** Handles `transcript:agent`. */
 export function agentFound(session: Session, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   const callId = idOf(peek(data, 'tool_use_id'))
   if (agentId !== undefined && callId !== undefined) session.callOfAgent.set(agentId, callId)
 }
 
-/** `SubagentStart`; a second one has an agent go on that had ended. */
+/** Handles `SubagentStart`. A second one resumes an agent that had ended. */
 export function subagentStarted(session: Session, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId === undefined || session.children.get(agentId)?.loop.isOver === false) return
   startChild(session, at, agentId, data)
 }
 
-/** The loop of a child agent. One that nothing was heard of begins here. */
+/** Returns the loop of a child agent, and starts it if it is unknown. */
 export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop {
   return (session.children.get(agentId) ?? startChild(session, at, agentId, data)).loop
 }
@@ -54,7 +54,7 @@ function startChild(session: Session, at: number, agentId: string, data: unknown
   return child
 }
 
-/** Nothing says which call an agent belongs to: the first that runs, fits and has none yet. */
+/** Guesses the call of an agent, which no hook reports: the first running call that fits and has no agent yet. */
 function delegatingCall(session: Session, role: string | undefined): Call | undefined {
   const taken = new Set([...session.children.values()].map(child => child.callId))
   for (const call of session.calls.values()) {
@@ -64,10 +64,7 @@ function delegatingCall(session: Session, role: string | undefined): Call | unde
   return undefined
 }
 
-/**
- * `SubagentStop`. Of agents that Claude Code uses for itself, such as for a summary, only this is told: they are no
- * children.
- */
+/** Handles `SubagentStop`. Claude Code's internal agents, for example for a summary, fire only this hook and are ignored. */
 export function subagentStopped(session: Session, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id')) ?? ''
   const isJoined = session.callOfAgent.has(agentId)
@@ -75,14 +72,14 @@ export function subagentStopped(session: Session, at: number, data: unknown): vo
   if (child !== undefined) endChild(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** `StopFailure` of a child: no other hook tells of its end. */
+/** Handles `StopFailure` of a child, for which no other hook reports the end. */
 export function subagentFailed(session: Session, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
   const reason = textOf(peek(data, 'error')) ?? 'unknown'
   if (child !== undefined) endChild(child, at, { outcome: 'failed', reason })
 }
 
-/** The tool that has called a child, and waited for it, is over: so is the child, should nothing have said so. */
+/** Ends the child of a synchronous delegating tool, in case no hook reported the child's end. */
 export function delegationReturned(call: Call, at: number, response: unknown, hasFailed: boolean): void {
   if (!DELEGATING.has(call.name)) return
   if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
@@ -95,7 +92,7 @@ function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
     if (child.callId === call.id) endChild(child, at, { outcome })
 }
 
-/** The loop is stopped: what its tools wait for is, too. */
+/** Ends the children of the loop's calls when the loop stops. */
 export function stopChildrenOf(loop: Loop, at: number): void {
   for (const call of loop.calls) {
     const { batchEnd, sentOnAt } = call
@@ -107,7 +104,6 @@ export function stopChildrenOf(loop: Loop, at: number): void {
 interface ChildEnd {
   readonly outcome: Outcome
   readonly reason?: string
-  /** Its last answer. */
   readonly text?: unknown
 }
 

@@ -32,7 +32,7 @@ import { QUIET_HOOKS, READS_FIRST, READS_UNHEARD } from './types.ts'
 
 type Taking = (session: Session, at: number, data: unknown, context: unknown) => unknown
 
-/** What a hook of a model and its tools means: of the turn, or of the child that it names. */
+/** Wraps a handler of model and tool hooks: it receives the loop of the turn, or of the child that the hook names. */
 function ofLoop(take: (loop: Loop, at: number, data: unknown) => unknown): Taking {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
@@ -90,8 +90,8 @@ const OF_A_TURN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What the hooks of Claude Code mean, and what it writes into its transcripts: hooks fire at once and say nothing of
- * requests, transcripts do and lag. A hook before which they are read waits until they have been.
+ * Translates Claude Code's hooks and transcripts. Hooks fire at once and lack requests; transcripts have requests and lag. Hooks
+ * of `READS_FIRST` are buffered until the transcripts have been read.
  */
 class ClaudeCodeMachine extends EventMachine {
   readonly #dialect: Dialect
@@ -149,7 +149,10 @@ class ClaudeCodeMachine extends EventMachine {
   }
 }
 
-/** A finding begins a turn or a child if it was read for a hook of theirs, or if the call of the child is known. */
+/**
+ * Returns the loop of a finding. The finding starts a turn or child only if it was read for one of their hooks, or if the child's
+ * call is known.
+ */
 function loopOfFound(session: Session, at: number, data: unknown): Loop | undefined {
   const { held } = session
   const agentId = idOf(peek(data, 'agent_id'))
@@ -162,22 +165,22 @@ function loopOfFound(session: Session, at: number, data: unknown): Loop | undefi
   return isAtWork(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
 }
 
-/** Whether the hook that waits is one of a turn that works; commands such as `/compact` have a prompt, too, and are none. */
+/** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
 function isAtWork({ held }: Session, promptId: string | undefined): boolean {
   return held !== undefined && OF_A_TURN.has(held.event) && promptOf(held.data) === promptId
 }
 
-/** Told twice, while it waits: it must not wait for itself. */
+/** Returns true for a repetition of the buffered hook, which must not wait for itself. */
 function isRepeated({ held }: Session, { event, at, data }: Moment): boolean {
   return held?.event === event && held.at === at && JSON.stringify(held.data) === JSON.stringify(data)
 }
 
-/** The end of a tool whose start was not heard: nobody has read yet what asked for it. */
+/** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
 function isUnheard({ calls }: Session, { event, data }: Moment): boolean {
   return READS_UNHEARD.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
 }
 
-/** Takes the hook that has waited for the transcripts. @param goesOn whether it was no end */
+/** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function release(session: Session, goesOn = false): void {
   const { held } = session
   session.held = undefined
@@ -190,7 +193,7 @@ function take(session: Session, { event, at, data, context }: Moment): void {
 
 const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: tokensOf }
 
-/** @param dialect of an agent that speaks as Claude Code does */
+/** @param dialect of an agent with Claude Code's hook protocol */
 export function createClaudeCodeMachine(dialect: Dialect = CLAUDE_CODE): HostMachine {
   return new ClaudeCodeMachine(dialect)
 }

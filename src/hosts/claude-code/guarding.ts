@@ -4,7 +4,7 @@ import { type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
 import { resultSaid, resultSeen } from '../base/tool-response.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
-/** What Claude Code lets a hook decide (read and run with 2.1.330). */
+/** Decisions that Claude Code accepts from hooks (read and run with 2.1.330). */
 const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject', 'ask'],
@@ -12,7 +12,7 @@ const ABLE: Able = {
   afterTurn: ['retry'],
 }
 
-/** Read from the body of a hook; agents that speak as Claude Code does have other names for a call. */
+/** Reads a hook's body. Agents with Claude Code's protocol have different names for the call id. */
 export interface Spoken {
   callIdOf(body: unknown): string | undefined
 }
@@ -23,7 +23,7 @@ export function eventIn(body: unknown): string | undefined {
   return textOf(peek(body, 'hook_event_name'))
 }
 
-/** What a hook asks; the ids are those that the machine of the agent tells. */
+/** Converts a hook to a guard request. Its ids match those of the agent's machine. */
 export function questionIn(body: unknown, { callIdOf }: Spoken): Question | undefined {
   const ids = idsIn(body)
   if (ids === undefined) return undefined
@@ -55,7 +55,7 @@ export function questionIn(body: unknown, { callIdOf }: Spoken): Question | unde
   }
 }
 
-/** A child agent has a session of its own in the trace, whose turns nothing names here. */
+/** A child agent has its own session in the trace; the hook does not name its turns. */
 function idsIn(body: unknown): HookIds | undefined {
   const sessionId = idOf(peek(body, 'session_id'))
   if (sessionId === undefined) return undefined
@@ -75,19 +75,19 @@ function textIn(body: unknown, key: string): string {
   return textOf(peek(body, key)) ?? ''
 }
 
-/** A block of a prompt, and one more pass of a turn, are said in the same way. */
+/** Claude Code uses one format for a blocked prompt and for another pass of a turn. */
 export function refusal(reason: string | undefined): Reply {
   return { body: { decision: 'block', reason: reason ?? 'A hook says so.' } }
 }
 
-/** What is said of an event beside a refusal: the keys of it that there are; without any, nothing. */
+/** Builds hook-specific output from the defined keys. Without any, the response is empty. */
 export function specific(hookEventName: string, said: Readonly<Record<string, unknown>>): Reply {
   const entries = Object.entries(said).filter(([, value]) => value !== undefined)
   if (entries.length === 0) return NOTHING
   return { body: { hookSpecificOutput: { hookEventName, ...Object.fromEntries(entries) } } }
 }
 
-/** It is said beside what the user says, whichever role it was meant for. */
+/** Injected text for any role is added beside the user's message. */
 export function contextOf({ injected }: Outcome<Phase>): string | undefined {
   return injected.length === 0 ? undefined : injected.map(({ text }) => text).join('\n\n')
 }
@@ -106,7 +106,7 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
     case 'PreToolUse': {
       if (decision === 'block')
         return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: reason })
-      // Without a decision of ours the person's own rules decide about what a rewrite has made of it.
+      // Without an explicit decision, the user's own permission rules apply to the rewritten input.
       const asked = decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}
       return specific('PreToolUse', { ...asked, updatedInput: isRewritten ? value : undefined, additionalContext })
     }
@@ -122,7 +122,7 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
   }
 }
 
-/** What has happened cannot be stopped any more: only what comes before a turn or a tool is closed. */
+/** Only hooks before a turn or tool can fail closed; later ones cannot undo what happened. */
 function closed(body: unknown, reason: string): Reply {
   switch (eventIn(body)) {
     case 'UserPromptSubmit':
@@ -134,7 +134,7 @@ function closed(body: unknown, reason: string): Reply {
   }
 }
 
-/** Claude Code, which sends its hooks as requests, or runs a command for each, and reads the same of both. */
+/** Guards for Claude Code. It sends hooks as HTTP requests or runs a command for each, and reads the same response from both. */
 export const claudeCodeGuarding: Guarding = {
   able: ABLE,
   question: body => questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_use_id')) }),

@@ -5,9 +5,9 @@ import type { Whose } from './types.ts'
 
 const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000
-/** After so long a hook that has timed out does not arrive any more. */
+/** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
-/** Between two clocks of one machine. */
+/** Tolerance between two clocks of one machine. */
 const TOLERANCE_MILLIS = 50
 const ENDS_OF_TOOL = ['PostToolUse', 'PostToolUseFailure'] as const
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionDenied', ...ENDS_OF_TOOL])
@@ -18,16 +18,16 @@ interface Suspect {
   readonly firedAt: number
 }
 
-/** Which hooks were received, and how many of those that timed out never were. */
+/** Tracks received hooks, and counts those that timed out and never arrived. */
 export class HeardHooks {
-  /** By hook: when it was last received. */
+  /** Time of last receipt, by hook. */
   readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
   #suspects: Suspect[] = []
-  /** Hooks before the first one were another process's to receive. */
+  /** Time of the first hook. Earlier hooks were sent to another process. */
   #since = Number.POSITIVE_INFINITY
   #lost = 0
 
-  /** One that arrives late is not counted any more. */
+  /** Hooks lost so far. A hook that arrives late is no longer counted. */
   get lost(): number {
     return this.#lost + this.#missing().length
   }
@@ -42,7 +42,7 @@ export class HeardHooks {
     return ENDS_OF_TOOL.some(event => this.#at.has(keyOf(event, whose, callId)))
   }
 
-  /** Hooks that timed out: they may have arrived, or may yet arrive. @param at of the hook at hand */
+  /** Adds hooks that timed out; they may have arrived, or may still arrive. @param at time of the current hook */
   suspect(cancelled: readonly CancelledHook[], whose: Whose, at: number): void {
     for (const { event, callId, command, firedAt } of cancelled) {
       const isOurs = command === undefined ? OF_TOOL.has(event) : OUR_COMMAND.test(command)

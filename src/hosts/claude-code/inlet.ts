@@ -24,7 +24,7 @@ const CALLS_LIMIT = 10_000
 const BATCH_LIMIT = 1000
 const META_BYTES = 64 * 1024
 
-/** A hook that has the files read. */
+/** A hook that triggers reading the files. */
 interface Occasion {
   readonly event: string
   readonly at: number
@@ -36,12 +36,15 @@ interface Occasion {
 class ClaudeCodeInlet implements Inlet {
   readonly #world: World
   readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
-  /** Turns of which hooks were heard, and whether their prompt was: a transcript has all turns that were before. */
+  /**
+   * Turns with received hooks; true if the prompt's hook was received. Needed because a transcript contains all earlier turns as
+   * well.
+   */
   readonly #prompts = new LimitedMap<string, boolean>(PROMPTS_LIMIT)
 
-  /** Tools that were heard of. */
+  /** Tool calls with a received hook. */
   readonly #calls = new LimitedMap<string, true>(CALLS_LIMIT)
-  /** Child agents whose tool call was found. */
+  /** Child agents whose tool call is known. */
   readonly #joined = new LimitedMap<string, true>(AGENTS_LIMIT)
   readonly #heard = new HeardHooks()
 
@@ -68,7 +71,7 @@ class ClaudeCodeInlet implements Inlet {
     if (session_id === undefined || !this.#isRead(event, idOf(peek(data, 'tool_use_id')))) return []
     const transcript = textOf(peek(data, 'transcript_path'))
     const whose = { session_id, agent_id: idOf(peek(data, 'agent_id')) }
-    // A file that cannot be read says nothing.
+    // Unreadable files are skipped.
     const found =
       transcript === undefined ? [] : await this.#read({ event, at, data, whose, transcript }).catch(() => [])
     return found.some(one => one.event === OVER) ? found : [...found, over({ session_id })]
@@ -103,20 +106,20 @@ class ClaudeCodeInlet implements Inlet {
     return [...join, ...found, ...late, ...owed, over({ session_id: whose.session_id, goes_on: goes_on || undefined })]
   }
 
-  /** Whether what has been read is all that there is to know at this hook; if nothing is awaited, it always is. */
+  /** Returns true if the lines read suffice for this hook. Always true if nothing is awaited. */
   #isEnough(lines: TranscriptLines, { event, data, whose }: Occasion): boolean {
     if (event === 'PostToolBatch') return callsOf(data).every(id => lines.has(id, !this.#heard.hasEnd(whose, id)))
     return isEnough(lines, event, data)
   }
 
-  /** The request of a tool that begins with this hook is not written yet. */
+  /** The request of a tool that begins with this hook is not yet in the transcript. */
   #lacksRequest(lines: TranscriptLines, { event, data }: Occasion): boolean {
     const callId = idOf(peek(data, 'tool_use_id'))
     if (callId !== undefined) return !lines.knows(callId)
     return event === 'PostToolBatch' && callsOf(data).some(id => !this.#calls.has(id) && !lines.has(id, false))
   }
 
-  /** Of a child all else is known from its hooks, and from its parent. */
+  /** Everything else about a child is known from its hooks and its parent. */
   #ofChild(taken: readonly HostEvent[]): HostEvent[] {
     return taken.filter(one => OF_REQUESTS.has(one.event) || this.#isMissed(one))
   }
@@ -126,7 +129,7 @@ class ClaudeCodeInlet implements Inlet {
     return event === RESULT && !this.#heard.hasEnd(data as ResultFound, (data as ResultFound).tool_use_id)
   }
 
-  /** Of children that have ended, what was not written then. */
+  /** Reads lines of ended children that were written after their end. */
   async #owedTo({ event, at, whose }: Occasion): Promise<HostEvent[]> {
     if (!ENDS.has(event)) return []
     const found: HostEvent[] = []
@@ -139,7 +142,7 @@ class ClaudeCodeInlet implements Inlet {
     return found
   }
 
-  /** Of turns that were heard of, and of the one before: a receiver before this one may have left that open. */
+  /** Filters findings to turns with received hooks and the turn before them, which an earlier receiver may have left open. */
   async #news(taken: readonly HostEvent[], { event, data, transcript }: Occasion): Promise<HostEvent[]> {
     const before = taken.map(promptOf).findLast(id => id !== undefined && !this.#prompts.has(id))
     const isNews = (one: HostEvent): boolean => {
@@ -158,7 +161,7 @@ class ClaudeCodeInlet implements Inlet {
     return found
   }
 
-  /** What a child agent did of which no hook was received: its parent has its result. */
+  /** Reads a child agent for which no hook was received, using its result in the parent's transcript. */
   async #childOf({ session_id, tool_use_id, at, response }: ResultFound, transcript: string): Promise<HostEvent[]> {
     const agent_id = idOf(peek(response, 'agentId'))
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.jsonl')
@@ -178,7 +181,6 @@ class ClaudeCodeInlet implements Inlet {
     return known
   }
 
-  /** Which tool call a child agent belongs to. */
   async #joinOf({ whose: { session_id, agent_id }, transcript }: Occasion, patience: number): Promise<HostEvent[]> {
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.meta.json')
     if (agent_id === undefined || path === undefined) return []
@@ -204,7 +206,7 @@ function promptOf({ data }: HostEvent): string | undefined {
   return idOf(peek(data, 'prompt_id'))
 }
 
-/** It is not written yet: that there is one, its tool shows. */
+/** A request that is not yet in the transcript; its tool call proves that it exists. */
 function lateRequest({ lines }: TranscriptFile, { data, whose }: Occasion): HostEvent {
   const found: RequestFound = {
     ...whose,
@@ -219,7 +221,7 @@ function over(data: ReadOver): HostEvent {
   return { event: OVER, data }
 }
 
-/** `PostToolBatch`: the calls of the answer. */
+/** The calls of the answer, from `PostToolBatch`. */
 function callsOf(data: unknown): string[] {
   const ids = elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT).map(call => idOf(peek(call, 'tool_use_id')))
   return ids.filter(id => id !== undefined)
@@ -240,14 +242,13 @@ async function callIn(path: string, place: Place): Promise<string | undefined> {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(META_BYTES), 0, META_BYTES, 0)
     return idOf(peek(JSON.parse(buffer.toString('utf8', 0, bytesRead)), 'toolUseId'))
   } catch {
-    // It is being written.
+    // The file is being written.
     return undefined
   } finally {
     await file.close()
   }
 }
 
-/** Hooks of Claude Code, and its transcripts. */
 export function createClaudeCodeInlet(world: World): Inlet {
   return new ClaudeCodeInlet(world)
 }

@@ -4,7 +4,7 @@ import type { Loop, Session } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
 
-/** The request that waits for its answer; one that nothing was heard of begins here. */
+/** Returns the pending request, and starts it if it is unknown. */
 function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
   loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
@@ -18,21 +18,21 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   return request
 }
 
-/** `transcript:request`. */
+/** Handles `transcript:request`. */
 export function sent(loop: Loop, data: unknown): void {
   const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
-  // It has been answered: a file that is read again.
+  // An answered request: the file is being read again.
   if (loop.isOver || at < loop.answeredAt) return
   const { startAt } = openRequest(loop, Math.max(loop.startAt, at), data)
   loop.lastAt = Math.max(loop.lastAt, startAt)
 }
 
-/** `transcript:response`. */
+/** Handles `transcript:response`. */
 export function answered(loop: Loop, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'message_id'))
   const endAt = numberOf(peek(data, 'ended_at'))
-  // Of a turn before, or of a child's work before: a file that is read again.
+  // An answer of an earlier turn, or of a child's earlier work: the file is being read again.
   if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
   if (loop.sessionId === session.id) session.model = model ?? session.model
@@ -62,13 +62,13 @@ function close(loop: Loop, at: number): void {
   loop.lastAt = Math.max(loop.lastAt, at)
 }
 
-/** A request cannot have been sent before its loop began, nor after it was answered. */
+/** Clamps the start: a request is sent after its loop began and before its answer. */
 function sentAt(loop: Loop, data: unknown, endAt: number): number {
   return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
 interface Asking {
-  /** A block of the answer. */
+  /** A `tool_use` block of the answer. */
   readonly call: unknown
   readonly requestId: string
   readonly at: number
@@ -89,7 +89,7 @@ function responseMessage(content: readonly unknown[], calls: readonly unknown[])
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 
-/** `transcript:failure`. */
+/** Handles `transcript:failure`. */
 export function failed(loop: Loop, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
@@ -110,7 +110,7 @@ export function failed(loop: Loop, data: unknown): void {
   loop.requests.failures = isRetried ? (request.retry ?? 0) + 1 : 0
 }
 
-/** The loop is over: an answer that was not found was cut off, or is written too late. */
+/** Ends the pending request when the loop ends: its answer was cut off, or is written too late. */
 export function settleRequest(loop: Loop, at: number, isCut: boolean): void {
   const { open, model } = loop
   if (open === undefined) return

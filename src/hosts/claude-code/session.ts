@@ -9,14 +9,14 @@ import { Tool } from '../base/tool.ts'
 import { Turn } from '../base/turn.ts'
 import type { Usage } from '../base/usage.ts'
 
-/** An agent that speaks to its hooks as Claude Code does. */
+/** An agent with Claude Code's hook protocol. */
 export interface Dialect {
   readonly platform: string
-  /** Undefined where each answer says it. */
+  /** Undefined if each answer names its provider. */
   readonly provider: string | undefined
-  /** How its transcripts count tokens. */
+  /** Converts the token counts of the agent's transcripts. */
   usageOf(said: unknown): Usage | undefined
-  /** Each tool runs behind the answer that asked for it: of one that no transcript names, that is the last. */
+  /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean
 }
 
@@ -25,13 +25,12 @@ const CALLS_LIMIT = 10_000
 
 export class Call extends Tool<Loop> {
   approval: Approval | undefined
-  /** What its batch says of its end, until the transcript says more. */
+  /** The end according to the batch, until the transcript has a more precise one. */
   batchEnd: { readonly at: number; readonly result: unknown } | undefined
-  /** When the model was sent the results: the call was over by then. */
+  /** When the results were sent to the model: the call had ended by then. */
   sentOnAt: number | undefined
 }
 
-/** A tool call in an answer of the model. */
 export interface AskedCall {
   readonly requestId: string
   readonly name: unknown
@@ -46,7 +45,7 @@ interface LoopIds extends Pick<Turn, 'sessionId' | 'turnId'> {
 
 const NOTIFICATION = '<task-notification>'
 
-/** Claude Code makes a prompt of the end of a background agent. */
+/** Claude Code reports the end of a background agent as a prompt. */
 export function isNotification(prompt: unknown): boolean {
   return textOf(prompt)?.startsWith(NOTIFICATION) ?? false
 }
@@ -54,22 +53,19 @@ export function isNotification(prompt: unknown): boolean {
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
 export class Loop extends Turn {
   readonly session: Session
-  /** Each `prompt_id` of the turn: prompts that wait together are answered together. */
+  /** All prompt ids of the turn: prompts that wait together are answered together. */
   readonly promptIds: Set<string | undefined>
-  /** Its prompt reports the end of a background agent. */
   readonly isNotified: boolean
   /** Epoch milliseconds. */
   readonly startAt: number
-  /** Told when the model is known, which no hook says of a first prompt. */
+  /** Emitted once the model is known, which no hook reports for a first prompt. */
   prompt: { readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   model: string | undefined
   readonly requests: Requests = new Requests(this)
-  /** The one that waits for its answer. */
   open: ModelRequest | undefined
-  /** Those that are not over. */
+  /** Calls that have not ended. */
   readonly calls: Set<Call> = new Set()
   lastAt: number
-  /** The end of the last answer. */
   answeredAt = 0
   isOver = false
 
@@ -84,7 +80,6 @@ export class Loop extends Turn {
     this.model = session.model
   }
 
-  /** Nothing was done yet. */
   get isUntouched(): boolean {
     return this.requests.count === 0 && this.calls.size === 0
   }
@@ -93,7 +88,7 @@ export class Loop extends Turn {
     return this.session.dialect.provider ?? this.session.provider
   }
 
-  /** The start of the loop, once; `model` where it has just been heard of. */
+  /** Emits the start of the loop once. @param model the model, if it is newly known */
   tellPrompt(model?: string | undefined): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return
@@ -110,7 +105,6 @@ export class Loop extends Turn {
   }
 }
 
-/** A child agent, also when it rests. */
 export interface Child {
   readonly agentId: string
   loop: Loop
@@ -123,28 +117,27 @@ export class Session {
   readonly records: Records
   readonly id: string
   readonly dialect: Dialect
-  /** That has answered last, where answers say it. */
+  /** The provider of the last answer, if answers name it. */
   provider: string | undefined
-  /** The one that answered last, or that the agent says it begins with. */
+  /** The model of the last answer, or the agent's initial model. */
   model: string | undefined
-  /** The span that its process was started in: W3C `traceparent`. */
+  /** W3C `traceparent` of the span in which the agent's process was started. */
   caller: string | undefined
   isAnnounced = false
   turns = 0
   main: Loop | undefined
-  /** The turn before: what comes late is its. */
+  /** The previous turn, which late events may belong to. */
   last: Loop | undefined
-  /** A hook that is taken when the files have been read. */
+  /** A hook that is processed after the files have been read. */
   held: Moment | undefined
   compactions = 0
   compaction: ModelRequest | undefined
   readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
-  /** By agent: the tool call that it belongs to. */
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
-  /** Of answers, by id. */
+  /** Calls in answers, by id. */
   readonly asked: LimitedMap<string, AskedCall> = new LimitedMap(CALLS_LIMIT)
-  /** Answers and failures that were told: files are read again when a receiver starts. */
+  /** Ids of emitted answers and failures: files are read again when a receiver starts. */
   readonly found: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 
   constructor(records: Records, id: string, dialect: Dialect) {
@@ -159,7 +152,7 @@ export class Session {
     return true
   }
 
-  /** The call with this id; from now on there is one. */
+  /** Returns the call with this id, and creates it if there is none. */
   callOf(loop: Loop, id: string, at: number): Call {
     const known = this.calls.get(id)
     if (known !== undefined) return known
@@ -168,7 +161,7 @@ export class Session {
     const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
     call.args = asked?.args
     call.requestId = asked?.requestId ?? loop.open?.id ?? last
-    // Its input may be large.
+    // Frees the input, which may be large.
     this.asked.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)

@@ -5,26 +5,25 @@ import { openFile, type Place } from './transcript-place.ts'
 import type { Whose } from './types.ts'
 
 /**
- * Transcripts lag behind the hooks: mostly by a tenth of a second, on a busy machine by more than one. Waiting costs the agent
- * nothing.
+ * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait does not delay
+ * the agent.
  */
 const PATIENCE_MILLIS = 1500
-/** For a file that is not there. */
+/** Timeout for a missing file. */
 export const ABSENT_PATIENCE_MILLIS = 500
-/** Where it was in vain before. */
+/** Timeout after an earlier wait for the same hook was in vain. */
 const LESS_PATIENCE_MILLIS = 160
 export const LOOK_MILLIS = 20
 
-/** One transcript, and how far it has been read. */
 export class TranscriptFile {
   readonly #path: string
   readonly #reader = new LineReader()
   readonly whose: Whose
   readonly lines: TranscriptLines
   isThere = false
-  /** Its agent has ended, and that is not written yet. */
+  /** The agent has ended; its last lines are not written yet. */
   isOwing = false
-  /** Hooks at which what is awaited has not come: a hook of somebody else's takes long, or it is never written. */
+  /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
   readonly #vain = new Set<string>()
 
   constructor(path: string, whose: Whose) {
@@ -33,7 +32,7 @@ export class TranscriptFile {
     this.lines = new TranscriptLines(whose)
   }
 
-  /** Reads until it is enough, or for as long as it is worth it. */
+  /** Reads until `isEnough` returns true, or until the timeout for this hook. */
   async until(event: string, { place, wait }: World, isEnough: (lines: TranscriptLines) => boolean): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       this.isThere = await this.#read(place)
@@ -56,7 +55,7 @@ export class TranscriptFile {
     return this.#vain.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
   }
 
-  /** What has been written since it was given up. */
+  /** Reads the lines written since the last timeout. */
   async readRest({ place }: World): Promise<void> {
     this.isOwing = false
     await this.#read(place)

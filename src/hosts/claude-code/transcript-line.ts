@@ -5,7 +5,6 @@ const BLOCKS_LIMIT = 1000
 const INTERRUPTED = '[Request interrupted by user'
 const STOP_FEEDBACK = 'Stop hook feedback:'
 
-/** What the hooks of `Stop` have said. */
 export function isOfStop(line: unknown): boolean {
   return isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
 }
@@ -15,12 +14,11 @@ export function isFeedback(line: unknown): boolean {
   return firstText(peek(peek(line, 'message'), 'content'))?.startsWith(STOP_FEEDBACK) ?? false
 }
 
-/** Written by Claude Code itself, in place of a model. */
+/** Returns true for a message that Claude Code itself wrote in place of a model. */
 export function isSynthetic(line: unknown): boolean {
   return peek(peek(line, 'message'), 'model') === '<synthetic>'
 }
 
-/** A person has stopped the turn. */
 export function isInterruption(line: unknown): boolean {
   return firstText(peek(peek(line, 'message'), 'content'))?.startsWith(INTERRUPTED) ?? false
 }
@@ -32,7 +30,7 @@ function firstText(content: unknown): string | undefined {
     .find(text => text !== undefined)
 }
 
-/** An answer of the model that is being written, a line for each of its blocks. */
+/** An answer that is being written, with one line for each of its blocks. */
 export interface Answer {
   readonly id: string
   readonly promptId: string | undefined
@@ -48,14 +46,14 @@ export interface Answer {
 interface Beginning {
   readonly id: string
   readonly promptId: string | undefined
-  /** When the request was sent, where the transcript says it. */
+  /** When the request was sent, if the transcript records it. */
   readonly sentAt: number | undefined
-  /** When the model was last asked for something. */
+  /** Time of the last prompt or tool result. */
   readonly askedAt: number | undefined
   readonly at: number
 }
 
-/** @param line the first of the answer */
+/** @param line the first line of the answer */
 export function newAnswer(line: unknown, { id, promptId, sentAt, askedAt, at }: Beginning): Answer {
   return {
     id,
@@ -99,7 +97,7 @@ export function failureOf(
 function errorOf(line: unknown): { readonly error: unknown; readonly said: string | undefined } {
   const error = peek(line, 'error')
   if (peek(line, 'type') === 'assistant') return { error, said: firstText(peek(peek(line, 'message'), 'content')) }
-  // As the last attempt is named: by the kind, where the status says it.
+  // Uses the same error kinds as the last attempt, derived from the status.
   const status = Number(peek(error, 'status'))
   return {
     error: status >= 500 ? 'server_error' : status === 429 ? 'rate_limit' : 'unknown',

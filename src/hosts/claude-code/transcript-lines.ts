@@ -26,39 +26,37 @@ import type {
 const BLOCKS_LIMIT = 1000
 const SENT_LIMIT = 1000
 const AHEAD_LIMIT = 10_000
-/** Requests of the loop; others are for titles, summaries and the like. */
+/** Requests of the loop. Others are for titles, summaries and the like. */
 const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
-/** Most lines are none of these, and long. */
+/** Prefilter: most lines are long and of other types. */
 const TELLING = [
   ...['"type":"assistant"', '"type":"user"', '"type":"system"', '"type":"api-request"'],
   '"type":"hook_cancelled"',
 ]
 
 /**
- * What the lines of a transcript say of requests. An answer is written a line for each of its blocks, when it is whole; the
- * results of tools that ran meanwhile stand in between.
+ * Extracts requests from transcript lines. An answer is written when it is complete, one line for each block; results of tools
+ * that ran meanwhile stand in between.
  */
 export class TranscriptLines {
   readonly #whose: Whose
   #promptId: string | undefined
-  /** When the model was last asked for something: a prompt, the result of a tool. */
+  /** Time of the last prompt or tool result in the file. */
   #askedAt: number | undefined
-  /** The same, as hooks tell it, which do not lag; zero where none has. */
+  /** The same time according to hooks, which do not lag; zero if unknown. */
   askedAt = 0
   readonly #sent = new LimitedMap<string, number>(SENT_LIMIT)
-  /** A request that nothing answers yet. */
+  /** A request without an answer. */
   #waiting: { readonly at: number; readonly model: unknown } | undefined
   #answer: Answer | undefined
-  /** Tool calls of the answer that is being written. */
   #calls = new Set<string>()
   #found: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
   readonly #results = new TranscriptResults()
-  /** The text of the last answer. */
   lastText: string | undefined
-  /** The hooks of `Stop` are through for the last answer. */
+  /** The hooks of `Stop` have run for the last answer. */
   isStopped = false
-  /** One of them has the agent go on. */
+  /** One of these hooks made the agent go on. */
   goesOn = false
 
   /** @param whose session and agent of the file */
@@ -66,7 +64,7 @@ export class TranscriptLines {
     this.#whose = whose
   }
 
-  /** A part of the file is missing: what stood there belongs to nothing that follows. */
+  /** Resets the state after a skipped part of the file: later lines do not continue earlier ones. */
   restart(): void {
     this.#promptId = undefined
     this.#waiting = undefined
@@ -75,34 +73,33 @@ export class TranscriptLines {
     this.#results.take()
   }
 
-  /** Hooks have told that the model is about to be asked: what waits for an answer from before has had one. */
+  /** Notes a new request reported by hooks: an older pending request has been answered. */
   asked(at: number): void {
     if (at > this.askedAt) this.askedAt = at
   }
 
-  /** Whether the request that asked for this tool is known. */
+  /** Returns true if the request that asked for this tool is known. */
   knows(callId: string): boolean {
     return this.#calls.has(callId) || (this.#waiting !== undefined && this.#waiting.at >= this.askedAt)
   }
 
-  /** Whether the answer that asked for this tool is there, and, if `withResult`, the tool's result too. */
+  /** Returns true if the answer that requested this tool has been read and, with `withResult`, the tool's result as well. */
   has(callId: string, withResult: boolean): boolean {
     return this.#calls.has(callId) && (!withResult || this.#results.has(callId))
   }
 
-  /** The hooks that timed out, since the last call. */
   takeCancelled(): readonly CancelledHook[] {
     return this.#results.takeCancelled()
   }
 
-  /** What was found since, of whole answers. */
+  /** Returns the findings since the last call, complete answers only. */
   take(): readonly HostEvent[] {
     this.#flush()
     this.#forgetEnd()
     return this.#takeFound()
   }
 
-  /** What was found since, and the request that asked for this tool, though its answer may not be whole. */
+  /** Returns the findings since the last call, and the request of this tool even if its answer is incomplete. */
   takeFor(callId: string): readonly HostEvent[] {
     if (this.knows(callId)) this.#tellOpen()
     return this.#takeFound()
@@ -114,14 +111,14 @@ export class TranscriptLines {
     return found
   }
 
-  /** What has ended once says nothing of the next end. */
+  /** Resets the end: it applies to one answer only. */
   #forgetEnd(): void {
     this.lastText = undefined
     this.isStopped = false
     this.goesOn = false
   }
 
-  /** A line of the file, in order. */
+  /** Queues a line of the file, in order. */
   line(text: string): void {
     if (!TELLING.some(type => text.includes(type))) return
     const line = jsonIn(text)
@@ -132,8 +129,8 @@ export class TranscriptLines {
   }
 
   /**
-   * Reads the lines of before a hook, and what the hooks of `Stop` have said behind it. The others wait: they were written
-   * while the hook waited for its turn, and what it is asked about is not over for them.
+   * Processes the lines written before a hook and, for `Stop`, the lines about its hooks that follow. Later lines stay queued:
+   * they were written while the hook was queued, and their events come after it.
    *
    * @param until when the hook fired, epoch milliseconds
    */
@@ -165,7 +162,7 @@ export class TranscriptLines {
     const isOther = promptId !== undefined && promptId !== this.#promptId
     if (isOther) {
       this.#flush()
-      // Taken back before it had an answer, by a person: nothing else tells of it.
+      // The user withdrew the prompt before an answer; no hook reports this request.
       this.#tellOpen()
       this.#waiting = undefined
     }
@@ -174,7 +171,7 @@ export class TranscriptLines {
     if (isInterruption(line)) this.#interrupted(line, at)
     else if (isFeedback(line)) this.goesOn = true
     this.#results.note(line, at, this.#who())
-    // Results of the open answer follow its event: they need the names and inputs of its calls.
+    // Results of the open answer are emitted after it: they need the names and inputs of its calls.
     if (this.#answer === undefined) this.#tellResults()
     this.#askedAt = at
   }
@@ -249,7 +246,7 @@ export class TranscriptLines {
     this.#tell('transcript:stopped', at, found)
   }
 
-  /** An attempt that is made again (`api_error`), or the last one, in words of Claude Code's own. */
+  /** Handles a failed attempt that is retried (`api_error`), or the last one, which Claude Code words itself. */
   #failed(line: unknown, at: number): void {
     this.#flush()
     const found: FailureFound = {
@@ -265,7 +262,7 @@ export class TranscriptLines {
     if (peek(line, 'type') === 'assistant') this.lastText = textOf(found.message)
   }
 
-  /** Nothing more is written of the answer. */
+  /** Emits the answer, which is complete. */
   #flush(): void {
     const answer = this.#answer
     if (answer === undefined) return

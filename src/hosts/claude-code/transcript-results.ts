@@ -7,13 +7,12 @@ const BLOCKS_LIMIT = 1000
 const STARTS_LIMIT = 1000
 const CANCELLED_LIMIT = 10_000
 
-/** A hook that timed out, as Claude Code notes it in the transcript. */
 export interface CancelledHook {
   /** `PostToolUse`, … */
   readonly event: string
-  /** The tool call of a tool's hook; else an id of the hook's own. */
+  /** The tool call id if the hook is about a tool, otherwise an id of the hook itself. */
   readonly callId: string | undefined
-  /** The URL or command; Claude Code leaves it out for the hooks behind a tool. */
+  /** The URL or command of the hook. Claude Code omits it for hooks after a tool. */
   readonly command: string | undefined
   readonly firedAt: number
 }
@@ -23,14 +22,14 @@ export class TranscriptResults {
   #found: ResultFound[] = []
   #cancelled: CancelledHook[] = []
   readonly #seen = new Set<string>()
-  /** By tool call: when the hook of its start was fired, which timed out. */
+  /** When the start hook that timed out was fired, by tool call. */
   readonly #starts = new LimitedMap<string, number>(STARTS_LIMIT)
 
   has(callId: string): boolean {
     return this.#seen.has(callId)
   }
 
-  /** An answer begins: its calls have no results yet. */
+  /** Resets the results at the beginning of an answer. */
   forget(): void {
     this.#seen.clear()
   }
@@ -47,7 +46,7 @@ export class TranscriptResults {
     return cancelled
   }
 
-  /** A `user` line. */
+  /** Handles a `user` line. */
   note(line: unknown, at: number, whose: Whose): void {
     for (const block of elementsOf(peek(peek(line, 'message'), 'content'), BLOCKS_LIMIT)) {
       const id = peek(block, 'type') === 'tool_result' ? idOf(peek(block, 'tool_use_id')) : undefined
@@ -57,7 +56,7 @@ export class TranscriptResults {
     }
   }
 
-  /** An `attachment` line `{type: hook_cancelled, hookEvent, toolUseID, command?, timeoutMs?}`. */
+  /** Handles an `attachment` line `{type: hook_cancelled, hookEvent, toolUseID, command?, timeoutMs?}`. */
   noteCancelled(line: unknown, at: number): void {
     const attachment = peek(line, 'attachment')
     const event = textOf(peek(attachment, 'hookEvent'))
@@ -71,7 +70,10 @@ export class TranscriptResults {
   }
 }
 
-/** A transcript has what the tool gave, as hooks have it; that of a child agent has only what the model is sent. */
+/**
+ * Prefers the tool's structured result, which hooks have as well. A child agent's transcript contains only the text sent to the
+ * model.
+ */
 function resultOf(line: unknown, block: unknown): Pick<ResultFound, 'is_error' | 'denial' | 'response'> {
   const content = peek(block, 'content')
   const isError = peek(block, 'is_error') === true

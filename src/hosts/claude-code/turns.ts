@@ -7,12 +7,12 @@ import { endChild, stopChildrenOf } from './children.ts'
 import { sent, settleRequest } from './requests.ts'
 import { isNotification, Loop, type Session } from './session.ts'
 
-/** A process of the agent begins. One that was killed has left its turn open. */
+/** Handles a new process of the agent. A process that was killed has left its turn open. */
 export function sessionStarted(session: Session, at: number, data: unknown, context: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
   const { main } = session
-  // Told late, it is that of the process whose turn this is.
+  // A late hook belongs to the process of the current turn.
   const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
   if (main !== undefined && !isSameProcess) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   if (isSameProcess) return
@@ -20,19 +20,19 @@ export function sessionStarted(session: Session, at: number, data: unknown, cont
   session.caller = textOf(peek(context, 'traceparent'))
 }
 
-/** `UserPromptSubmit`. */
+/** Handles `UserPromptSubmit`. */
 export function prompted(session: Session, at: number, data: unknown): void {
   const id = idOf(peek(data, 'prompt_id'))
-  // With the id of a turn that runs it is a message that was taken up on the way, or it is told a second time.
+  // The id of a known turn: a message that joined the running turn, or a repeated hook.
   if (id !== undefined && turnOf(session, id) !== undefined) return
   const text = peek(data, 'prompt')
   const { main } = session
-  // Background agents that end together: the model is asked once for both.
+  // Background agents that end together share one request to the model.
   if (main?.isNotified === true && main.isUntouched && isNotification(text)) main.promptIds.add(id)
   else openTurn(session, at, { promptId: id, text })
 }
 
-/** `transcript:prompt`. */
+/** Handles `transcript:prompt`. */
 export function promptFound(session: Session, data: unknown): void {
   const promptId = idOf(peek(data, 'prompt_id'))
   const at = numberOf(peek(data, 'at'))
@@ -61,37 +61,37 @@ function openTurn(session: Session, at: number, { promptId, text }: Opening): Lo
   return loop
 }
 
-/** The turn that something with this `prompt_id` belongs to, also one that is over. */
+/** Returns the turn with this `prompt_id`, also after its end. */
 export function turnOf({ main, last }: Session, promptId: string | undefined): Loop | undefined {
   if (promptId === undefined || main?.promptIds.has(promptId) === true) return main
   return last?.promptIds.has(promptId) === true ? last : undefined
 }
 
-/** The same; one whose prompt was not seen begins here. */
+/** Like `turnOf`, but starts a turn if its prompt was not received. */
 export function turnFor(session: Session, at: number, promptId: string | undefined): Loop {
   return turnOf(session, promptId) ?? openTurn(session, at, { promptId })
 }
 
-/** `Stop`. */
+/** Handles `Stop`. */
 export function stopped(session: Session, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** `transcript:stopped`: it matters where the hook was not heard. */
+/** Handles `transcript:stopped`, which matters if the hook was not received. */
 export function stopFound(session: Session, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (at !== undefined && loop !== undefined && at >= loop.startAt) stopped(session, at, data)
 }
 
-/** `StopFailure` of a turn. */
+/** Handles `StopFailure` of a turn. */
 export function turnFailed(session: Session, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
-/** `transcript:interrupted`. */
+/** Handles `transcript:interrupted`. */
 export function interrupted(session: Session, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
@@ -101,10 +101,10 @@ export function interrupted(session: Session, data: unknown): void {
   endTurn(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
-/** The session goes, and its id with it. */
+/** With this reason the session id is discarded. */
 const CLEARED = 'clear'
 
-/** `SessionEnd`. */
+/** Handles `SessionEnd`. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
   if (session.main !== undefined) endTurn(session.main, at, { outcome: 'interrupted', reason })
@@ -112,12 +112,12 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
   compacted(session, at)
   if (!session.isAnnounced) return
   session.isAnnounced = false
-  // Any other end is that of a process: the session can be resumed, and its turns are numbered on.
+  // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
   if (reason !== CLEARED) return
   session.records.add('on_session_finalize', at, { session_id: session.id, platform: session.dialect.platform, reason })
 }
 
-/** The process is gone, and they with it. */
+/** Ends the children, whose process is gone. */
 function endChildren(session: Session): void {
   for (const child of session.children.values()) endChild(child, child.loop.lastAt, { outcome: 'interrupted' })
 }
@@ -125,7 +125,6 @@ function endChildren(session: Session): void {
 interface TurnOver {
   readonly outcome: Outcome
   readonly reason?: string
-  /** The last answer. */
   readonly text?: unknown
 }
 
@@ -143,7 +142,7 @@ function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): v
   loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
 }
 
-/** `PreCompact`: the conversation is about to be summarised, by requests that no transcript has. */
+/** Handles `PreCompact`: the conversation is summarised by requests that no transcript contains. */
 export function compacting(session: Session, at: number): void {
   if (session.compaction !== undefined) return
   session.compactions += 1
@@ -153,7 +152,7 @@ export function compacting(session: Session, at: number): void {
   session.compaction.tellStart({ provider: session.dialect.provider })
 }
 
-/** `PostCompact`. */
+/** Handles `PostCompact`. */
 export function compacted(session: Session, at: number): void {
   session.compaction?.tellAnswer(at, { provider: session.dialect.provider })
   session.compaction = undefined

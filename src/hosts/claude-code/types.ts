@@ -1,59 +1,58 @@
 /**
- * What Claude Code sends to its hooks and writes into its transcripts, read from 2.1.330 (real runs).
+ * The hook payloads and transcript findings of Claude Code, read from 2.1.330 (real runs).
  *
- * Raw events, as captures hold them (`HostEvent`):
+ * Raw events in captures (`HostEvent`):
  *
- * - the name of a hook (`PreToolUse`, …): `data` is what the hook is given, and `session_id` in it the session.
- *   `context` is `{traceparent}` where the process was started in a span of somebody's.
- * - `transcript:…`: what `inlet.ts` has found in the files of the session, below. `data` has the `session_id`, and the
- *   `agent_id` where it is of a child agent. They come behind the hook that had the files read, which is taken when they
- *   have: a request is told before the tool that it asked for.
+ * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload, with the session in `session_id`. `context` is
+ *   `{traceparent}` if the process was started inside a span.
+ * - `transcript:…`: findings of `inlet.ts` in the session's files, see below. `data` has the `session_id`, and the `agent_id` for
+ *   a child agent. They follow the hook that triggered the read. That hook is processed after them, so that a request precedes
+ *   the tools it asked for.
  *
- * Times in `data` are epoch milliseconds, as the transcript says them.
+ * Times in `data` are epoch milliseconds, from the transcript.
  */
 
-/** Which session, turn and agent something of a transcript is about. */
 export interface Whose {
   readonly session_id: string
   readonly agent_id?: string | undefined
   readonly prompt_id?: string | undefined
 }
 
-/** `transcript:prompt`: the beginning of a turn, told where no hook has: nobody listened yet. */
+/** `transcript:prompt`: the beginning of a turn whose hook was not received, for example before the receiver started. */
 export interface PromptFound extends Whose {
   readonly at: number
   readonly prompt: unknown
 }
 
-/** `transcript:request`: one that has no answer yet. A tool of it may run already: answers are written when they are whole. */
+/** `transcript:request`: a request without an answer. Its tools may already run: answers are written when they are complete. */
 export interface RequestFound extends Whose {
-  /** Undefined where nothing was told since the turn began. */
+  /** Undefined if no time was recorded since the turn began. */
   readonly started_at?: number | undefined
-  /** It is not written yet; that there is one is known from its tool. */
+  /** The request is not written yet; it is inferred from its tool. */
   readonly start_is_guessed?: boolean | undefined
   readonly model?: unknown
 }
 
-/** `transcript:response`: one whole answer of the model, however many lines it was written in. */
+/** `transcript:response`: one complete answer of the model, merged from all its lines. */
 export interface ResponseFound extends Whose {
-  /** The model provider's: one for each answer. */
+  /** The model provider's id, unique for each answer. */
   readonly message_id: string
   readonly model?: unknown
   readonly stop_reason?: unknown
-  /** Anthropic's, as it stands on each line. */
+  /** Anthropic's usage object, repeated on each line. */
   readonly usage?: unknown
-  /** Content blocks without what the model thought. */
+  /** Content blocks without the model's thinking. */
   readonly content: readonly unknown[]
-  /** When the request was sent; undefined where nothing says it. */
+  /** When the request was sent; undefined if unknown. */
   readonly started_at?: number | undefined
-  /** It is the time of what the request answers, because the transcript does not say when it was sent. */
+  /** The start is the time of the preceding prompt or result, because the transcript lacks the time of sending. */
   readonly start_is_guessed?: boolean | undefined
   readonly ended_at: number
 }
 
-/** `transcript:failure`: an attempt that failed. */
+/** `transcript:failure`: a failed attempt. */
 export interface FailureFound extends Whose {
-  /** Of the line. */
+  /** The id of the transcript line. */
   readonly line_id: string
   readonly started_at?: number | undefined
   readonly at: number
@@ -61,21 +60,21 @@ export interface FailureFound extends Whose {
   readonly status?: unknown
   readonly error?: unknown
   readonly message?: unknown
-  /** Undefined where there is no further attempt. */
+  /** Undefined if the attempt is not retried. */
   readonly retry_in_ms?: unknown
   readonly max_retries?: unknown
 }
 
-/** `transcript:interrupted`: a person has stopped the turn, of which no hook tells. */
+/** `transcript:interrupted`: the user has stopped the turn, which no hook reports. */
 export interface InterruptionFound extends Whose {
   readonly line_id: string
   readonly at: number
-  /** When the request was sent that had no answer yet. */
+  /** When the unanswered request was sent. */
   readonly started_at?: number | undefined
   readonly model?: unknown
 }
 
-/** `transcript:stopped`: the turn is over, in case its hook was not heard. */
+/** `transcript:stopped`: the end of the turn, in case its hook was not received. */
 export interface StopFound extends Whose {
   readonly at: number
   readonly last_assistant_message?: unknown
@@ -88,38 +87,38 @@ export interface AgentFound {
   readonly tool_use_id: string
 }
 
-/** `transcript:result`: the result of a tool call of which no hook has reported the end. */
+/** `transcript:result`: the result of a tool call whose end no hook has reported. */
 export interface ResultFound extends Whose {
   readonly tool_use_id: string
   readonly at: number
-  /** When the hook of its start was fired, if that hook timed out. */
+  /** When the start hook was fired, if it timed out. */
   readonly started_at?: number | undefined
   readonly is_error?: boolean | undefined
-  /** `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if the tool was not refused. */
+  /** `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if the tool was not denied. */
   readonly denial?: unknown
   readonly response: unknown
 }
 
-/** `transcript:read`: that was all there is. */
+/** `transcript:read`: the end of the findings. */
 export interface ReadOver {
   readonly session_id: string
-  /** A hook of somebody else's has the agent go on, though it had stopped. */
+  /** A hook of another program made the agent go on after a stop. */
   readonly goes_on?: boolean | undefined
 }
 
 /**
- * Hooks before which the files are read: what they say is taken behind what is found. Where no file is read, as in a
- * replay of hooks alone, they are taken with the event that follows.
+ * Hooks before which the files are read; they are processed after the findings. If no file is read, for example in a replay of
+ * hooks alone, they are processed with the next event.
  */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolBatch', 'SubagentStart', 'SubagentStop'],
   ...['Stop', 'StopFailure', 'SessionEnd'],
 ])
 
-/** The same, for a tool of which nothing was heard before. */
+/** Further hooks with the same effect, for a tool whose start was not received. */
 export const READS_UNHEARD: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
 
-/** Hooks that say nothing which is not known from others, or nothing of a turn. */
+/** Hooks that add nothing to others, or nothing about a turn. */
 export const QUIET_HOOKS: readonly string[] = [
   ...['Setup', 'InstructionsLoaded', 'UserPromptExpansion', 'MessageDisplay', 'Notification', 'PreModelSwitch'],
   ...['TeammateIdle', 'TaskCreated', 'TaskCompleted', 'Elicitation', 'ElicitationResult', 'ConfigChange'],

@@ -6,19 +6,19 @@ import type { Call, Loop } from './session.ts'
 
 const AGENTS_LIMIT = 100
 const KEYS_LIMIT = 100
-/** A command that goes on in the background: its result comes with a later hook. */
+/** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
 const STOPPED = /^aborted by user$/m
-/** The person, a rule or a hook of somebody else's did not want it. */
+/** Output of a call that the user, a rule or a hook of another program has denied. */
 const REFUSED = /^Command blocked by PreToolUse hook|Rejected\(/
 const EXIT_CODE = /^Process exited with code (\d+)$/m
-/** What could not even be begun; no hook tells of such a call. */
+/** Output of a call that could not be started, for which no hook fires. */
 const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
 
-/** `background`: it went on when its turn was over. */
+/** `background`: still running at the end of its turn. */
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
 
-/** `PreToolUse`. */
+/** Handles `PreToolUse`. */
 export function toolStarted(loop: Loop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
   if (call !== undefined) startCall(call, at)
@@ -53,19 +53,19 @@ function endCall(call: Call, at: number, { status, result, exitCode }: CallEnd):
   call.approval?.answer(Math.min(at, call.verdict?.ranAt ?? at), choiceOf(status), 'inferred')
   const text = textOf(result)
   call.tellEnd(at, {
-    // What a tool has read is no word about the tool.
+    // Wrapped so that the core does not read a status from data that the tool returned.
     result: text !== undefined && looksLikeJson(text) ? { output: text } : result,
     status,
     error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
   })
 }
 
-/** Nothing says what was chosen: it follows from what became of the tool. */
+/** Derives the user's choice, which Codex does not report, from the tool's status. */
 function choiceOf(status: Status | undefined): string {
   return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/** `PostToolUse`, which does not say whether it went well: the rollout does. */
+/** Handles `PostToolUse`. It has no status; the rollout has one. */
 export function toolEnded(loop: Loop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
   if (call === undefined) return
@@ -76,14 +76,14 @@ export function toolEnded(loop: Loop, at: number, data: unknown): void {
   })
 }
 
-/** Undefined where nothing was found in the rollout: then it is not known. */
+/** Undefined if the rollout has no status for the call. */
 function statusOf({ verdict }: Call): Status | undefined {
   if (verdict === undefined) return undefined
   if (verdict.status === 'declined') return 'blocked'
   return verdict.status === 'failed' || (verdict.exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-/** `rollout:item`. */
+/** Handles `rollout:item`. */
 export function judged(loop: Loop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined) return
@@ -94,7 +94,7 @@ export function judged(loop: Loop, data: unknown): void {
   for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) taskOfCall(call, at, agent)
 }
 
-/** `rollout:output`: ends what no hook has ended, as a call that was refused, or one that hooks are not told of at all. */
+/** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
 export function returned(loop: Loop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   const at = numberOf(peek(data, 'at'))
@@ -119,7 +119,6 @@ function statusFromText(call: Call, text: string, exitCode: number | undefined):
   return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-/** The turn is over, and nothing more will come of these. */
 export function settleCalls(loop: Loop, at: number): void {
   for (const call of loop.calls.values()) {
     const { wentOn, verdict, state, startAt } = call
@@ -131,7 +130,10 @@ export function settleCalls(loop: Loop, at: number): void {
   }
 }
 
-/** `PermissionRequest`. It does not say which call it is about: it is the newest of that name and input that waits. */
+/**
+ * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
+ * used.
+ */
 export function askApproval(loop: Loop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
@@ -145,7 +147,7 @@ export function askApproval(loop: Loop, at: number, data: unknown): void {
   call.approval.ask({ command, description: peek(input, 'description'), surface: 'PermissionRequest' }, 'inferred')
 }
 
-/** The question has the input of the tool, and what the person is told beside it. */
+/** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
 function isPart(args: unknown, input: unknown): boolean {
   return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
 }

@@ -2,7 +2,7 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Delegation } from '../base/delegation.ts'
 import { type Call, type Loop, PLATFORM, type Session } from './session.ts'
 
-/** The tool that starts a child agent, in whichever group of tools. */
+/** The tool that starts a child agent, with any namespace. */
 const DELEGATING = /spawn_agent$/
 
 interface Task {
@@ -12,7 +12,7 @@ interface Task {
   readonly parent: Loop | undefined
 }
 
-/** The rollout says which child agent a call has started, mostly before any hook of that agent does. */
+/** Records the child agent that a call has started. The rollout usually reports it before any hook of the child fires. */
 export function taskOfCall(call: Call, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
@@ -24,7 +24,7 @@ export function taskOfCall(call: Call, at: number, agent: unknown): void {
   session.tasks.set(agentId, task)
 }
 
-/** The turn of a child begins. Each is a task that it was given. */
+/** Opens a turn of a child agent. Each turn is a task delegated to the child. */
 export function openChild(session: Session, agentId: string, loop: Loop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
   const told = session.tasks.get(agentId)
@@ -34,7 +34,7 @@ export function openChild(session: Session, agentId: string, loop: Loop, data: u
   loop.tell('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
 }
 
-/** Nothing says yet which call it belongs to: the newest that starts an agent and is not known to have started another. */
+/** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
 function guessedTask(session: Session, agentId: string, loop: Loop, role: string | undefined): Delegation {
   session.isNew(`agent ${agentId}`)
   const calls = [...(session.main?.calls.values() ?? [])]

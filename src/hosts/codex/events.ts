@@ -26,7 +26,7 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   PreToolUse: ofLoop(toolStarted),
   PermissionRequest: ofLoop(askApproval),
   PostToolUse: ofLoop(toolEnded),
-  // Its turn is what matters: it begins here.
+  // Only starts the turn.
   SubagentStart: ofLoop(() => undefined),
   SubagentStop: ofLoop(stopped),
   PreCompact: ofLoop((loop, at) => {
@@ -41,8 +41,8 @@ const HOOKS: Readonly<Record<string, Taking>> = {
 }
 
 /**
- * What the hooks of Codex mean, and what it writes into its rollouts: hooks say nothing of requests, nor of how a tool
- * ended. A hook before which the rollout is read waits until it has been.
+ * Translates Codex's hooks and rollouts. Hooks contain neither requests nor the status of tools. Hooks of `READS_FIRST` are
+ * buffered until the rollout has been read.
  */
 class CodexMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new Session(this.records, id))
@@ -77,7 +77,7 @@ class CodexMachine extends EventMachine {
     else HOOKS[moment.event]?.(session, moment.at, moment.data)
   }
 
-  /** What is found of a turn that no hook has told of, and none tells of now, is history. */
+  /** Skips findings of turns without a received or buffered hook: they are history. */
   #found(read: (loop: Loop, data: unknown) => void): (moment: Moment) => void {
     return ({ data }) => {
       const session = this.#sessionOf(data)
@@ -90,7 +90,7 @@ class CodexMachine extends EventMachine {
   }
 }
 
-/** The turn that the hook which waits is about, should nothing have been heard of it before. */
+/** Returns the turn of the buffered hook, and starts it if it is unknown. */
 function loopOfHeld(session: Session, turnId: string): Loop | undefined {
   const { held } = session
   const whose = whoseOf(held?.data)
@@ -98,7 +98,7 @@ function loopOfHeld(session: Session, turnId: string): Loop | undefined {
   return loopFor(session, held.at, whose, held.data)
 }
 
-/** Takes the hook that has waited for the rollout. @param goesOn whether it was no end */
+/** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function release(session: Session, goesOn = false): void {
   const { held } = session
   session.held = undefined

@@ -1,15 +1,14 @@
 import type { HostEvent } from '../host-event.ts'
 
-/** An event, when its line was written, and of which turn it is. */
+/** An event with the turn and the time of its line. */
 export interface Found {
   readonly at: number
   readonly turn: string
-  /** When that began. */
   readonly begunAt: number
   readonly event: HostEvent
 }
 
-/** What was found in a rollout, and not given to a hook yet. */
+/** Findings in a rollout that no hook has received yet. */
 export class FoundEvents {
   #waiting: Found[] = []
   #isGiven = false
@@ -23,10 +22,10 @@ export class FoundEvents {
   }
 
   /**
-   * What was written before a hook fired: what was written later belongs to later hooks, which may be on their way.
+   * Takes the findings written before a hook fired. Later ones belong to later hooks, which may be on their way.
    *
-   * @param at when it fired, epoch milliseconds
-   * @param isOfHook what belongs to this hook though it may be written behind it, with all before that
+   * @param at when the hook fired, epoch milliseconds
+   * @param isOfHook selects findings that belong to this hook even if written later, together with all before them
    */
   take(at: number, isOfHook: (found: Found) => boolean): HostEvent[] {
     const end = this.#waiting.findLastIndex(isOfHook)
@@ -39,7 +38,7 @@ export class FoundEvents {
   }
 }
 
-/** A rollout that is read for the first time has all turns there ever were. Of them the last two may be news. */
+/** Keeps the last two turns of a first read, which contains all turns ever recorded; only the last two may be new. */
 function lastTurns(found: readonly Found[]): readonly Found[] {
   const turns = [...new Set(found.map(({ turn }) => turn))].slice(-2)
   return found.filter(({ turn }) => turns.includes(turn))

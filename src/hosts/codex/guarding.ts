@@ -3,7 +3,7 @@ import { type Able, type HookIds, type Outcome, type Phase, type RawToolCall, to
 import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
-/** It has no way to ask a person: what a hook wants asked is blocked. */
+/** Codex cannot ask the user: `ask` becomes `block`. */
 const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject'],
@@ -11,12 +11,12 @@ const ABLE: Able = {
   afterTurn: ['retry'],
 }
 
-/** Tools of which hooks are shown one text, and can give back that alone. */
+/** Tools for which hooks receive one string, and can return only that. */
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
-/** What a command ends with whose standard error is a reason not to go on. */
+/** The exit code that makes Codex block and use the standard error as the reason. */
 const BLOCKS = 2
-/** A blank reason is none, and what the tool has returned stays. */
+/** Replaces a blank reason, which Codex ignores: the original result would stay. */
 const EMPTY = '(empty)'
 
 const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Question>> = {
@@ -26,7 +26,7 @@ const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Questi
   PreToolUse: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
   PostToolUse: (ids, body) => {
     const tool = toolCallOf(rawTool(body))
-    // Nothing here says whether it went well.
+    // The hook has no status.
     return { phase: 'afterTool', ids, event: { tool, result: peek(body, 'tool_response'), isError: false, attempt: 0 } }
   },
   Stop: stopping,
@@ -51,7 +51,7 @@ function eventOf(body: unknown): string {
   return textOf(peek(body, 'hook_event_name')) ?? ''
 }
 
-/** A child agent has turns of its own, and its id is what they are told under. */
+/** A child agent has its own turns in the trace, with its id as the session id. */
 function idsOf(body: unknown): HookIds {
   return {
     sessionId: idOf(peek(body, 'agent_id')) ?? idOf(peek(body, 'session_id')),
@@ -60,7 +60,7 @@ function idsOf(body: unknown): HookIds {
   }
 }
 
-/** With one key that is not in its schema, Codex drops all of an answer, a block too, and runs the tool. */
+/** An unknown key makes Codex drop the whole response, even a block, and run the tool. */
 const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
   UserPromptSubmit: outcome => feedback(outcome) ?? beside('UserPromptSubmit', outcome),
   PreToolUse: beforeTool,
@@ -69,12 +69,12 @@ const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) 
   SubagentStop: feedback,
 }
 
-/** Of the end of a turn this is what it goes on with. */
+/** At the end of a turn, the agent goes on with this reason as its input. */
 function feedback(outcome: Outcome<Phase>): object | undefined {
   return outcome.decision === 'pass' ? undefined : { decision: 'block', reason: reasonOf(outcome) }
 }
 
-/** A reason stands in the place of the result, with nothing around it: so a text can be another one. */
+/** The reason replaces the result verbatim, so a rewritten text is sent as a reason. */
 function afterTool(outcome: Outcome<Phase>): object | undefined {
   const said = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
   const answer = { ...said, ...(outcome.decision === 'pass' && beside('PostToolUse', outcome)) }
@@ -107,7 +107,6 @@ function inputOf(name: unknown, value: unknown): unknown {
   return COMMANDS.has(name) ? { command: peek(value, 'command') } : value
 }
 
-/** How hooks act in Codex. */
 export const codexGuarding: Guarding = {
   able: ABLE,
   question: body => {
@@ -118,7 +117,7 @@ export const codexGuarding: Guarding = {
     const event = eventOf(body)
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   },
-  // A turn whose end is held back goes on: that would close nothing.
+  // The end of a turn cannot fail closed: blocking it makes the agent go on.
   closed: (body, reason): Reply => {
     const phase = codexGuarding.question(body)?.phase
     return phase === undefined || phase === 'afterTurn' ? {} : { exitCode: BLOCKS, error: reason }

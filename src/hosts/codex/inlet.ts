@@ -11,25 +11,23 @@ import type { Found } from './found-events.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { type ItemFound, READS_FIRST, type ReadOver } from './types.ts'
 
-/** A rollout lags behind the hooks, by some milliseconds; the end of a turn behind those of the turn's end. */
+/** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
 const PATIENCE_MILLIS = 500
 const LOOK_MILLIS = 20
 const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
-/** Ends of turns. When they fire, the rollout does not say so yet. */
+/** Hooks at the end of turns, which fire before the rollout records the end. */
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
 
-/** A hook that has the rollout read. */
+/** A hook that triggers reading the rollout. */
 interface Occasion {
   readonly event: string
-  /** When it fired. */
   readonly at: number
   readonly data: unknown
   readonly turnId: string | undefined
   readonly agentId: string | undefined
 }
 
-/** Hooks of Codex, and its rollouts. */
 class CodexInlet implements Inlet {
   readonly #world: World
   readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
@@ -48,7 +46,7 @@ class CodexInlet implements Inlet {
     if (!READS_FIRST.has(event) || session_id === undefined) return []
     const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
     if (event === 'SubagentStart') return [...(await this.#ofParent(session_id, occasion)), over({ session_id })]
-    // Of the end of a child both files are named.
+    // The end of a child names both files.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
     if (path === undefined || !ROLLOUT.test(path)) return [over({ session_id })]
     const rollout = this.#rolloutOf(path, { session_id, agent_id: occasion.agentId })
@@ -58,7 +56,7 @@ class CodexInlet implements Inlet {
     return [...found, over({ session_id, goes_on: goesOn || undefined })]
   }
 
-  /** The rollout of a child does not say which call has started it: that of its parent does. */
+  /** Reads the parents' rollouts: only they record which call started the child. */
   async #ofParent(session_id: string, occasion: Occasion): Promise<readonly HostEvent[]> {
     const parents = [...this.#rollouts.values()].filter(({ about }) => about.session_id === session_id)
     await this.#read(parents, occasion)
@@ -72,10 +70,10 @@ class CodexInlet implements Inlet {
     return known
   }
 
-  /** Until all is there that this hook is to be told behind, or for as long as it is worth it. */
+  /** Reads until everything that precedes this hook is there, or until the timeout. */
   async #read(rollouts: readonly Rollout[], occasion: Occasion): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
-      // A file that cannot be read says nothing.
+      // Unreadable files are skipped.
       const readable = rollouts.map(rollout => rollout.read(this.#world.place).catch(() => false))
       const isThere = (await Promise.all(readable)).includes(true)
       if (!isThere || rollouts.some(({ lines }) => isEnough(lines, occasion)) || waited >= PATIENCE_MILLIS) return
@@ -88,7 +86,6 @@ function over(data: ReadOver): HostEvent {
   return { event: 'rollout:read', data }
 }
 
-/** Whether what has been read is all that there is to know at this hook. */
 function isEnough(lines: RolloutLines, occasion: Occasion): boolean {
   const { event, data, turnId, agentId } = occasion
   if (event === 'SubagentStart') return agentId === undefined || lines.hasStarted(agentId)
@@ -96,7 +93,7 @@ function isEnough(lines: RolloutLines, occasion: Occasion): boolean {
   return !ENDS.has(event) || lines.isOver(turnId) || hasGoneOn(lines, occasion)
 }
 
-/** The end of the turn that a hook tells of. It is written behind the hook. */
+/** Returns true for the end of the hook's turn, which is written after the hook. */
 function isEndOf({ turn, begunAt, event }: Found, { turnId, at }: Occasion): boolean {
   return event.event === 'rollout:over' && (turnId === undefined ? begunAt <= at : turn === turnId)
 }
@@ -105,13 +102,12 @@ function isStartOf({ event }: Found, { agentId }: Occasion): boolean {
   return event.event === 'rollout:item' && (event.data as ItemFound).agents?.some(({ id }) => id === agentId) === true
 }
 
-/** A hook of somebody else's did not let the agent stop. */
+/** Returns true if a hook of another program kept the agent from stopping. */
 function hasGoneOn(lines: RolloutLines, { event, at, data, turnId }: Occasion): boolean {
   const answer = textOf(peek(data, 'last_assistant_message'))
   return (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasGoneOn(turnId, answer, at)
 }
 
-/** One rollout, and how far it has been read. */
 class Rollout {
   readonly #path: string
   readonly #reader = new LineReader()
@@ -124,7 +120,7 @@ class Rollout {
     this.lines = new RolloutLines(about)
   }
 
-  /** @returns whether there is one that may be read */
+  /** @returns true if the file exists and may be read */
   async read(place: Place): Promise<boolean> {
     const file = await openOwnFile(this.#path, place, 'sessions')
     if (file === undefined) return false
@@ -141,7 +137,7 @@ class Rollout {
   }
 }
 
-/** Where Codex has its rollouts, below `sessions`. @param env of the process that reads */
+/** Returns the folders of Codex, which contain rollouts below `sessions`. @param env environment of the reading process */
 function ownPlace(env: Readonly<Record<string, string | undefined>>): Place {
   const own = env['CODEX_HOME']?.trim() ?? ''
   const homes = [join(homedir(), '.codex'), ...(isAbsolute(own) ? [own] : [])]

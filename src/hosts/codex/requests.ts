@@ -5,7 +5,7 @@ import type { Loop } from './session.ts'
 
 const CALLS_LIMIT = 1000
 
-/** The request that waits for its answer; one that nothing was heard of begins here. */
+/** Returns the pending request, and starts it if it is unknown. */
 function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   const { session } = loop
   loop.model = textOf(peek(data, 'model')) ?? loop.model
@@ -19,18 +19,17 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   return request
 }
 
-/** The request by which a conversation that has become too long is summarised. */
 function compression(loop: Loop, startAt: number): ModelRequest {
   return new ModelRequest(loop, startAt, { id: `${loop.turnId}:compression:${startAt}`, task: 'compression' })
 }
 
-/** A request cannot have been sent before its turn began, nor after it was answered. */
+/** Clamps the start: a request is sent after its turn began and before its answer. */
 function sentAt(loop: Loop, data: unknown, endAt: number): number {
   const floor = loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
   return Math.min(endAt, Math.max(floor, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
-/** `rollout:call`. */
+/** Handles `rollout:call`. */
 export function asked(loop: Loop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   const at = numberOf(peek(data, 'at'))
@@ -42,7 +41,7 @@ export function asked(loop: Loop, data: unknown): void {
   call.args ??= parsed(peek(data, 'arguments'))
 }
 
-/** Arguments are JSON text, unless the model has written something else. */
+/** Parses the arguments, which are JSON text unless the model has written something else. */
 function parsed(text: unknown): unknown {
   try {
     return typeof text === 'string' ? JSON.parse(text) : text
@@ -51,7 +50,7 @@ function parsed(text: unknown): unknown {
   }
 }
 
-/** `rollout:answer`. */
+/** Handles `rollout:answer`. */
 export function answered(loop: Loop, data: unknown): void {
   const { session } = loop
   const at = numberOf(peek(data, 'ended_at'))
@@ -83,7 +82,7 @@ function tokensOf(usage: unknown): ReturnType<typeof usageOf> {
   })
 }
 
-/** `rollout:failure`. */
+/** Handles `rollout:failure`. */
 export function failed(loop: Loop, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
@@ -100,7 +99,7 @@ export function failed(loop: Loop, data: unknown): void {
   })
 }
 
-/** The turn is over: an answer that was not found was cut off, or is written too late. */
+/** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
 export function settleRequest(loop: Loop, at: number): void {
   const { open, model, session } = loop
   loop.open = undefined

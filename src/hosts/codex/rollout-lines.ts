@@ -8,72 +8,65 @@ import type { Finds, Whose } from './types.ts'
 const AGENTS_LIMIT = 100
 const MOST_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
-/** Ends of a turn that no request to the model is to blame for. */
+/** Errors that end a turn and are not failures of a model request. */
 const NOT_OF_REQUESTS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
-/** A turn, as far as it has been read. */
 interface Turn {
   readonly id: string
   readonly begunAt: number
   model: unknown
-  /** When the last of what the model has to answer was written: a request is sent right behind. */
+  /** Time of the last input to the model: a request is sent right after it. */
   askedAt: number
-  /** The model has not answered it. */
+  /** The model has not answered the last input. */
   isAwaiting: boolean
-  /** Text and calls of the answer that is being written. */
+  /** Text and calls of the current answer. */
   texts: string[]
   calls: object[]
-  /** When the last part of it was written; undefined where none is. */
+  /** When the last part of the answer was written; undefined if there is none. */
   partAt: number | undefined
-  /** Of the last whole answer. */
   lastText: string | undefined
   isOver: boolean
 }
 
-/**
- * What the lines of a rollout say, as events. Lines of unknown types are passed over, as are those that belong to no turn that
- * was seen to begin.
- */
+/** Turns the lines of a rollout into events. Skips lines of unknown types, and lines outside a turn whose beginning was read. */
 export class RolloutLines {
   readonly #about: { readonly session_id: string; readonly agent_id?: string | undefined }
   readonly found: FoundEvents = new FoundEvents()
   #turn: Turn | undefined
   #provider: unknown
-  /** Time of the line at hand. */
+  /** Time of the current line. */
   #now = 0
   readonly #calls = new LimitedMap<string, true>(MOST_KEPT)
   readonly #started = new LimitedMap<string, true>(MOST_KEPT)
-  /** Answers behind which the model was asked again, and when. */
+  /** When the model received further input after an answer, by turn and answer. */
   readonly #followed = new LimitedMap<string, number>(MOST_KEPT)
 
   constructor(about: { readonly session_id: string; readonly agent_id?: string | undefined }) {
     this.#about = about
   }
 
-  /** The file is not what it was. */
+  /** Resets the state after the file was replaced or a part of it was skipped. */
   restart(): void {
     this.found.clear()
     this.#turn = undefined
   }
 
-  /** The call is in an answer that has been read. */
   knowsCall(turnId: string | undefined, id: string): boolean {
     return this.#calls.has(`${turnId} ${id}`)
   }
 
-  /** A call that started this child agent has been read. */
   hasStarted(agentId: string): boolean {
     return this.#started.has(agentId)
   }
 
-  /** @param turnId undefined: whichever is the last */
+  /** @param turnId if undefined, the last turn */
   isOver(turnId: string | undefined): boolean {
     const turn = this.#turn
     return turn?.isOver !== false || (turnId !== undefined && turnId !== turn.id)
   }
 
-  /** The turn had given this answer then, and went on all the same. */
+  /** Returns true if the turn continued after this answer, later than `at`. */
   hasGoneOn(turnId: string | undefined, answer: string, at: number): boolean {
     return (this.#followed.get(`${turnId} ${answer}`) ?? 0) > at
   }
@@ -143,7 +136,7 @@ export class RolloutLines {
     this.found.add({ at: this.#now, turn: turn.id, begunAt: turn.begunAt, event })
   }
 
-  /** What the model sends, or what is sent to it. */
+  /** Handles an item sent by the model or to it. */
   #item(at: number, payload: unknown): void {
     const type = textOf(peek(payload, 'type')) ?? ''
     if (type.endsWith('_output')) {
@@ -154,7 +147,7 @@ export class RolloutLines {
     else this.#asked(at)
   }
 
-  /** The model is asked something: what it has said before is whole, also where nothing has counted its tokens. */
+  /** Handles input to the model: it completes the previous answer, even without a token count. */
   #asked(at: number): void {
     const turn = this.#turn
     if (turn === undefined) return
@@ -167,7 +160,7 @@ export class RolloutLines {
   #part(at: number, type: string, payload: unknown): void {
     const turn = this.#turn
     const isCall = CALLS.has(type)
-    // Whatever else there may be one day is no part of an answer.
+    // Unknown item types are no part of an answer.
     if (turn === undefined || !(isCall || type === 'message' || type === 'reasoning' || type.endsWith('_call'))) return
     turn.partAt = at
     const text = type === 'message' ? plainText(peek(payload, 'content')) : undefined
@@ -189,7 +182,7 @@ export class RolloutLines {
     return { started_at: turn.askedAt, model: turn.model, provider: this.#provider }
   }
 
-  /** @param payload undefined where nothing has counted the tokens */
+  /** @param payload undefined if no tokens were counted */
   #answered(at: number, payload: unknown): void {
     const turn = this.#turn
     const turnId = idOf(peek(payload, 'turn_id'))
@@ -207,7 +200,7 @@ export class RolloutLines {
     if (call_id !== undefined) this.#tell('output', { call_id, at, output: plainText(output) ?? output })
   }
 
-  /** What became of a tool. Messages are items, too, and have no status. */
+  /** Handles a tool's status. Messages are items as well and have none. */
   #judged(at: number, payload: unknown): void {
     const item = peek(payload, 'item')
     const call_id = idOf(peek(item, 'id'))
@@ -218,7 +211,7 @@ export class RolloutLines {
     const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / NANOS_PER_MILLI
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
-    // Those that are waited for were started by another call.
+    // Other tools list agents that were started by an earlier call.
     const isStart = peek(item, 'tool') === 'spawn_agent'
     const agents = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT).map(agentOf) : undefined
     for (const { id } of agents ?? []) this.#started.set(idOf(id) ?? '', true)
@@ -263,7 +256,7 @@ function agentOf(agent: unknown): { readonly id: unknown; readonly role: unknown
   return { id: peek(agent, 'thread_id'), role: peek(agent, 'agent_role') }
 }
 
-/** A word, or an object whose key is one and whose value may know the status of the HTTP answer. */
+/** Parses an error kind: a string, or an object with one key, whose value may contain the HTTP status. */
 function kindOf(info: unknown): { readonly type: string; readonly status: number | undefined } {
   const word = textOf(info)
   const [key] = word === undefined && typeof info === 'object' && info !== null ? Object.keys(info) : []

@@ -12,7 +12,7 @@ export const PLATFORM = 'codex'
 const LOOPS_LIMIT = 1000
 const FOUND_LIMIT = 10_000
 
-/** What a rollout says of how a tool ended. */
+/** The end of a tool according to the rollout. */
 export interface Verdict {
   /** When the line was written, epoch milliseconds. */
   readonly at: number
@@ -24,7 +24,7 @@ export interface Verdict {
 export class Call extends Tool<Loop> {
   approval: Approval | undefined
   verdict: Verdict | undefined
-  /** The model was told that it goes on in the background. */
+  /** Set if the model was notified that the call continues in the background. */
   wentOn: { readonly at: number; readonly result: unknown } | undefined
 }
 
@@ -35,16 +35,14 @@ export class Loop extends Turn {
   readonly agentId: string | undefined
   /** Epoch milliseconds. */
   readonly startAt: number
-  /** Told when something happens for it: what comes before the prompt, as a compaction, is no part of it. */
+  /** Emitted with the first activity: earlier work, such as a compaction, does not belong to the prompt. */
   prompt: { readonly at: number; readonly text: unknown } | undefined
   model: string | undefined
   readonly requests: Requests = new Requests(this)
-  /** The one that waits for its answer. */
   open: ModelRequest | undefined
   readonly calls: LimitedMap<string, Call> = new LimitedMap(FOUND_LIMIT)
-  /** What this child was asked to do. */
   task: Delegation | undefined
-  /** Since when a conversation that has become too long is being summarised. */
+  /** Start of the running compaction. */
   compaction: { readonly at: number } | undefined
   lastAt: number
   isOver = false
@@ -59,7 +57,7 @@ export class Loop extends Turn {
     this.model = session.model
   }
 
-  /** The start of the loop, once. */
+  /** Emits the start of the loop once. */
   tellPrompt(): void {
     if (this.prompt === undefined) return
     const { at, text } = this.prompt
@@ -68,7 +66,7 @@ export class Loop extends Turn {
     this.tell('pre_llm_call', at, { user_message: text, model: this.model, provider, platform: PLATFORM })
   }
 
-  /** The call with this id; from now on there is one. */
+  /** Returns the call with this id, and creates it if there is none. */
   callOf(id: string, at: number): Call {
     const known = this.calls.get(id)
     if (known !== undefined) return known
@@ -85,17 +83,15 @@ export class Session {
   model: string | undefined
   provider: string | undefined
   isAnnounced = false
-  /** By agent and turn. */
   readonly loops: LimitedMap<string, Loop> = new LimitedMap(LOOPS_LIMIT)
-  /** The turn of the session that is open. */
   main: Loop | undefined
-  /** By the child agent: what it was asked to do, where it has not begun. */
+  /** Tasks of child agents that have not begun, by agent id. */
   readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(LOOPS_LIMIT)
-  /** Calls that are known to have started child agents. */
+  /** Calls that have started child agents. */
   readonly delegating: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
-  /** A hook that waits for what the rollout says. */
+  /** A hook that is processed after the rollout has been read. */
   held: Moment | undefined
-  /** What was found: rollouts are read again when the receiver starts. */
+  /** Ids of emitted findings: rollouts are read again when the receiver starts. */
   readonly #found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
 
   constructor(records: Records, id: string) {

@@ -5,19 +5,18 @@ import { openChild } from './children.ts'
 import { settleRequest } from './requests.ts'
 import { Loop, PLATFORM, type Session } from './session.ts'
 
-/** Which turn a hook, or something of a rollout, is about. */
 export interface Whose {
   readonly agentId: string | undefined
   readonly turnId: string
 }
 
-/** Undefined where it is about no turn, as the end of a session. */
+/** Undefined for an event outside a turn, for example the end of a session. */
 export function whoseOf(data: unknown): Whose | undefined {
   const turnId = idOf(peek(data, 'turn_id'))
   return turnId === undefined ? undefined : { agentId: idOf(peek(data, 'agent_id')), turnId }
 }
 
-/** The turn that a hook is about. One that nothing was heard of begins here. */
+/** Returns the turn of a hook, and starts it if it is unknown. */
 export function loopFor(session: Session, at: number, whose: Whose, data: unknown): Loop {
   const known = session.loop(whose.agentId, whose.turnId)
   if (known !== undefined) return known
@@ -38,14 +37,14 @@ function openTurn(session: Session, loop: Loop): void {
   loop.tell('on_session_start', loop.startAt, { model: loop.model, platform: PLATFORM })
 }
 
-/** `UserPromptSubmit`; of a turn that runs it is a message that was taken up on the way. */
+/** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
 export function prompted(loop: Loop, at: number, data: unknown): void {
   if (loop.prompt === undefined) return
   loop.prompt = { at: Math.max(loop.startAt, at), text: peek(data, 'prompt') }
   loop.tellPrompt()
 }
 
-/** `SessionStart`: a process of the agent begins. One that was killed has left its turn open. */
+/** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 export function sessionStarted(session: Session, data: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
@@ -53,12 +52,12 @@ export function sessionStarted(session: Session, data: unknown): void {
   if (!isSameProcess) endAll(session, 'abandoned')
 }
 
-/** `SessionEnd`: the process leaves. The session may be resumed, so it is not finalized: its turn numbers continue. */
+/** Handles `SessionEnd`: the process exits. The session may be resumed, so it is not finalized: its turn numbers continue. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
   endAll(session, textOf(peek(data, 'reason')) ?? 'other', at)
 }
 
-/** @param at without: each when it was heard of last */
+/** @param at if undefined, each turn ends at its last event */
 function endAll({ loops, tasks }: Session, reason: string, at?: number): void {
   for (const loop of loops.values()) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
   for (const task of tasks.values()) task.tellEnd(at ?? task.startAt, { status: 'interrupted' })
@@ -68,26 +67,25 @@ function endAll({ loops, tasks }: Session, reason: string, at?: number): void {
 interface LoopEnd {
   readonly outcome: Outcome
   readonly reason?: string | undefined
-  /** The last answer. */
   readonly text?: unknown
 }
 
-/** `Stop`, `SubagentStop`. */
+/** Handles `Stop` and `SubagentStop`. */
 export function stopped(loop: Loop, at: number, data: unknown): void {
   endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
-/** `Interrupt`. */
+/** Handles `Interrupt`. */
 export function interrupted(loop: Loop, at: number): void {
   endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
-/** `rollout:over`. */
+/** Handles `rollout:over`. */
 export function over(loop: Loop, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   const said = peek(data, 'outcome')
   const outcome = said === 'failed' || said === 'interrupted' ? said : 'completed'
-  // One that is read again is not the turn's end when it was read before.
+  // An end before the turn's start comes from a file that is being read again.
   if (at === undefined || at < loop.startAt) return
   endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
 }

@@ -1,72 +1,70 @@
 /**
- * What Codex sends to its hooks and writes into its rollouts, read from 0.169.0 (real runs).
+ * The hook payloads and rollout findings of Codex, read from 0.169.0 (real runs).
  *
- * Raw events, as captures hold them (`HostEvent`):
+ * Raw events in captures (`HostEvent`):
  *
- * - the name of a hook (`PreToolUse`, …): `data` is what the hook is given. `session_id` in it is that of the person's
- *   session also in a child agent, whose hooks have an `agent_id` and turns of their own.
- * - `rollout:…`: what `inlet.ts` has found in the rollout, below. They come behind the hook that had it read, which is taken
- *   when they have: a request is told before the tool that it asked for.
+ * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload. Its `session_id` is that of the user's session even in a
+ *   child agent, whose hooks have an `agent_id` and their own turns.
+ * - `rollout:…`: findings of `inlet.ts` in the rollout, see below. They follow the hook that triggered the read. That hook is
+ *   processed after them, so that a request precedes the tools it asked for.
  *
- * Times in `data` are epoch milliseconds, as the rollout says them.
+ * Times in `data` are epoch milliseconds, from the rollout.
  */
 
-/** Which turn something of a rollout is about. */
 export interface Whose {
   readonly session_id: string
   readonly agent_id?: string | undefined
   readonly turn_id: string
 }
 
-/** Of a request. The rollout has a line when what it sends is complete, none when it is sent. */
+/** A finding about a request. The rollout has a line when a request's input is complete, and none when it is sent. */
 interface OfRequest extends Whose {
   readonly started_at: number
   readonly model?: unknown
   readonly provider?: unknown
 }
 
-/** `rollout:call`: a tool that the model asks for. Its answer may not be over yet. */
+/** `rollout:call`: a tool that the model requested. The answer may be incomplete. */
 export interface CallFound extends OfRequest {
   readonly call_id: string
-  /** Not always what hooks call it: `exec_command` is their `Bash`. */
+  /** May differ from the name in hooks: `exec_command` is `Bash` there. */
   readonly name: unknown
-  /** JSON text, mostly. */
+  /** Usually JSON text. */
   readonly arguments: unknown
   readonly at: number
 }
 
-/** `rollout:answer`: one whole answer of the model. */
+/** `rollout:answer`: one complete answer of the model. */
 export interface AnswerFound extends OfRequest {
-  /** The model provider's. Absent where the provider counts no tokens, and so nothing says it. */
+  /** The model provider's id. Absent if the provider counts no tokens, because only the token line contains it. */
   readonly response_id?: unknown
-  /** Of this answer alone; the input includes the cache. */
+  /** Usage of this answer alone; the input includes the cache. */
   readonly usage?: unknown
   readonly text?: string | undefined
   readonly calls: readonly object[]
   readonly ended_at: number
 }
 
-/** `rollout:failure`: the request that a turn has failed at; those before it, that were made again, are nowhere. */
+/** `rollout:failure`: the request at which a turn has failed. Earlier attempts that were retried are not in the rollout. */
 export interface FailureFound extends OfRequest {
   readonly at: number
   readonly error: { readonly type: string; readonly message?: string | undefined }
   readonly status?: number | undefined
 }
 
-/** `rollout:item`: what became of a tool, as Codex keeps it for its screen. Not all tools have one. */
+/** `rollout:item`: the status of a tool, as Codex displays it. Not all tools have one. */
 export interface ItemFound extends Whose {
   readonly call_id: string
   readonly at: number
   /** `completed`, `failed`, `declined` */
   readonly status?: unknown
   readonly exit_code?: unknown
-  /** When what it runs began, without the wait for somebody's approval. */
+  /** When execution began, without the wait for an approval. */
   readonly ran_at?: number | undefined
-  /** Of a tool that starts child agents. */
   readonly agents?: readonly { readonly id: unknown; readonly role: unknown }[] | undefined
 }
 
-/** `rollout:output`: the result as it is sent to the model. */
+/** `rollout:output`: the result as sent to the model. */
 export interface OutputFound extends Whose {
   readonly call_id: string
   readonly at: number
@@ -81,14 +79,14 @@ export interface OverFound extends Whose {
   readonly text?: unknown
 }
 
-/** `rollout:read`: that was all there is. */
+/** `rollout:read`: the end of the findings. */
 export interface ReadOver {
   readonly session_id: string
-  /** A hook of somebody else's has the agent go on, though it had stopped. */
+  /** A hook of another program made the agent go on after a stop. */
   readonly goes_on?: boolean | undefined
 }
 
-/** By the name behind the colon. */
+/** Findings by the part of the event name after the colon. */
 export interface Finds {
   readonly call: CallFound
   readonly answer: AnswerFound
@@ -99,8 +97,8 @@ export interface Finds {
 }
 
 /**
- * Hooks before which the rollout is read: what they say is taken behind what is found. Where none is read, as in a replay
- * of hooks alone, they are taken with the event that follows.
+ * Hooks before which the rollout is read; they are processed after the findings. If none is read, for example in a replay of
+ * hooks alone, they are processed with the next event.
  */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostCompact', 'SubagentStop', 'Stop', 'Interrupt'],

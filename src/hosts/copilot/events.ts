@@ -22,13 +22,13 @@ const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:sess
 const CHILDREN_LIMIT = 10_000
 
 class CopilotSession extends HookedSession {
-  /** A hook that waits until the session file, or the turn's spans, have been read. */
+  /** A hook that is processed after the session file, or the turn's spans, have been read. */
   held: Moment | undefined
   /** When the first hook fired, if it was the first of a turn. */
   since: number | undefined
-  /** Requests that began behind it: of a turn that is not known yet. */
+  /** Requests that began after the buffered hook, in a turn that is not known yet. */
   readonly early: RequestSpan[] = []
-  /** Requests that were told: exporters send again what they do not know to have arrived. */
+  /** Ids of emitted requests: exporters repeat requests whose delivery is uncertain. */
   readonly told: LimitedMap<string, true> = new LimitedMap(SPANS_LIMIT)
 }
 
@@ -60,12 +60,12 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   },
 }
 
-/** Only where VS Code reads the same files there is an id. */
+/** The hook has a call id only if VS Code reads the same files. */
 function calledIn(data: unknown): Called {
   return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
-/** Of requests only those are told that failed. They began behind what was told before. */
+/** Handles a failed request, the only kind that hooks report. It began after the previous hook. */
 function failed(turn: HookedTurn, at: number, data: unknown): void {
   if (peek(data, 'error_context') !== 'model_call') return
   const error = peek(data, 'error')
@@ -78,7 +78,7 @@ function failed(turn: HookedTurn, at: number, data: unknown): void {
   request.tellFailure(at, { retryable, reason: type, error: { type, message: peek(error, 'message') } })
 }
 
-/** Hooks own the requests that fail: they tell of them at once. */
+/** Handles a request's span. Failed requests are skipped: hooks report them immediately. */
 function requestFound(session: CopilotSession, span: RequestSpan): void {
   const { held, early, told } = session
   if (span.hasFailed || (span.id !== undefined && told.has(span.id))) return
@@ -97,20 +97,20 @@ function tellEarly(session: CopilotSession): void {
 
 function take(session: CopilotSession, { event, at, data }: Moment): void {
   HOOKS[event]?.(session, at, data)
-  // Behind the end of a turn they wait for the next one.
+  // After the end of a turn, they stay buffered for the next one.
   if (event !== 'Stop') tellEarly(session)
 }
 
 /**
- * Translates the hooks of GitHub Copilot CLI. A session whose file is read is translated from the file, which has requests,
- * ids, exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and
- * telemetry has the requests.
+ * Translates the hooks of GitHub Copilot CLI. A session whose file is read is translated from the file, which has requests, ids,
+ * exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and telemetry
+ * has the requests.
  */
 class CopilotMachine extends EventMachine {
-  /** By the id in the hook: a child agent has its own. */
+  /** Sessions by the id in the hook: a child agent has its own. */
   readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
   readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.look(id)?.since ?? 0))
-  /** By the child agent: the session whose file it is in. */
+  /** The session whose file contains a child agent, by agent id. */
   readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   protected readonly events: Events = eventsOf({
     ...Object.fromEntries(
@@ -162,7 +162,7 @@ class CopilotMachine extends EventMachine {
     else RECORDED_HOOKS[held.event]?.(recorded, held.at, held.data)
   }
 
-  /** The session whose file has what a hook is about. */
+  /** Returns the session whose file covers a hook. */
   #fileOf(data: unknown): string {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = agentId === undefined ? undefined : this.#sessionOfChild.get(agentId)
@@ -173,12 +173,12 @@ class CopilotMachine extends EventMachine {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const hooked = this.#hooked.look(id)
-    // Its file was not there in time: the turn goes on as it began.
+    // The file appeared too late: the turn continues from hooks alone.
     if (this.#recorded.look(id) === undefined && hooked?.turn?.isOver === false) return
     const session = this.#recorded.get(id)
     const agentId = idOf(peek(data, 'agent_id'))
     if (agentId !== undefined) this.#sessionOfChild.set(agentId, id)
-    // A hook before that line belongs to the turn before it.
+    // A hook before such a line belongs to the turn before it.
     else if (BOUNDARIES.has(event) && hooked?.held !== undefined && hooked.held.at <= at) this.#release(hooked)
     if (session.isNew(idOf(peek(data, 'line_id')))) read(session, at, data)
   }
@@ -196,7 +196,7 @@ class CopilotMachine extends EventMachine {
     return this.#recorded.look(conversationOf(span)) !== undefined
   }
 
-  /** Behind its end a session takes no more: its requests would look like a turn. */
+  /** Returns the session of a span. Ended sessions are excluded, because late requests would look like a turn. */
   #ofSpan(span: unknown): CopilotSession | undefined {
     const session = this.#hooked.look(conversationOf(span))
     return session?.isOpen === true || session?.held !== undefined ? session : undefined
@@ -207,7 +207,7 @@ function conversationOf(span: unknown): string {
   return idOf(peek(peek(span, 'attributes'), CONVERSATION)) ?? ''
 }
 
-/** ISO 8601. */
+/** Parses ISO 8601. */
 function timeOf(timestamp: unknown): number | undefined {
   const time = Date.parse(textOf(timestamp) ?? '')
   return Number.isNaN(time) ? undefined : time

@@ -9,42 +9,42 @@ import { copilotPlace } from './session-file.ts'
 import { SessionFiles } from './session-files.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
-/** Of a body that names no hook, as those of names like `preToolUse`: it is counted as ignored. */
+/** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
 const UNNAMED = 'unnamed'
-/** Exporters keep what has ended for five seconds. Waiting costs the agent nothing. */
+/** Exporters batch ended spans for five seconds. The wait does not delay the agent. */
 const PATIENCE_MILLIS = 8_000
 const SESSIONS_LIMIT = 1000
 const TEXT_LIMIT = 1_000_000
 const CLIENT = 3
 
-/** In tests, what has to happen meanwhile. Ends early, without a word, when it is told to. */
+/** Waits, and resolves early if the signal aborts. Tests do the awaited work meanwhile. */
 export type Wait = (millis: number, signal: AbortSignal) => Promise<unknown>
 
-/** In tests, other files and another clock. */
+/** The environment, with other files and another clock in tests. */
 export interface CopilotWorld {
   readonly place: Place
   readonly wait: Wait
 }
 
 interface Session {
-  /** When the turn that is not known to be over began; undefined when there is none. */
+  /** Start of the turn that is not known to have ended; undefined if there is none. */
   since: number | undefined
-  /** Until when its spans are known. */
+  /** End of the period whose spans have arrived. */
   knownUntil: number
-  /** That it sends spans. */
   isHeard: boolean
   arrived(): void
 }
 
 /**
- * The hooks of GitHub Copilot CLI, its session files, and its telemetry. Without a file, requests are in telemetry alone: spans
- * come seconds after the hooks, and the turn's own span is the last. A hook that ends a turn waits for it, if spans are sent.
+ * Reads the hooks of GitHub Copilot CLI, its session files, and its telemetry. Without a file, only telemetry has the requests.
+ * Spans come seconds after the hooks, and the turn's own span is the last. A hook that ends a turn waits for that span, if spans
+ * are sent.
  */
 class CopilotInlets {
   readonly #wait: Wait
   readonly #files: SessionFiles
   readonly #sessions = new LimitedMap<string, Session>(SESSIONS_LIMIT)
-  /** It was waited for in vain, and nothing was heard since: most do not have it sent. */
+  /** True after a wait in vain without any span since: in most installations telemetry is disabled. */
   #isSilent = false
 
   readonly hooks: Inlet = {
@@ -69,7 +69,7 @@ class CopilotInlets {
     const found = await this.#files.read(event, at, data)
     if (found !== undefined) return [...found, { event: FILE_READ, data: { session_id } }]
     const session = this.#sessionOf(session_id)
-    // A prompt that was not seen.
+    // A turn whose prompt was not received.
     if (event === 'PreToolUse') session.since ??= at
     if (!WAITING_HOOKS.has(event)) return [{ event: FILE_READ, data: { session_id } }]
     if (session.since !== undefined) await this.#known(session, session.since)
@@ -77,7 +77,7 @@ class CopilotInlets {
     return [{ event: SPAN_READ, data: { session_id } }]
   }
 
-  /** Resolves when the spans of the turn are known, or it is not worth waiting any longer. */
+  /** Resolves when the spans of the turn have arrived, or after the timeout. */
   async #known(session: Session, since: number): Promise<void> {
     const isKnown = (): boolean => session.knownUntil > since
     if (isKnown() || (this.#isSilent && !session.isHeard)) return
@@ -96,7 +96,7 @@ class CopilotInlets {
     session.isHeard = true
     this.#isSilent = false
     const operation = peek(attributes, OPERATION)
-    // The agent's own: those of child agents stand below it.
+    // The span of the agent itself. Those of child agents are below it.
     const isTurn = peek(body, 'kind') === CLIENT || peek(body, 'parentSpanId') === undefined
     if (operation === 'invoke_agent' && isTurn) {
       session.knownUntil = Math.max(session.knownUntil, numberOf(peek(body, 'endAt')) ?? 0)
@@ -115,7 +115,7 @@ class CopilotInlets {
   }
 }
 
-/** The rest, such as all that was said so far, is not kept for an hour. */
+/** Keeps only the attributes that are read: the others, such as the whole conversation, would fill the memory. */
 function wanted(attributes: unknown): Record<string, unknown> {
   const values = ATTRIBUTES.map(name => [name, peek(attributes, name)] as const)
   return Object.fromEntries(
@@ -132,7 +132,5 @@ const inlets = createCopilotInlets({
   wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
 })
 
-/** Hooks of GitHub Copilot CLI. */
 export const copilot: Inlet = inlets.hooks
-/** Spans that it sends of itself. */
 export const copilotSpans: Inlet = inlets.spans

@@ -16,7 +16,7 @@ import { Loop, type LoopEnd, PLATFORM, type RecordedSession } from './recorded-s
 type Reading = (session: RecordedSession, at: number, data: unknown) => void
 type LoopReading = (loop: Loop, at: number, data: unknown) => void
 
-/** Codes of a tool's error that are no failure of the tool. */
+/** Error codes of a tool that are not failures of the tool. */
 const STATUSES: Readonly<Record<string, string>> = { denied: 'blocked', rejected: 'blocked', interrupted: 'cancelled' }
 const OUTCOMES: Readonly<Record<string, LoopEnd['outcome']>> = {
   complete: 'completed',
@@ -26,7 +26,7 @@ const OUTCOMES: Readonly<Record<string, LoopEnd['outcome']>> = {
 
 const GIVEN_UP: LoopEnd = { outcome: 'failed', reason: 'error' }
 
-/** Of an open turn. Lines of a turn that is over, or was never begun, are ignored. */
+/** Wraps a handler for lines of an open turn. Lines of other turns are ignored. */
 function inLoop(read: LoopReading): Reading {
   return (session, at, data) => {
     const loop = session.loop(agentIn(data))
@@ -34,7 +34,7 @@ function inLoop(read: LoopReading): Reading {
   }
 }
 
-/** Of an open turn of the session, or of one that begins without a prompt, to answer a notification. */
+/** Wraps a handler for lines of an open turn, or of one that begins without a prompt to answer a notification. */
 function inLoopOrNew(read: LoopReading): Reading {
   return (session, at, data) => {
     const agentId = agentIn(data)
@@ -56,7 +56,6 @@ function agentIn(data: unknown): string | undefined {
   return idOf(peek(data, 'agent_id'))
 }
 
-/** By the line's type. */
 export const LINES: Readonly<Record<string, Reading>> = {
   'session.start': started,
   'session.resume': (session, at, data) => {
@@ -112,7 +111,7 @@ function prompted(session: RecordedSession, at: number, data: unknown): void {
   const open = session.loop(agentId)
   session.notice = undefined
   if (open !== undefined) {
-    // A message that the running turn takes up.
+    // A message that joins the running turn.
     if (peek(data, 'delivery') !== 'idle') return
     endLoop(open, open.lastAt, { outcome: 'interrupted' })
   }
@@ -235,7 +234,7 @@ function endTask(
   task?.tellEnd(at, { status, summary })
 }
 
-/** @param at if absent, each turn ends at its last sign of life */
+/** @param at if absent, each turn ends at its last event */
 function endAll(session: RecordedSession, reason: string, at?: number): void {
   // Child agents first.
   const loops = [...session.loops.values()].sort(

@@ -5,10 +5,10 @@ import { jsonIn } from '../event-json.ts'
 import type { Failure, Loop } from './recorded-session.ts'
 
 const CALLS_LIMIT = 1000
-/** Requests of a conversation, as opposed to side calls. */
+/** Requests of a conversation, as opposed to auxiliary calls. */
 const OF_CONVERSATION = /^conversation-/
 
-/** `session.usage_record`: a request has been answered. */
+/** Handles `session.usage_record`: a request has been answered. */
 export function answered(loop: Loop, at: number, data: unknown): void {
   const usage = peek(data, 'usage')
   settleRequest(loop)
@@ -35,13 +35,13 @@ function taskOf(usage: unknown): string | undefined {
   return type === undefined || OF_CONVERSATION.test(type) ? undefined : type
 }
 
-/** `other` stands for a provider of the user's own. */
+/** `other` stands for a custom provider of the user. */
 function providerOf(usage: unknown): string | undefined {
   const provider = textOf(peek(usage, 'modelProvider'))
   return provider === 'other' ? undefined : provider
 }
 
-/** `assistant.message`: the text of the answer, and its tool calls. */
+/** Handles `assistant.message`: the text of the answer, and its tool calls. */
 export function spoken(loop: Loop, at: number, data: unknown): void {
   const { open } = loop
   const text = textOf(peek(data, 'content'))
@@ -75,7 +75,7 @@ function tellAnswer(loop: Loop, message?: object, callCount?: number): void {
   })
 }
 
-/** The cache is a part of the input, and reasoning a part of the output. */
+/** The input count includes the cache, and the output count includes reasoning. */
 function tokensOf(usage: unknown): Usage | undefined {
   return usageOf({
     input: peek(usage, 'inputTokens'),
@@ -86,7 +86,7 @@ function tokensOf(usage: unknown): Usage | undefined {
   })
 }
 
-/** `ErrorOccurred`: an attempt has failed. Only the file says whether it was the last, and its status. */
+/** Handles `ErrorOccurred`, a failed attempt. Only the file has its status, and shows whether it was the last. */
 export function attemptFailed(loop: Loop, at: number, data: unknown): void {
   if (peek(data, 'error_context') !== 'model_call') return
   // The file was read first: this is the attempt that ended the turn.
@@ -98,12 +98,12 @@ export function attemptFailed(loop: Loop, at: number, data: unknown): void {
   loop.failure = { at, type, message, status: last?.status }
 }
 
-/** The message of a model provider's error is its JSON: `{"message":"slow down","type":"rate_limit_error",…}`. */
+/** Parses a provider's error message, which is JSON: `{"message":"slow down","type":"rate_limit_error",…}`. */
 function typeIn(message: string | undefined): string | undefined {
   return message?.startsWith('{') ? textOf(peek(jsonIn(message), 'type')) : undefined
 }
 
-/** `session.error`: the turn has failed at its last attempt. */
+/** Handles `session.error`: the turn failed with its last attempt. */
 export function gaveUp(loop: Loop, at: number, data: unknown): void {
   const { failure } = loop
   loop.hasGivenUp = true
@@ -115,7 +115,7 @@ export function gaveUp(loop: Loop, at: number, data: unknown): void {
   }
 }
 
-/** Emits what is known of the last answer or failed attempt. Nothing more will come of it. */
+/** Emits the last answer or failed attempt with the known facts. */
 export function settleRequest(loop: Loop): void {
   tellAnswer(loop)
   const { failure } = loop
@@ -137,7 +137,7 @@ function tellFailure(loop: Loop, { at, type, message, status }: Failure): void {
   })
 }
 
-/** `session.compaction_start`. */
+/** Handles `session.compaction_start`. */
 export function compactionStarted(loop: Loop, at: number, data: unknown): void {
   settleRequest(loop)
   const id = `${loop.turnId}:compression:${idOf(peek(data, 'compactionAttemptId')) ?? at}`
@@ -145,7 +145,7 @@ export function compactionStarted(loop: Loop, at: number, data: unknown): void {
   loop.compaction.tellStart({ model: textOf(peek(data, 'model')) })
 }
 
-/** `session.compaction_complete`. */
+/** Handles `session.compaction_complete`. */
 export function compactionEnded(loop: Loop, at: number, data: unknown): void {
   const { compaction } = loop
   loop.compaction = undefined

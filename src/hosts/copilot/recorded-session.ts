@@ -16,14 +16,14 @@ export class Call extends Tool<Loop> {
   approval: Approval | undefined
 }
 
-/** An answer whose tokens are known, and whose text is in a later line. */
+/** An answer with known usage, whose text is in a later line. */
 export interface OpenAnswer {
   readonly request: ModelRequest
   readonly at: number
   readonly usage: unknown
 }
 
-/** A failed attempt. `status` is known for the last one of a turn only. */
+/** A failed attempt. `status` is known only for the last one of a turn. */
 export interface Failure {
   readonly at: number
   readonly type: string | undefined
@@ -62,7 +62,7 @@ export class Loop extends Turn {
     this.model = session.model
   }
 
-  /** The call with this id. Created on first use. */
+  /** Returns the call with this id, and creates it if there is none. */
   callOf(id: string, at: number): Call {
     const known = this.calls.get(id)
     if (known !== undefined) return known
@@ -73,7 +73,7 @@ export class Loop extends Turn {
   }
 }
 
-/** A session whose file is read: it has every fact, and hooks say only when to look. */
+/** A session whose file is read. All facts come from the file; hooks only trigger reading it. */
 export class RecordedSession {
   readonly records: Records
   readonly id: string
@@ -84,10 +84,10 @@ export class RecordedSession {
   /** The open turn of the session (key ''), and of each child agent. */
   readonly loops: LimitedMap<string, Loop> = new LimitedMap(AGENTS_LIMIT)
   readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(AGENTS_LIMIT)
-  /** Text of the last notification, which a turn may answer. */
+  /** The last notification, which a turn may answer. */
   notice: { readonly at: number; readonly text: unknown } | undefined
   readonly #lines: LimitedMap<string, true> = new LimitedMap(LINES_LIMIT)
-  /** By interaction: turns so far. */
+  /** Number of turns, by interaction. */
   readonly #interactions: LimitedMap<string, number> = new LimitedMap(AGENTS_LIMIT)
 
   constructor(records: Records, id: string, since: number) {
@@ -107,14 +107,13 @@ export class RecordedSession {
     return this.loops.get(agentId ?? '')
   }
 
-  /** A turn that answers a notification has the interaction of the turn before it. */
+  /** Builds a unique turn id: a turn that answers a notification has the interaction of the previous turn. */
   turnId(interaction: string): string {
     const count = (this.#interactions.get(interaction) ?? 0) + 1
     this.#interactions.set(interaction, count)
     return count === 1 ? interaction : `${interaction}:${count}`
   }
 
-  /** The call with this id, in whichever open turn. */
   callWith(id: string): Call | undefined {
     for (const loop of this.loops.values()) {
       const call = loop.calls.get(id)

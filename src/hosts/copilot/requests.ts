@@ -8,7 +8,7 @@ import type { Attribute } from './types.ts'
 const ERROR = 2
 const PARTS_LIMIT = 100
 
-/** A request to a model, as its span has it. */
+/** A model request, read from its span. */
 export interface RequestSpan {
   readonly id: string | undefined
   readonly startAt: number
@@ -17,7 +17,7 @@ export interface RequestSpan {
   get(attribute: Attribute): unknown
 }
 
-/** Undefined where it has no times. */
+/** Returns undefined if the span has no valid times. */
 export function requestIn(span: unknown): RequestSpan | undefined {
   const attributes = peek(span, 'attributes')
   const get = (name: Attribute): unknown => peek(attributes, name)
@@ -28,7 +28,7 @@ export function requestIn(span: unknown): RequestSpan | undefined {
   return { id: idOf(peek(span, 'spanId')), startAt, endAt, hasFailed, get }
 }
 
-/** Its cached tokens are a part of its input, as the conventions of OpenTelemetry want it. */
+/** The input count includes the cache, as in OpenTelemetry's conventions. */
 function usedBy({ get }: RequestSpan): Usage | undefined {
   return usageOf({
     input: get('gen_ai.usage.input_tokens'),
@@ -39,7 +39,6 @@ function usedBy({ get }: RequestSpan): Usage | undefined {
   })
 }
 
-/** Tells a request that went well. */
 export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
   const { get, startAt, endAt } = span
   const model = textOf(get('gen_ai.request.model'))
@@ -63,7 +62,7 @@ export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
   })
 }
 
-/** Text of the answer, where the agent was told to send what was said. */
+/** Returns the text of the answer, if content capture is enabled in the agent. */
 function answerIn(messages: unknown): string | undefined {
   const parts = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT).flatMap(message =>
     elementsOf(peek(message, 'parts'), PARTS_LIMIT),

@@ -8,12 +8,11 @@ import { FILE_LINES, type FileLine } from './types.ts'
 
 const PART = 'session-state'
 const NAME = 'events.jsonl'
-/** Session ids of Copilot. As a part of a path it leads nowhere else. */
+/** The format of Copilot's session ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
 const CALLS_LIMIT = 1000
-/** Most of a file are lines that are not read. Their types come first, so they need not be parsed. */
+/** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
-/** Fields of objects in a line. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   usage: [
     ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
@@ -26,25 +25,23 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   shellExecution: ['exitCode'],
 }
 
-/** A line that is read, as an event. */
 interface Line {
   readonly at: number
   readonly event: HostEvent
-  /** It begins a turn of the session. */
+  /** The line begins a turn of the session. */
   readonly isPrompt: boolean
-  /** It begins a turn of the session or a process, or ends the process. */
+  /** The line begins a turn of the session or a process, or ends the process. */
   readonly isBoundary: boolean
 }
 
-/** What one look at the file is for. */
+/** The hook that triggers a read. */
 export interface Occasion {
-  /** The hook. */
   readonly event: string
   /** When it fired, epoch milliseconds. */
   readonly at: number
 }
 
-/** Hooks that fire before the line that begins their turn is written. */
+/** The hook that fires before the line of its prompt is written. */
 const BEGIN = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
 const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
@@ -56,14 +53,14 @@ export function sessionFilePath(home: string, sessionId: string): string | undef
   return ID.test(sessionId) ? join(home, PART, sessionId, NAME) : undefined
 }
 
-/** `events.jsonl` of one session, and how far it has been read. */
+/** The `events.jsonl` of one session, and its read position. */
 export class SessionFile {
   readonly #path: string
   readonly #sessionId: string
   readonly #reader = new LineReader()
   #waiting: Line[] = []
   #isFirst = true
-  /** Time of the last line, also of one that is not read. */
+  /** Time of the last line, including lines that are not read. */
   #lastAt = 0
   #promptAt = 0
   #shutdownAt = 0
@@ -73,7 +70,7 @@ export class SessionFile {
     this.#sessionId = sessionId
   }
 
-  /** @returns whether the file exists and may be read */
+  /** @returns true if the file exists and may be read */
   async read(place: Place): Promise<boolean> {
     const file = await openOwnFile(this.#path, place, PART)
     if (file === undefined) return false
@@ -91,13 +88,16 @@ export class SessionFile {
     }
   }
 
-  /** Whether everything that belongs to the hook has been read. The file lags behind the hooks by up to half a second. */
+  /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
   isEnough({ event, at }: Occasion): boolean {
     if (event === BEGIN) return this.#promptAt >= at
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
   }
 
-  /** The lines for this hook. What begins or ends after the hook belongs to a later one, unless it is what the hook is about. */
+  /**
+   * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
+   * `UserPromptSubmit`, the shutdown of `SessionEnd`.
+   */
   take({ event, at }: Occasion): HostEvent[] {
     let prompts = event === BEGIN ? 1 : 0
     const end = this.#waiting.findIndex(line => {
@@ -156,13 +156,13 @@ function fieldOf(value: unknown, name: string): unknown {
   return parts === undefined || typeof field !== 'object' || field === null ? field : picked(field, parts)
 }
 
-/** A file that is read for the first time has every turn of the session. Only the last ones can be news. */
+/** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
 function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
   const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }
 
-/** Homes of Copilot. @param env of the process that reads */
+/** Returns the home folders of Copilot. @param env environment of the reading process */
 export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): Place {
   const own = env['COPILOT_HOME']?.trim() ?? ''
   const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]

@@ -5,23 +5,22 @@ import type { Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
 import { type Occasion, SessionFile, sessionFilePath } from './session-file.ts'
 
-/** Copilot writes its file in batches, up to half a second behind the hooks. */
+/** Copilot writes its file in batches, up to half a second after the hooks. */
 const PATIENCE_MILLIS = 1500
 const LOOK_MILLIS = 50
 const FILES_LIMIT = 200
 const CHILDREN_LIMIT = 10_000
 const FILE_NAME = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 
-/** The session files that hooks lead to. */
 export class SessionFiles {
   readonly #place: Place
   readonly #wait: (millis: number) => Promise<unknown>
   readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
-  /** By the child agent: the session whose file it is in. */
+  /** The session whose file contains a child agent, by agent id. */
   readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
-  /** Hooks of a session and of its child agents come at once. Its file is read by one of them at a time. */
+  /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
   readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
-  /** The last session had none: the agent writes no files. */
+  /** True if the last session had no file: this version of the agent writes none. */
   #isMissing: boolean
 
   constructor(place: Place, wait: (millis: number) => Promise<unknown>) {
@@ -46,7 +45,7 @@ export class SessionFiles {
       const file = await this.#fileOf(session)
       if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
       if (file?.isEnough(occasion) === true || waited >= PATIENCE_MILLIS) return file?.take(occasion)
-      // Only the first hooks of a session may be ahead of the file.
+      // Only the first hooks of a session may precede the file.
       if (file === undefined && (this.#isMissing || occasion.event !== 'UserPromptSubmit')) return undefined
       await this.#wait(LOOK_MILLIS)
     }

@@ -2,27 +2,27 @@
  * Input from GitHub Copilot CLI, read from 1.0.102 (real runs). Telemetry spans and hooks without a session file follow its
  * documentation (docs.github.com, "GitHub Copilot hooks reference" and "OpenTelemetry monitoring", read in November 2026).
  *
- * Raw events, as captures hold them (`HostEvent`):
+ * Raw events in captures (`HostEvent`):
  *
- * - the name of a hook (`PreToolUse`, …): `data` is the hook's input. The spelling in the configuration decides its shape:
+ * - The name of a hook (`PreToolUse`, …): `data` is the hook's input. The spelling in the configuration decides its shape:
  *   `PreToolUse` sends its own name and `session_id`; `preToolUse` sends neither and is ignored. `SubagentStart` and
  *   `PermissionRequest` send `sessionId` and no name in either spelling. Hooks of a child agent have `agent_id`, and that id as
  *   their `session_id`.
- * - `file:…`: a line of `session-state/<session>/events.jsonl`, by the line's type. One file holds a session and its child agents.
- * - `file:read`: the file has been read for the hook before it. That hook waits until then.
+ * - `file:…`: a line of `session-state/<session>/events.jsonl`, by the line's type. One file holds a session and its child
+ *   agents.
+ * - `file:read`: the file has been read for the preceding hook, which is processed then.
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
 /** Fields of a file line that every event of it has. */
 export interface FileLine {
   readonly session_id: string
-  /** The child agent that the line is about. */
   readonly agent_id?: string | undefined
   /** Unique. Lines are read again when the receiver restarts. */
   readonly line_id: string | undefined
 }
 
-/** The types of lines that are read, and the fields of each. The rest of a line may be large, and is not needed. */
+/** The types of lines that are read, and the fields of each. Other fields may be large and are not needed. */
 export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
   'session.start': ['selectedModel'],
   'session.resume': ['selectedModel'],
@@ -46,22 +46,22 @@ export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
   'session.shutdown': ['shutdownType'],
 }
 
-/** The file has been read as far as the hook before it needs. */
+/** The file has been read as far as the preceding hook needs. */
 export const FILE_READ = 'file:read'
 
-/** Hooks without facts of their own. They have the session file read. */
+/** Hooks without facts of their own. They only trigger reading the session file. */
 export const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
 
-/** Hooks that end a turn: they wait until its spans have been read. */
+/** Hooks that end a turn, processed after its spans have been read. */
 export const WAITING_HOOKS: ReadonlySet<string> = new Set(['UserPromptSubmit', 'Stop', 'SessionEnd'])
 
 /** A request to a model: `data` is its span (`TelemetrySpan`), with these attributes. */
 export const SPAN_REQUEST = 'span:request'
-/** What was to be known of the turn's spans is known; `data` names the session. */
+/** The turn's spans have been read; `data` has the session id. */
 export const SPAN_READ = 'span:read'
 
 export const OPERATION = 'gen_ai.operation.name'
-/** What is read of a request's span. Those of the cache were spelled otherwise at first. */
+/** Attributes read from a request's span. Older versions spell those of the cache differently. */
 export const ATTRIBUTES = [
   'gen_ai.conversation.id',
   'gen_ai.provider.name',
@@ -81,5 +81,4 @@ export const ATTRIBUTES = [
   'error.type',
 ] as const
 export type Attribute = (typeof ATTRIBUTES)[number]
-/** The session. */
 export const CONVERSATION: Attribute = 'gen_ai.conversation.id'

@@ -11,15 +11,15 @@ import { QUIET_HOOKS, SPECIFIC_ENDS, SPECIFIC_STARTS, type SpecificTool } from '
 const PLATFORM = 'cursor'
 
 class CursorSession extends HookedSession {
-  /** It tells of each tool by the hooks that are for all tools. */
+  /** The generic hooks for all tools have been received. */
   isGeneric = false
-  /** Children that are at work, in the order in which they began. */
+  /** Running children, in order of their start. */
   readonly children: { readonly role: string | undefined; readonly task: Delegation }[] = []
 }
 
 type Taking = (session: CursorSession, moment: Moment) => void
 
-/** What a hook of a turn means. */
+/** Wraps a handler for hooks of a turn. */
 function ofTurn(take: (turn: HookedTurn, moment: Moment, session: CursorSession) => void): Taking {
   return (session, moment) => {
     const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
@@ -65,13 +65,13 @@ function calledIn(data: unknown): Called {
 
 function toolStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
   const called = calledIn(data)
-  // The hook of its kind came first, and had not heard that there is this one.
+  // The first tool-specific hook precedes the generic one and may have started the same call.
   const isTold = !session.isGeneric && turn.identified(called.id, specificOf(called))
   session.isGeneric = true
   if (!isTold) turn.toolStarted(at, called)
 }
 
-/** As the hooks of that kind of tool would tell of it. */
+/** Builds the call as the tool-specific hook reports it. */
 function specificOf({ name, args }: Called): Called {
   return { id: undefined, name, args: { command: peek(args, 'command') } }
 }
@@ -92,14 +92,14 @@ function toolFailed(turn: HookedTurn, { at, data }: Moment, session: CursorSessi
 }
 
 function specificIn({ name, fields }: SpecificTool, data: unknown): Called {
-  // As the core knows one of an MCP server.
+  // The core's name for tools of MCP servers.
   if (name === 'MCP') {
     return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
   }
   return { id: undefined, name, args: Object.fromEntries(fields.map(field => [field, peek(data, field)])) }
 }
 
-/** A result is JSON text: told as it stands, the core would look for a status in it. */
+/** Wraps a JSON result: otherwise the core would look for a status in it. */
 function resultOf(output: unknown): unknown {
   const text = textOf(output)
   return text !== undefined && looksLikeJson(text) ? { output: text } : output
@@ -122,7 +122,7 @@ function childStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSes
   session.children.push({ role, task })
 }
 
-/** It does not say which one: of those of its kind, the first. */
+/** Ends a child. The hook has no id, so the first running child of the same type is used. */
 function childStopped({ children }: CursorSession, { at, data }: Moment): void {
   const role = textOf(peek(data, 'subagent_type'))
   const index = children.findIndex(child => child.role === role)
@@ -131,7 +131,7 @@ function childStopped({ children }: CursorSession, { at, data }: Moment): void {
   child?.task.tellEnd(at, { status, summary: peek(data, 'summary') }, 'inferred')
 }
 
-/** What the hooks of Cursor mean. They say nothing of requests, nor of tokens. */
+/** Translates the hooks of Cursor, which report neither requests nor tokens. */
 class CursorMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
   protected readonly events: Events = eventsOf(
@@ -153,7 +153,7 @@ class CursorMachine extends EventMachine {
   )
 
   protected finish(): void {
-    // What is open is the core's to end.
+    // Empty: the core ends open spans.
   }
 
   #reading(take: Taking): (moment: Moment) => void {

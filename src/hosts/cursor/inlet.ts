@@ -1,10 +1,10 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { Inlet } from '../inlet.ts'
 
-/** Of a body that names no hook: it is counted as ignored. */
+/** Event name for a body without a hook name, counted as ignored. */
 const UNNAMED = 'unnamed'
 
-/** Hooks of Cursor. Its command line spells the field otherwise than its editor. */
+/** Hooks of Cursor. Its command line and its editor spell the name field differently. */
 export const cursor: Inlet = {
   events: ({ body, at }) => {
     if (typeof body !== 'object' || body === null) return []

@@ -7,7 +7,10 @@ import { settleCalls } from './tools.ts'
 
 const DELEGATING = 'invoke_agent'
 
-/** The loop of a child agent, which begins with the first line of its file; undefined for one of a turn before. */
+/**
+ * Returns the loop of a child agent, which begins with the first line of its file. Returns undefined for a child of an earlier
+ * turn.
+ */
 export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop | undefined {
   const known = session.children.get(agentId)
   if (known !== undefined) return known.loop
@@ -45,7 +48,7 @@ function startChild(session: Session, main: Loop, { at, agentId, data }: Beginni
   return child
 }
 
-/** The tool that has called a child is over: so is the child. */
+/** Ends the child when the tool that called it ends. */
 export function delegationReturned(session: Session, call: Call, at: number, response: unknown): void {
   const child = session.openChildren.find(one => one.call === call)
   if (child === undefined) return
@@ -55,7 +58,6 @@ export function delegationReturned(session: Session, call: Call, at: number, res
   endChild(child, at, { outcome, reason, text: peek(peek(response, 'returnDisplay'), 'result') })
 }
 
-/** The turn is over, and nothing more will come of these. */
 export function stopChildren(session: Session, at: number): void {
   for (const child of session.openChildren) endChild(child, at, { outcome: 'interrupted' })
 }

@@ -35,7 +35,7 @@ const FOUND: Readonly<Record<string, Finding>> = {
   'session:cancelled': (loop, at, data) => cancelled(loop.session, loop, at, data),
 }
 
-/** What the hooks of Gemini CLI mean, and what it writes into its session files: only these say anything of requests. */
+/** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
 class GeminiMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new Session(this.records, id))
   protected readonly events: Events = eventsOf(
@@ -69,7 +69,7 @@ class GeminiMachine extends EventMachine {
     })
   }
 
-  /** What was found before, and is not newer than the hook at hand. */
+  /** Processes earlier findings that are not newer than the current hook. */
   #findAgain(session: Session, until: number): void {
     for (const { event, at = until, data } of session.newer.takeUntil(until)) this.#find(session, { event, at, data })
   }
@@ -83,18 +83,21 @@ class GeminiMachine extends EventMachine {
   #find(session: Session, { event, at, data }: Moment): void {
     const agentId = idOf(peek(data, 'agent_id'))
     const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
-    // Of a turn before: the file of a session that goes on, or that is read again.
+    // Skips findings of an earlier turn: the session was resumed, or the file is being read again.
     if (loop !== undefined && at >= loop.startAt) FOUND[event]?.(loop, at, data)
   }
 }
 
-/** What a hook may find: the prompt that it begins with is sent behind it, and behind the end of a session there is no other. */
+/**
+ * Returns the latest time of findings for a hook. A turn's own prompt is sent after `BeforeAgent`, and no hook follows
+ * `SessionEnd`.
+ */
 function newestFor({ event, at }: Moment): number {
   if (event === 'SessionEnd') return Number.POSITIVE_INFINITY
   return event === 'BeforeAgent' ? at - 1 : at
 }
 
-/** Takes the hook that has waited for the files. */
+/** Processes the hook that was buffered until the files were read. */
 function release(session: Session): void {
   const { held } = session
   session.held = undefined

@@ -12,7 +12,10 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 import { OpenCalls } from './open-calls.ts'
 
-/** It can ask a person; where none is there, as in `gemini -p`, it waits for ever, and no hook can tell. So it is not made to. */
+/**
+ * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
+ * forever, and no hook can detect that.
+ */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeModel: ['block', 'rewrite', 'inject'],
@@ -22,7 +25,7 @@ export const ABLE: Able = {
 }
 
 const MESSAGES_LIMIT = 10_000
-/** What a command ends with whose standard error is a reason not to go on. */
+/** The exit code that makes Gemini CLI block and use the standard error as the reason. */
 const BLOCKS = 2
 
 function eventOf(body: unknown): string {
@@ -34,7 +37,7 @@ function rawTool(body: unknown, id?: string): RawToolCall {
   return { name, arguments: argumentsOf(peek(body, 'tool_input')), id, cwd: textOf(peek(body, 'cwd')) }
 }
 
-/** What is no text of a request, hooks are not shown, nor the system prompt. */
+/** Returns the text messages of a request. Guards do not receive other parts or the system prompt. */
 function messagesOf(body: unknown): ModelMessage[] {
   return elementsOf(peek(peek(body, 'llm_request'), 'messages'), MESSAGES_LIMIT).map(message => {
     const role = peek(message, 'role') === 'model' ? 'assistant' : 'user'
@@ -81,7 +84,7 @@ const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) 
   BeforeModel: beforeModel,
   BeforeTool: beforeTool,
   AfterTool: outcome => denied(outcome) ?? beside('AfterTool', outcome),
-  // With the reason as a prompt it goes on.
+  // The agent goes on with the reason as its prompt.
   AfterAgent: denied,
 }
 
@@ -94,7 +97,7 @@ function beside(hookEventName: string, outcome: Outcome<Phase>): object | undefi
   return additionalContext === undefined ? undefined : { hookSpecificOutput: { hookEventName, additionalContext } }
 }
 
-/** The arguments as a whole: what is not in them any more is not there for the tool. */
+/** Builds the rewritten arguments, which replace the original ones as a whole. */
 function beforeTool(outcome: Outcome<Phase>): object | undefined {
   if (outcome.decision !== 'pass' || !outcome.isRewritten) return denied(outcome)
   return { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: outcome.value } }
@@ -113,14 +116,14 @@ function messageOf({ role, text }: ModelMessage): { role: string; content: strin
   return { role: role === 'assistant' ? 'model' : role, content: text }
 }
 
-/** In the place of the model's answer, or the person would see none. */
+/** Answers in place of the model; otherwise the user would see no answer. */
 function answeredBy(text: string): object {
   const content = { role: 'model', parts: [text] }
   const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
   return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_response } }
 }
 
-/** It remembers which turn and which calls are open, of which hooks of Gemini CLI say nothing. */
+/** Tracks open turns and calls, which the hooks of Gemini CLI do not identify. */
 class GeminiGuarding implements Guarding {
   readonly able: Able = ABLE
   readonly #open = new OpenCalls()
@@ -142,7 +145,7 @@ class GeminiGuarding implements Guarding {
 
   closed(body: unknown, reason: string): Reply {
     const event = eventOf(body)
-    // A turn whose end is held back goes on: that would close nothing.
+    // The end of a turn cannot fail closed: blocking it makes the agent go on.
     return Object.hasOwn(QUESTIONS, event) && event !== 'AfterAgent' ? { exitCode: BLOCKS, error: reason } : {}
   }
 
@@ -163,5 +166,4 @@ export function createGeminiGuarding(): Guarding {
   return new GeminiGuarding()
 }
 
-/** How hooks act in Gemini CLI. */
 export const geminiGuarding: Guarding = createGeminiGuarding()

@@ -13,16 +13,16 @@ import { READS_FIRST, type Whose } from './types.ts'
 const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
 const DONE_LIMIT = 10_000
-/** Below it, in the folder of Gemini CLI, are the session files of each project. */
+/** The folder of each project's session files, below that of Gemini CLI. */
 const PART = 'tmp'
-/** How Gemini CLI names sessions and child agents; as a part of a path it can lead nowhere else. */
+/** The format of Gemini CLI's session and agent ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
 class GeminiInlet implements Inlet {
   readonly #place: Place
   readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
-  /** Files of child agents that have given their result. */
+  /** Files of child agents with a result; they do not change any more. */
   readonly #done = new LimitedMap<string, true>(DONE_LIMIT)
 
   constructor(place: Place) {
@@ -32,7 +32,7 @@ class GeminiInlet implements Inlet {
   events({ body, at }: Delivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('session:')) return []
-    // Of the process that brings it, only the time when it was through is known.
+    // Prefers the hook's own timestamp: the time of receipt is that of the forwarding process's end.
     return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
   }
 
@@ -44,7 +44,6 @@ class GeminiInlet implements Inlet {
     return [...found, { event: 'session:read', data: { session_id } }]
   }
 
-  /** The session's file, and those of its child agents beside it. */
   async #read(path: string, session_id: string): Promise<HostEvent[]> {
     if (!path.endsWith(ENDING)) return []
     const found = await this.#newIn(path, { session_id })
@@ -73,7 +72,7 @@ class GeminiInlet implements Inlet {
         if (whose.agent_id !== undefined && isLastLine(line)) this.#done.set(path, true)
         found.push(...eventsOfLine(line, whose))
       }
-      // What is read again is told again: the machine knows it by its ids.
+      // A file that is read again yields its events again; the machine recognises them by their ids.
       await this.#readerOf(path).read(file, take, () => undefined)
       return found
     } finally {
@@ -89,12 +88,11 @@ class GeminiInlet implements Inlet {
   }
 }
 
-/** Hooks of Gemini CLI, and its session files. */
 export function createGeminiInlet(place: Place): Inlet {
   return new GeminiInlet(place)
 }
 
-/** @param env of the process that reads */
+/** @param env environment of the reading process */
 function geminiPlace(env: Readonly<Record<string, string | undefined>>): Place {
   const own = env['GEMINI_CLI_HOME']?.trim() ?? ''
   const homes = [homedir(), ...(isAbsolute(own) ? [own] : [])]

@@ -13,16 +13,16 @@ interface OpenCall {
 
 interface OpenSession {
   turnId: string | undefined
-  /** What a turn was sent on with, and how often. */
+  /** The reason of the last retry, and the number of retries. */
   sentOn: { readonly by: string; readonly times: number } | undefined
   readonly calls: OpenCall[]
 }
 
-/** Turns and calls of Gemini CLI under the ids that they have in the trace: its hooks name neither. */
+/** Maps turns and calls of Gemini CLI to their ids in the trace, which its hooks lack. */
 export class OpenCalls {
   readonly #sessions = new LimitedMap<string, OpenSession>(SESSIONS_LIMIT)
 
-  /** `BeforeAgent` */
+  /** Handles `BeforeAgent`. */
   prompted(body: unknown): void {
     const sessionId = idOf(peek(body, 'session_id'))
     const at = firedAt(body)
@@ -32,7 +32,10 @@ export class OpenCalls {
     this.#sessions.set(sessionId, { turnId: at === undefined ? undefined : `${sessionId}:${at}`, sentOn, calls: [] })
   }
 
-  /** `AfterAgent`, which a hook has held back: Gemini CLI goes on with this as a prompt, and soon forgets that it is none. */
+  /**
+   * Handles `AfterAgent` that a hook has blocked. Gemini CLI continues with the reason as a prompt, and later treats it as an
+   * ordinary prompt.
+   */
   sentOn(body: unknown, by: string): void {
     this.#sessionOf(idOf(peek(body, 'session_id')) ?? '').sentOn = { by, times: this.attemptOf(body) + 1 }
   }
@@ -45,7 +48,7 @@ export class OpenCalls {
     return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.turnId
   }
 
-  /** `BeforeTool` @returns its id, which it has in the trace */
+  /** Handles `BeforeTool`. @returns the call's id in the trace */
   began(body: unknown): string | undefined {
     const sessionId = idOf(peek(body, 'session_id'))
     const at = firedAt(body)
@@ -58,14 +61,14 @@ export class OpenCalls {
     return id
   }
 
-  /** From here on it is told of with another input. */
+  /** Updates a call whose input was rewritten: later hooks have the new input. */
   rewritten(body: unknown, input: unknown): void {
     const key = keyOf(body)
     const call = this.#callsOf(idOf(peek(body, 'session_id')) ?? '').findLast(one => one.key === key)
     if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), input)
   }
 
-  /** `AfterTool`: of equal ones, the first, as in the trace. */
+  /** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
   ended(body: unknown): string | undefined {
     const key = keyOf(body)
     const calls = this.#callsOf(idOf(peek(body, 'session_id')) ?? '')
@@ -91,7 +94,7 @@ function keyOf(body: unknown): string {
   return toolKey(peek(body, 'tool_name'), peek(body, 'tool_input'))
 }
 
-/** Epoch milliseconds; as Gemini CLI says. */
+/** Gemini CLI's own timestamp, epoch milliseconds. */
 function firedAt(body: unknown): number | undefined {
   const at = Date.parse(textOf(peek(body, 'timestamp')) ?? '')
   return Number.isFinite(at) ? at : undefined

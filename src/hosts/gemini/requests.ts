@@ -6,7 +6,7 @@ import { type Loop, PROVIDER } from './session.ts'
 
 function begin(loop: Loop, at: number, model?: string): ModelRequest {
   loop.tellPrompt(model)
-  // Something that was sent before the loop began was not sent for it.
+  // Input sent before the loop began does not belong to it.
   const startAt = Math.min(at, Math.max(loop.startAt, loop.sentAt ?? at))
   const isGuessed = loop.sentAt === undefined
   loop.sentAt = undefined
@@ -16,7 +16,7 @@ function begin(loop: Loop, at: number, model?: string): ModelRequest {
   return request
 }
 
-/** `session:answer`. */
+/** Handles `session:answer`. */
 export function answered(loop: Loop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'id'))
   if (id === undefined || !loop.session.isNew(id)) return
@@ -34,7 +34,7 @@ export function answered(loop: Loop, at: number, data: unknown): void {
   })
 }
 
-/** The cache is a part of the input; thoughts and what tools of the provider's have put in are outside. */
+/** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
 function tokensOf(tokens: unknown): Usage | undefined {
   const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
   return usageOf(
@@ -48,7 +48,7 @@ function tokensOf(tokens: unknown): Usage | undefined {
   )
 }
 
-/** `session:error`. */
+/** Handles `session:error`. */
 export function failed(loop: Loop, at: number, message: string | undefined): void {
   const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
   const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
@@ -62,13 +62,13 @@ export function failed(loop: Loop, at: number, message: string | undefined): voi
   })
 }
 
-/** The loop is over, and what was sent has no answer. */
+/** Ends an unanswered request with its loop. */
 export function cutOff(loop: Loop, at: number): void {
   if (loop.sentAt === undefined) return
   begin(loop, at).tellAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
 }
 
-/** Nobody says what became of it: whoever looks at the trace sees that it was begun. */
+/** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */
 export function leaveOpen(loop: Loop, at: number): void {
   if (loop.sentAt !== undefined) begin(loop, at)
 }

@@ -6,10 +6,10 @@ import type { AnswerFound, CallFound, CallsFound, CancelFound, ErrorFound, SentF
 
 const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'
-/** The conversation is written anew, or what is to be shown of it: nothing that happened. */
+/** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
 
-/** What a line of a session file says; an answer is written once more when its tools have run. */
+/** Converts a line of a session file to events. An answer is written again when its tools have run. */
 export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
   const line = jsonIn(text)
@@ -34,7 +34,7 @@ export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
   }
 }
 
-/** Whether nothing more will be written for a child agent: its result is. */
+/** Returns true for the last line of a child agent's file, which contains its result. */
 export function isLastLine(text: string): boolean {
   return text.startsWith('{"$set":{"summary"')
 }
@@ -44,14 +44,14 @@ function timeOf(line: unknown): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** Undefined for results of tools. */
+/** Returns undefined for results of tools. */
 function promptOf(line: unknown): string | undefined {
   const content = peek(line, 'content')
   const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
   return isResult ? undefined : plainText(content)
 }
 
-/** Answers without a model are older ones, written again when a turn was stopped. */
+/** Converts an answer. Answers without a model are older ones, written again when a turn was stopped. */
 function answerOf(line: unknown, about: Whose & { readonly id: string }, at: number): HostEvent[] {
   const model = textOf(peek(line, 'model'))
   if (model === undefined) return []

@@ -15,10 +15,10 @@ const CHILDREN_LIMIT = 1000
 const FOUND_LIMIT = 10_000
 
 export class Call extends Tool<Loop> {
-  /** Name and input: no hook says more of which call it is about. */
+  /** Name and input, the only identification of a call in hooks. */
   key: string
   approval: Approval | undefined
-  /** The file has named it. */
+  /** The call was found in the file. */
   isFound = false
 
   constructor(turn: Loop, id: string, { key, name, args }: Pick<Use, 'key' | 'name' | 'args'>, startAt: number) {
@@ -28,14 +28,14 @@ export class Call extends Tool<Loop> {
   }
 }
 
-/** A tool that runs, of whom is not known yet: hooks do not say which agent they are about. Times are epoch milliseconds. */
+/** A running tool whose loop is not known yet: hooks do not name the agent. Times are epoch milliseconds. */
 export interface Use {
   key: string
   readonly name: unknown
   readonly args: unknown
   readonly startAt: number
   askedAt?: number
-  /** What `AfterTool` has told. */
+  /** The data of `AfterTool`. */
   end?: { readonly at: number; readonly response: unknown }
 }
 
@@ -44,15 +44,14 @@ export class Loop extends Turn {
   readonly session: Session
   /** Epoch milliseconds, as all times. */
   readonly startAt: number
-  /** Told when the model is known, which no hook says. */
+  /** Emitted once the model is known, which no hook reports. */
   prompt: { readonly text: unknown } | undefined
   model: string | undefined
   readonly requests: Requests = new Requests(this)
-  /** When something was sent that has no answer yet. */
+  /** When the unanswered input was sent. */
   sentAt: number | undefined
-  /** By answer: the request. */
   readonly requestOf: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
-  /** Those that the file has not named yet, in their order. */
+  /** Calls that were not found in the file yet, in order. */
   readonly calls: Set<Call> = new Set()
   toolCount = 0
   answer: unknown
@@ -88,21 +87,20 @@ export interface Child {
 export class Session {
   readonly records: Records
   readonly id: string
-  /** The one that has answered last. */
   model: string | undefined
   isAnnounced = false
-  /** Its end is told, which fires several times. */
+  /** The session's end, which fires several times, has been emitted. */
   isFinalized = false
   turns = 0
   main: Loop | undefined
-  /** A hook that is taken when the files have been read. */
+  /** A hook that is processed after the files have been read. */
   held: Moment | undefined
   readonly newer: NewerFindings = new NewerFindings()
-  /** What is found is not to be newer, as the last hook has it. */
+  /** The latest time of findings for the last hook. */
   newestAt: number = Number.POSITIVE_INFINITY
   readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
   readonly uses: Set<Use> = new Set()
-  /** What the files have told: they are read again when a receiver starts. */
+  /** Ids of emitted findings: files are read again when a receiver starts. */
   readonly found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
 
   constructor(records: Records, id: string) {

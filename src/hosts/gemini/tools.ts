@@ -8,10 +8,10 @@ import { Call, type Loop, type Session, type Use } from './session.ts'
 
 const CALLS_LIMIT = 1000
 const DENIED = 'User denied'
-/** What a hook of somebody else's has refused. */
+/** Prefix of the result of a tool that a hook of another program has blocked. */
 const BLOCKED = 'Tool execution blocked:'
 
-/** `BeforeTool`: of the turn, unless a child is at work, whose tools come by the same hook. */
+/** Handles `BeforeTool`. The tool belongs to the turn, unless a child is running: its tools fire the same hook. */
 export function toolStarted(loop: Loop, at: number, data: unknown): void {
   const { session } = loop
   const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
@@ -22,7 +22,7 @@ export function toolStarted(loop: Loop, at: number, data: unknown): void {
 
 interface Asked {
   readonly requestId: string | undefined
-  /** The agent's, once the file has named it. */
+  /** The agent's own id, once the call was found in the file. */
   readonly id?: string
 }
 
@@ -41,7 +41,7 @@ function newId(loop: Loop, { key, startAt }: Use): string {
   return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
 }
 
-/** `AfterTool`: of equal ones, the first. @returns the call, where it is known whose it is */
+/** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
 export function toolEnded(session: Session, at: number, data: unknown): Call | undefined {
   const name = peek(data, 'tool_name')
   const key = toolKey(name, peek(data, 'tool_input'))
@@ -49,7 +49,7 @@ export function toolEnded(session: Session, at: number, data: unknown): Call | u
   const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
   const uses = [...session.uses].filter(one => one.end === undefined)
   const use = uses.find(one => one.key === key)
-  // A hook has rewritten the input: it is told of with the new one from here on.
+  // If a hook has rewritten the input, `AfterTool` contains the new one.
   const call =
     running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
   if (call !== undefined) {
@@ -81,11 +81,11 @@ function end(call: Call, at: number, response: unknown): void {
   })
 }
 
-/** `session:calls`: what an answer has asked for is over. */
+/** Handles `session:calls`: the calls of an answer have ended. */
 export function callsFound(loop: Loop, data: unknown): void {
   const answeredAt = numberOf(peek(data, 'answered_at')) ?? loop.startAt
   const requestId = loop.requestOf.get(idOf(peek(data, 'id')) ?? '')
-  // Of a turn before: a file that is read again.
+  // An answer of an earlier turn: the file is being read again.
   if (requestId === undefined) return
   for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
     const id = idOf(peek(found, 'id'))
@@ -100,7 +100,7 @@ interface Found {
   readonly requestId: string
 }
 
-/** The hooks of a call and its line in the file are those of one name and input, the first of each. */
+/** Joins a line of the file to the first unmatched call of the same name and input. */
 function callFound(loop: Loop, { id, found, answeredAt, requestId }: Found): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
@@ -119,7 +119,7 @@ function callFound(loop: Loop, { id, found, answeredAt, requestId }: Found): voi
   loop.calls.delete(call)
 }
 
-/** Nothing but the file tells of a call that was refused, or that could not even be begun. */
+/** Ends a call without an end hook: it was denied, or could not be started. */
 function endAsFound(call: Call, found: unknown): void {
   if (call.state === 'ended') return
   const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
@@ -138,7 +138,7 @@ function endAsFound(call: Call, found: unknown): void {
   call.tellEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
 }
 
-/** `Notification`: it does not say which call it is about, but mostly what is to be run or written. */
+/** Handles `Notification`. It has no call id, but usually the command or file. */
 export function askApproval(session: Session, at: number, data: unknown): void {
   if (peek(data, 'notification_type') !== 'ToolPermission') return
   const details = peek(data, 'details')
@@ -165,7 +165,7 @@ function ask(call: Call, at: number, details: unknown): void {
   call.approval.ask({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
 }
 
-/** The loop is over. If it has completed, the model was sent the results of these calls. */
+/** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */
 export function settleCalls(loop: Loop, at: number, outcome?: Outcome): void {
   for (const call of loop.calls) {
     const isOver = outcome === 'completed' && call.approval?.isAnswered !== false

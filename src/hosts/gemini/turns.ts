@@ -5,7 +5,7 @@ import { cutOff, failed, leaveOpen } from './requests.ts'
 import { Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
 import { settleCalls } from './tools.ts'
 
-/** `SessionStart`: a process of the agent begins. One that was killed has left its turn open. */
+/** Handles `SessionStart`, a new process of the agent. A process that was killed has left its turn open. */
 export function sessionStarted(session: Session, _at: number, data: unknown): void {
   const { main } = session
   if (main !== undefined && peek(data, 'source') === 'resume') {
@@ -13,16 +13,16 @@ export function sessionStarted(session: Session, _at: number, data: unknown): vo
   }
 }
 
-/** `BeforeAgent`. */
+/** Handles `BeforeAgent`. */
 export function prompted(session: Session, at: number, data: unknown): void {
   const { main } = session
-  // The same hook, brought twice.
+  // A repeated delivery of the same hook.
   if (main !== undefined && main.startAt === at) return
   if (main !== undefined) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   openTurn(session, at, peek(data, 'prompt'))
 }
 
-/** The turn that runs; of one whose beginning was missed, the beginning is here. */
+/** Returns the running turn, and starts one if its beginning was missed. */
 export function turnFor(session: Session, at: number): Loop {
   return session.main ?? openTurn(session, at, undefined)
 }
@@ -40,7 +40,7 @@ function openTurn(session: Session, at: number, text: unknown): Loop {
   return loop
 }
 
-/** `session:error`. */
+/** Handles `session:error`. */
 export function requestFailed(session: Session, loop: Loop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop.isOver || !session.isNew(id)) return
@@ -48,7 +48,7 @@ export function requestFailed(session: Session, loop: Loop, at: number, data: un
   if (loop === session.main) endTurn(loop, at, { outcome: 'failed', reason: 'failed' })
 }
 
-/** `session:cancelled`. */
+/** Handles `session:cancelled`. */
 export function cancelled(session: Session, loop: Loop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'id'))
   if (id === undefined || loop !== session.main || !session.isNew(id)) return
@@ -56,18 +56,18 @@ export function cancelled(session: Session, loop: Loop, at: number, data: unknow
 }
 
 /**
- * `AfterAgent`. What it says of the answer has parts of it twice: the file says it better. A hook of somebody else's may have
- * the agent go on: what it does then is a turn without a prompt.
+ * Handles `AfterAgent`. The file's answer is preferred, because the hook's text repeats parts. If a hook of another program makes
+ * the agent go on, the continuation is a turn without a prompt.
  */
 export function agentDone({ main }: Session, at: number, data: unknown): void {
   if (main === undefined) return
   endTurn(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
-/** The session goes, and its id with it. */
+/** With this reason the session id is discarded. */
 const CLEARED = 'clear'
 
-/** `SessionEnd`: it fires several times. Of a request that failed for good in `gemini -p` nothing more is told. */
+/** Handles `SessionEnd`, which fires several times. In `gemini -p`, it is the last event of a request that failed finally. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
   const { main } = session
   if (main !== undefined) {
@@ -78,7 +78,7 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
     session.main = undefined
   }
   const reason = textOf(peek(data, 'reason'))
-  // Any other end is that of a process: the session can be resumed, and its turns are numbered on.
+  // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
   if (session.isFinalized || (main === undefined && reason !== CLEARED)) return
   session.isFinalized = true
   session.records.add('on_session_finalize', at, { session_id: session.id, reason })

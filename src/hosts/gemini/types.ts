@@ -1,42 +1,41 @@
 /**
- * What Gemini CLI gives to its hooks and writes into its session files, read from 0.61.0 (real runs).
+ * The hook payloads and session file findings of Gemini CLI, read from 0.61.0 (real runs).
  *
- * Raw events, as captures hold them (`HostEvent`):
+ * Raw events in captures (`HostEvent`):
  *
- * - the name of a hook (`BeforeTool`, …): `data` is what the hook is given, `at` when it fired, as it says itself.
- * - `session:…`: what `inlet.ts` has found in the files of the session, below. They come behind the hook that had the files
- *   read, which is taken when they have: a request is told before the tool that it asked for.
+ * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
+ * - `session:…`: findings of `inlet.ts` in the session's files, see below. They follow the hook that triggered the read. That
+ *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
+ *   hook fires, so the read never waits.
  *
- * A session file is written before the next hook fires, so nothing of it is waited for. Times in `data` are epoch milliseconds.
+ * Times in `data` are epoch milliseconds.
  */
 
-/** Which file something stood in: that of the session, or of a child agent. */
+/** The file of a finding: that of the session, or of a child agent. */
 export interface Whose {
   readonly session_id: string
   readonly agent_id?: string | undefined
 }
 
-/** `session:sent`: something is sent to the model, a prompt or results of tools. */
+/** `session:sent`: input to the model, either a prompt or results of tools. */
 export interface SentFound extends Whose {
-  /** Of a prompt. */
+  /** The text of a prompt; undefined for results. */
   readonly text?: string | undefined
 }
 
-/** `session:answer`: a whole answer of the model. What tools it asks for is written when they have run. */
+/** `session:answer`: a complete answer of the model. Its tool calls are written when they have run. */
 export interface AnswerFound extends Whose {
   readonly id: string
-  /** That was asked for. */
   readonly model: string
   readonly content?: unknown
   /** `input`, `output`, `cached`, `thoughts`, `tool`. */
   readonly tokens?: unknown
 }
 
-/** `session:calls`: the tools that an answer has asked for; all of them are over. */
+/** `session:calls`: the tool calls of an answer; all of them have ended. */
 export interface CallsFound extends Whose {
-  /** Of the answer. */
+  /** The id of the answer. */
   readonly id: string
-  /** When it came. */
   readonly answered_at: number
   readonly calls: readonly CallFound[]
 }
@@ -47,20 +46,20 @@ export interface CallFound {
   readonly args: unknown
   /** `success`, `error`, `cancelled`. */
   readonly status: unknown
-  /** Where it was no success: the hook tells the others. */
+  /** The error of an unsuccessful call; results of others come from the hook. */
   readonly error?: unknown
-  /** What the terminal shows of that. */
+  /** The error as displayed in the terminal. */
   readonly display?: unknown
   readonly at?: number | undefined
 }
 
-/** `session:error`: a request failed, for good. Written in the terminal, not by `gemini -p`. */
+/** `session:error`: a request failed finally. Written in the terminal UI, not by `gemini -p`. */
 export interface ErrorFound extends Whose {
   readonly id: string
   readonly message: unknown
 }
 
-/** `session:cancelled`: a person has stopped the turn, or refused a tool, which stops it. */
+/** `session:cancelled`: the user has stopped the turn, or denied a tool, which stops the turn. */
 export interface CancelFound extends Whose {
   readonly id: string
 }
@@ -71,7 +70,7 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Hooks that say nothing which is not known from others. `PreCompress` fires before each request, whether anything is
- * compressed or not, and `AfterModel` for each chunk.
+ * Hooks that add nothing to others. `PreCompress` fires before each request, even if nothing is compressed, and `AfterModel` for
+ * each chunk.
  */
 export const QUIET_HOOKS: readonly string[] = ['BeforeModel', 'BeforeToolSelection', 'AfterModel', 'PreCompress']

@@ -11,13 +11,13 @@ const ABLE: Able = {
   afterTurn: ['rewrite'],
 }
 
-/** As much of what would run as a person reads before it does. */
+/** Limit of the text shown in an approval, characters. */
 const SHOWN = 500
 const SESSIONS_LIMIT = 1000
 
 /**
- * What the plugin in Hermes asks is a hook record. A shell hook has the session, the tool and its arguments beside all else,
- * and that in `extra`.
+ * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
+ * at the top level, and other fields in `extra`.
  */
 function told(body: unknown, key: string): unknown {
   return peek(peek(body, 'payload'), key) ?? peek(body, key) ?? peek(peek(body, 'extra'), key)
@@ -58,7 +58,7 @@ const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Questi
   },
 }
 
-/** A prompt with pictures has parts. */
+/** A prompt with images has parts. */
 function promptOf(message: unknown): string {
   if (!isArray(message)) return textOf(message) ?? ''
   return message.flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
@@ -74,7 +74,7 @@ const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) 
     if (outcome.decision !== 'pass') return { result: withheld(reasonOf(outcome)) }
     return outcome.isRewritten ? { result: textFor(outcome.value) } : undefined
   },
-  // An empty text would change nothing.
+  // Hermes ignores an empty text.
   transform_llm_output: ({ isRewritten, value }) => (isRewritten ? { result: textFor(value) || ' ' } : undefined),
 }
 
@@ -85,7 +85,9 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
   return { ...approval(outcome, body), ...(isRewritten && { args: value }) }
 }
 
-/** The prompt of Hermes shows what is said here, and nothing of what would run. "Always" is about this question alone. */
+/**
+ * Builds an approval. Hermes shows only this message, and nothing of the tool's input. "Always" applies to exactly this question.
+ */
 function approval(outcome: Outcome<Phase>, body: unknown): object {
   const question = reasonOf(outcome)
   const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
@@ -94,7 +96,7 @@ function approval(outcome: Outcome<Phase>, body: unknown): object {
   return { action: 'approve', message: `${question}\n${shown}`, rule_key }
 }
 
-/** Results are JSON, mostly; of an error the model reads this key. */
+/** Results are usually JSON; the model reads an error from this key. */
 function withheld(reason: string): string {
   return JSON.stringify({ error: reason })
 }
@@ -103,7 +105,7 @@ function textFor(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** It remembers which turn of a session is open: that of an answer Hermes does not say. */
+/** Tracks the open turn of each session, which Hermes omits for answers. */
 class HermesGuarding implements Guarding {
   readonly able: Able = ABLE
   readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
@@ -140,5 +142,5 @@ export function createHermesGuarding(): Guarding {
   return new HermesGuarding()
 }
 
-/** How hooks act in Hermes: the plugin in it does what it is answered. */
+/** Guards for Hermes, carried out by its plugin. */
 export const hermesGuarding: Guarding = createHermesGuarding()

@@ -3,12 +3,12 @@ import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet } from '../inlet.ts'
 import type { WireHook } from './types.ts'
 
-/** Their session is that of the parent, and on the wire it has no other name. */
+/** Hooks whose session is that of the parent, although the wire format has only `session_id`. */
 const DELEGATIONS: ReadonlySet<string> = new Set(['subagent_start', 'subagent_stop'])
-/** An object of Python, written as Python shows it; what it says stands in `response`. */
+/** A Python object, serialised by Python's `repr`; its text is in `response`. */
 const UNREADABLE = 'assistant_message'
 
-/** Outbound webhooks and shell hooks: each is made the hook record that a plugin in Hermes would tell. */
+/** Endpoint for outbound webhooks and shell hooks. Each becomes the hook record that a plugin in Hermes would emit. */
 export const hermes: Inlet = {
   events: delivery => {
     const hook = textOf(peek(delivery.body, 'hook_event_name'))
@@ -22,7 +22,7 @@ function eventOf(hook: string, wire: Partial<WireHook>, { at }: Delivery): HostE
 }
 
 function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: Partial<WireHook>): object {
-  // Nothing, where it is no object.
+  // Spreads to nothing if `extra` is not an object.
   const { [UNREADABLE]: _, ...told } = { ...extra }
   const session = DELEGATIONS.has(hook) ? 'parent_session_id' : 'session_id'
   return {

@@ -1,19 +1,19 @@
 /**
- * What Hermes sends to an outbound webhook, and writes to the standard input of a shell hook (read in 0.22.2; 0.19 has shell
- * hooks alone). Any of it may be missing or something else.
+ * The body of Hermes' outbound webhooks, and the standard input of its shell hooks (read in 0.22.2; 0.19 has only shell hooks).
+ * Any field may be missing or of another type.
  */
 export interface WireHook {
   readonly hook_event_name: string
   readonly tool_name: string | null
-  /** The tool's arguments, when they are an object. */
+  /** The tool's arguments, if they are an object. */
   readonly tool_input: object | null
-  /** Of a delegation, which has none of its own, that of the parent. */
+  /** For a delegation, the parent's session. */
   readonly session_id: string
   readonly cwd: string
-  /** All else that a plugin in Python is called with, without `parent_session_id`. */
+  /** All other arguments of a Python plugin, except `parent_session_id`. */
   readonly extra: Readonly<Record<string, unknown>>
-  /** Of a webhook: the same again when it is sent again. */
+  /** Webhooks only: repeated if the delivery is repeated. */
   readonly delivery_id?: string
-  /** Of a webhook: when the hook fired, ISO 8601. */
+  /** Webhooks only: when the hook fired, ISO 8601. */
   readonly timestamp?: string
 }

@@ -25,8 +25,8 @@ const READINGS: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 ])
 
 /**
- * Streams of agent events that tell something. The host never waits for them and survives what they throw, so what a hook
- * tells too is better taken from here: a failure in `before_tool_call` would cost the tool.
+ * Returns true for streams of agent events that are handled. The host never waits for them and catches their errors. They are
+ * preferred over hooks: a failure in `before_tool_call` would block the tool.
  */
 export function tells(stream: unknown): boolean {
   return READINGS.has(stream)
@@ -36,7 +36,7 @@ export function readAgentEvent(book: RunBook, stream: unknown, facts: Facts): vo
   READINGS.get(stream)?.(book, facts)
 }
 
-/** A run that failed before it called a model has its start and its end here, and nothing between. */
+/** Handles the start and end of a run. A run that failed before its first model call has no other events. */
 function lifecycle(book: RunBook, facts: Facts): void {
   if (peek(facts.data, 'phase') === 'start') {
     book.announce(facts)
@@ -49,7 +49,7 @@ function lifecycle(book: RunBook, facts: Facts): void {
   if (endedAt !== undefined) book.finish(run, endedAt)
 }
 
-/** `run_status`: the host is going to try again, and says how often it would. */
+/** Handles `run_status`: the host will retry, and reports the limit of retries. */
 function status(book: RunBook, facts: Facts): void {
   const { data } = facts
   const run = book.find(facts)
@@ -74,7 +74,7 @@ function tool(book: RunBook, facts: Facts): void {
   }
 }
 
-/** What is shown of a tool: when it began, and whether it was refused or has failed. Its arguments come after its start. */
+/** Handles the display state of a tool: its start, and whether it was denied or failed. The arguments follow the start. */
 function item(book: RunBook, facts: Facts): void {
   const { at, data } = facts
   const id = idOf(peek(data, 'toolCallId'))

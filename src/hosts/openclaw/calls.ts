@@ -17,17 +17,17 @@ function callId(data: unknown): string {
   return idOf(peek(data, 'callId')) ?? ''
 }
 
-/** When it was sent; undefined when the start was not seen. */
+/** When the call was sent; undefined if its start was not received. */
 function sentAt({ isTold, startAt }: Call): number | undefined {
   return isTold ? startAt : undefined
 }
 
-/** `model_call_started`. */
+/** Handles `model_call_started`. */
 export function startCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
   if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
   tellWaiting(run, { retried: true })
-  // What was said of an end was said of an attempt that this one follows.
+  // Discards an end that was reported for an earlier attempt.
   run.ending = {}
   newCall(run, facts).tellStart({
     model: run.model,
@@ -40,7 +40,7 @@ export function startCall(run: Run, facts: Facts): void {
   })
 }
 
-/** `model_call_ended`. What the model said comes with its message, so the call is told with that. */
+/** Handles `model_call_ended`. The call is emitted with its message, which arrives separately. */
 export function endCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
   if (known?.endAt === facts.at) return
@@ -51,11 +51,11 @@ export function endCall(run: Run, facts: Facts): void {
   call.hasFailed = peek(facts.data, 'outcome') === 'error'
   run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
   run.waiting.push(call)
-  // Hooks can overlap: the message may have been quicker.
+  // Hooks can overlap: the message may have arrived first.
   if (call.message !== undefined && !call.hasFailed) tellWaiting(run, {})
 }
 
-/** An assistant's message: the answer of the call that has ended last, or is about to end. */
+/** Handles an assistant message: the answer of the last ended call, or of the open one. */
 export function joinMessage(run: Run, message: unknown): void {
   const call = run.waiting.find(waiting => waiting.message === undefined) ?? openCall(run)
   if (call === undefined) return
@@ -74,36 +74,36 @@ function openCall({ lastCall }: Run): Call | undefined {
   return lastCall?.endAt === undefined && lastCall?.message === undefined ? lastCall : undefined
 }
 
-/** What became of a failed call, once that is known. */
+/** Facts about an ended call that become known later. */
 interface Aftermath {
   readonly retried?: boolean
   readonly maxRetries?: unknown
   readonly reason?: unknown
-  /** Tokens of the whole run, where no call told its own. */
+  /** Tokens of the whole run, if no call has its own usage. */
   readonly runUsage?: Usage | undefined
 }
 
-/** Nothing more can be learned of the calls that have ended. */
+/** Emits the ended calls, about which nothing more can follow. */
 export function tellWaiting(run: Run, aftermath: Aftermath): void {
   const calls = run.waiting
   run.waiting = []
   for (const call of calls) {
     if (call.hasFailed) tellFailure(run, call, aftermath)
     else tellSuccess(run, call, aftermath)
-    // Calls are remembered until their run is over; what they said need not be.
+    // Calls are kept until their run ends; their contents are freed.
     call.end = undefined
     call.message = undefined
     call.reply = undefined
   }
 }
 
-/** `llm_output`: its usage is the sum of the run's calls, so it counts only where none of them said its own. */
+/** Handles `llm_output`. Its usage is the sum of the run's calls, so it is used only if no call has its own. */
 export function readRunUsage(run: Run, usage: unknown): void {
   if (run.waiting.some(({ hasFailed }) => hasFailed)) return
   tellWaiting(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
 }
 
-/** OpenClaw's `input` leaves the cache out, its `output` holds the reasoning. */
+/** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
 function callUsage(usage: unknown): Usage | undefined {
   const [input, output, reasoning] = [peek(usage, 'input'), peek(usage, 'output'), peek(usage, 'reasoningTokens')]
   const counts = {
@@ -144,7 +144,7 @@ function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
   call.tellAnswer(call.endAt ?? run.lastAt, facts, isGuess ? 'inferred' : undefined)
 }
 
-/** The host stamps a message while its call is under way; where it does not fit, the order alone joins the two. */
+/** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
 function isOfCall(message: unknown, call: Call): boolean {
   const at = numberOf(peek(message, 'timestamp'))
   const [from, to] = [sentAt(call), call.endAt]

@@ -5,20 +5,20 @@ import type { Facts } from './facts.ts'
 import type { Run, RunTool, Session } from './state.ts'
 
 const SPAWN_TOOL = 'sessions_spawn'
-/** Hooks overlap: the run may be over for us while the host still tells of it. */
+/** Hooks overlap: a run may have ended here while the host still emits its events. */
 const OVERLAP_MILLIS = 10_000
 
 /**
- * `subagent_spawned`. It comes before the child's session has an id that we could know, so that session goes by its key
- * from here on: the child's turns are found by what was told here.
+ * Handles `subagent_spawned`. It precedes the id of the child's session, so that session is named by its key from here on. The
+ * child's turns are found by the name emitted here.
  *
- * @param parent the session that asked for the child
+ * @param parent the session that spawned the child
  */
 export function startDelegation(parent: Session, child: Session, { at, data }: Facts): void {
   if (child.delegation?.isOver === false) return
   const run = parent.run ?? recentRun(parent, at)
   if (run === undefined) {
-    // Somebody asked for it by hand: it is nobody's work, and the turns of its parent have nothing to do with it.
+    // The user spawned it by hand: it belongs to no turn of the parent.
     child.parentName = parent.name
     return
   }
@@ -39,7 +39,7 @@ function recentRun({ lastRun }: Session, at: number): Run | undefined {
   return lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS ? lastRun : undefined
 }
 
-/** The call that asked for the child is not named: the only one that is under way, or the one with the same label. */
+/** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */
 function spawningTool({ run }: Session, label: string | undefined): RunTool | undefined {
   const open = [...(run?.openTools ?? [])].filter(tool => tool.name === SPAWN_TOOL)
   const [only, ...others] = open
@@ -48,7 +48,7 @@ function spawningTool({ run }: Session, label: string | undefined): RunTool | un
   return labelled.length === 1 ? labelled[0] : undefined
 }
 
-/** `subagent_ended`, which says when the child was done: it is told only after the parent has heard of it. */
+/** Handles `subagent_ended`, emitted only after the parent has received the result. It contains the time of the actual end. */
 export function endDelegation({ delegation }: Session, at: number, data?: unknown): void {
   const status = idOf(peek(data, 'outcome')) ?? 'unknown'
   delegation?.tellEnd(saidAt(peek(data, 'endedAt'), at), { status, summary: textOf(peek(data, 'error')) })

@@ -14,7 +14,7 @@ import { endTool, learn, settleTools, startTool, toolOf } from './tools.ts'
 
 type Read = (book: RunBook, facts: Facts) => void
 
-/** Hooks that mean something. The others are told to plugins that want to change what happens. */
+/** The hooks that yield records. Other hooks exist for plugins that change what happens. */
 const READINGS: Readonly<Record<string, Read>> = {
   before_model_resolve: (book, facts) => book.opened(facts, peek(facts.data, 'prompt')),
   llm_input: (book, facts) => {
@@ -51,7 +51,7 @@ const READINGS: Readonly<Record<string, Read>> = {
 }
 
 const QUIET = [
-  // What a capture has of our own making.
+  // Added by this package's own captures.
   'REGISTER',
   ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply'],
   ...['heartbeat_prompt_contribution', 'before_reset', 'inbound_claim', 'channel_pairing_requested'],
@@ -61,7 +61,7 @@ const QUIET = [
   ...['skill_proposal_changed', 'skill_changed'],
 ]
 
-/** Hooks and agent events of OpenClaw 2026.9.6. */
+/** Translates hooks and agent events of OpenClaw 2026.9.6. */
 export function createOpenClawMachine(): HostMachine {
   return new OpenClawMachine()
 }
@@ -92,7 +92,7 @@ class OpenClawMachine extends EventMachine {
 
 type InRun = (run: Run, facts: Facts, book: RunBook) => void
 
-/** Of a run that is under way. */
+/** Wraps a handler for events of an open run. */
 function inKnown(read: InRun): Read {
   return (book, facts) => {
     const run = book.find(facts)
@@ -100,7 +100,7 @@ function inKnown(read: InRun): Read {
   }
 }
 
-/** Of a run, which begins with it where it was not heard of before. */
+/** Wraps a handler for events of a run, which starts if it is unknown. */
 function inRun(read: InRun): Read {
   return (book, facts) => {
     const run = book.opened(facts)
@@ -115,7 +115,7 @@ function inSession(read: (session: Session, facts: Facts, book: RunBook) => void
   }
 }
 
-/** A message goes into the conversation. The event names the session and no run. */
+/** Handles a message that is added to the conversation. The event has a session and no run. */
 function written(run: Run, { at, data }: Facts): void {
   const message = peek(data, 'message')
   const role = peek(message, 'role')
@@ -129,7 +129,7 @@ function written(run: Run, { at, data }: Facts): void {
   learn(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
 }
 
-/** Of a tool of a run, if it is named. */
+/** Wraps a handler for events with a tool call id. */
 function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
   return (book, facts) => {
     const { at, data, context } = facts
@@ -139,24 +139,27 @@ function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
   }
 }
 
-/** Told only by hosts without agent events: see `index.ts`. */
+/** Handles `before_tool_call`, registered only on hosts without agent events: see `index.ts`. */
 function toolBegins(tool: RunTool, { data }: Facts): void {
   startTool(tool, peek(data, 'params'))
 }
 
-/** Comes for each tool, also for one that was refused or has failed. */
+/** Handles the hook that fires for each tool, including denied and failed ones. */
 function toolEnds(tool: RunTool, { at, data }: Facts): void {
   tool.args ??= peek(data, 'params')
   learn(tool, { result: peek(data, 'result'), error: peek(data, 'error'), durationMillis: peek(data, 'durationMs') })
   endTool(tool, at)
 }
 
-/** Comes for each attempt, and calls one whose call has failed a success: only its `false` tells something. */
+/**
+ * Handles `agent_end`, which fires for each attempt. Only `success: false` is used: the hook reports success even if the run's
+ * call failed.
+ */
 function agentEnds({ ending }: Run, { data }: Facts): void {
   if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
 }
 
-/** The last word of an attempt; of the run too, where nothing else would tell that it is over. */
+/** Handles the last hook of an attempt. It also ends the run if no other event reports the end. */
 function output(book: RunBook, facts: Facts): void {
   const run = book.find(facts)
   if (run === undefined) return
@@ -170,7 +173,7 @@ function sessionOfKey(book: RunBook, key: unknown): Session | undefined {
   return book.sessions.of({ sessionKey: idOf(key), sessionId: undefined })
 }
 
-/** The key of a session stays when it is reset, and another id goes with it. A compaction may give it one, too. */
+/** Handles `session_end`. After a reset, a session keeps its key and gets a new id. A compaction may change the id, too. */
 function sessionEnds(session: Session, { at, data }: Facts, book: RunBook): void {
   const reason = textOf(peek(data, 'reason'))
   const next = idOf(peek(data, 'nextSessionId'))

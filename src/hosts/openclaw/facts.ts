@@ -1,7 +1,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import type { Moment } from '../base/event-machine.ts'
 
-/** What an event says about where it belongs; hooks say it in the event or in their context, agent events in both. */
+/** The ids of an event. Hooks have them in the event or the context, agent events in both. */
 export interface Facts {
   /** Epoch milliseconds. */
   readonly at: number
@@ -12,7 +12,7 @@ export interface Facts {
   readonly sessionId: string | undefined
 }
 
-/** The event that carries the agent event stream (`api.runtime.events.onAgentEvent`) beside the hooks. */
+/** The name of events from the agent event stream (`api.runtime.events.onAgentEvent`), beside the hooks. */
 export const AGENT_EVENT = 'AGENT_EVENT'
 
 export function factsOf({ event, at, data, context }: Moment): Facts {

@@ -1,6 +1,7 @@
 /**
- * `hookspan/hooks/openclaw`: hooks that act, in OpenClaw. Read from the documentation and the declarations of
- * `openclaw@2026.9.6` (docs/plugins/hooks). Nothing of the host is imported.
+ * `hookspan/hooks/openclaw`: guards in OpenClaw.
+ *
+ * Read from the documentation and the declarations of `openclaw@2026.9.6` (docs/plugins/hooks). The host is not imported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
@@ -23,17 +24,17 @@ import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
 import type { OpenClawApi } from './types.ts'
 
 const HOST = 'openclaw'
-/** The host waits for 15 s, and then decides by itself. */
+/** Below the host's timeout of 15 s, after which it decides by itself. */
 const LIMIT_MILLIS = 10_000
 const RUNS_LIMIT = 1000
 const CALLS_LIMIT = 10_000
-/** What the host shows a person of a question. */
+/** The host's display limits of an approval, characters. */
 const TITLE_LIMIT = 80
 const DESCRIPTION_LIMIT = 512
 
 /**
- * What hooks can do in OpenClaw. A result is changed where it is kept: the run at hand goes on with what the tool gave. A turn
- * is sent on only as long as no tool in it can have changed anything.
+ * Decisions that OpenClaw accepts from hooks. A rewritten result is only persisted: the current run continues with the original.
+ * A turn is retried only if none of its tools can have changed anything.
  */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
@@ -48,13 +49,13 @@ const RESULTS =
 /** @see HostHooksOptions */
 export type AttachOptions = Pick<HostHooksOptions, 'report'>
 
-/** The API of a plugin, as far as hooks that act need it. */
+/** The part of the plugin API that guards use. */
 export interface OpenClawControlApi extends Omit<OpenClawApi, 'on'> {
   on(hook: string, handler: (event: unknown, context: unknown) => unknown): unknown
 }
 
 /**
- * Attaches hooks to OpenClaw, in a plugin of your own: in its `register`.
+ * Attaches guards to OpenClaw. Call it in `register` of your own plugin.
  *
  * @example
  * export default {
@@ -75,9 +76,9 @@ export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, option
     if (hook.phases.includes('afterTool')) report(`hookspan: ${HOST}: ${RESULTS.replace('{hook}', hook.name)}`)
 }
 
-/** A run, as the hooks know it: it may be built, begun and ended several times. */
+/** The state of a run, which the host may build, begin and end several times. */
 interface Run {
-  /** What was said before it: asked once, however often the prompt is built. */
+  /** The outcome of `beforeTurn`, which runs once even if the prompt is built several times. */
   begun?: Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>>
   revisions: number
 }
@@ -87,12 +88,12 @@ interface Call {
   readonly tool: ToolCall
 }
 
-/** The one handler that we have for each hook of the host. None of them throws: the host would block, or go on, by itself. */
+/** One handler for each hook of the host. No handler throws: the host would then block or continue by its own rules. */
 class Handlers {
   readonly #hooks: HostHooks
   readonly #report: (line: string) => void
   readonly #runs = new LimitedMap<string, Run>(RUNS_LIMIT)
-  /** By session, and the id of the call: models of two sessions may use the same. */
+  /** Calls by session and call id: models of two sessions may use the same id. */
   readonly #calls = new LimitedMap<string, Call>(CALLS_LIMIT)
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
@@ -146,7 +147,7 @@ class Handlers {
 
   async #runBegins(event: unknown, context: unknown): Promise<object | undefined> {
     const { decision, reason, detail } = await this.#begun(event, context)
-    // The message is what the person reads.
+    // The user sees the message.
     return decision === 'block' ? { outcome: 'block', reason: detail ?? reason, message: reason } : undefined
   }
 
@@ -177,7 +178,7 @@ class Handlers {
     const name = textOf(peek(event, 'toolName')) ?? ''
     const tool = toolCallOf({ name, arguments: argumentsOf(peek(event, 'params')), id })
     const runs = (args: ToolArguments): void => {
-      // Where nobody looks at results, they are not taken out again.
+      // Kept only if a hook handles results; otherwise the entry would never be removed.
       if (id !== undefined && this.#hooks.handles('afterTool'))
         this.#calls.set(keyOf(id, context), { ids, tool: toolCallOf({ name, arguments: args, id }) })
     }
@@ -191,12 +192,12 @@ class Handlers {
     if (decision !== 'ask') return params
     const title = `${by} asks: ${name}`.slice(0, TITLE_LIMIT)
     const description = (reason ?? '').slice(0, DESCRIPTION_LIMIT)
-    // A yes for always would be a yes to whatever the hook asks about next.
+    // "Allow always" is not offered: it would approve whatever the hook asks about next.
     const allowedDecisions = ['allow-once', 'deny']
     return { ...params, requireApproval: { title, description, severity: 'warning', allowedDecisions } }
   }
 
-  /** The host takes what is answered at once, and nothing else. */
+  /** Must return synchronously: the host ignores a promise. */
   #afterTool(event: unknown, context: unknown): object | undefined {
     const message = peek(event, 'message')
     const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId')) ?? ''
@@ -228,12 +229,12 @@ class Handlers {
   }
 }
 
-/** The one name of a session that is known where a result is kept. */
+/** Uses the session key, the only session name available when a result is persisted. */
 function keyOf(id: string, context: unknown): string {
   return `${idOf(peek(context, 'sessionKey')) ?? ''}\n${id}`
 }
 
-/** The same as those of the trace. */
+/** Returns the same ids as the trace. */
 function idsOf(event: unknown, context: unknown): HookIds {
   const id = (key: string): string | undefined => idOf(peek(event, key)) ?? idOf(peek(context, key))
   return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
@@ -251,7 +252,7 @@ function textIn(message: unknown): string {
   return (isArray(content) ? content : []).flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
 }
 
-/** A result with another text: its pictures stay. */
+/** Replaces the text of a result and keeps its images. */
 function withText(message: unknown, text: string): object {
   const content = peek(message, 'content')
   const others = (isArray(content) ? content : []).filter(part => peek(part, 'type') !== 'text')

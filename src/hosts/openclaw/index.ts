@@ -10,7 +10,7 @@ import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin }
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 
-/** Told to every plugin. They say nothing of the conversation but what a message holds that is about to be kept. */
+/** Hooks available to every plugin. They contain no conversation, except for messages about to be persisted. */
 const HOOKS = [
   'model_call_started',
   'model_call_ended',
@@ -22,21 +22,21 @@ const HOOKS = [
   'subagent_ended',
   'session_start',
 ]
-/** Told only with `plugins.entries.hookspan.hooks.allowConversationAccess`. */
+/** Hooks that require `plugins.entries.hookspan.hooks.allowConversationAccess`. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
-/** After these the process may end, and the host waits for a moment. */
+/** Hooks after which the process may end; the host waits briefly for their handlers. */
 const LAST_HOOKS = ['session_end', 'gateway_stop']
-/** What agent events tell too, and better: the first blocks the tool when it fails. */
+/** Hooks replaced by agent events if available: a failure in the first blocks the tool. */
 const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
 const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
 
 const TOOLS_LIMIT = 1000
 
-/** The host loads a plugin several times into a process, also as several copies of this module. */
+/** Shared by all loads: the host loads a plugin several times into a process, also as several copies of this module. */
 const SHARED = Symbol.for('hookspan.openclaw')
 
 interface Shared {
-  /** Events that were taken, by the hook they came with: each copy that listens is told all of them. */
+  /** Events already handled, with their hook: the host passes each event to every registered copy. */
   readonly taken: WeakMap<object, string>
   attachment?: Attachment
 }
@@ -47,7 +47,7 @@ function shared(): Shared {
   return place[SHARED]
 }
 
-/** One load of the plugin. Nothing is started before the first event: most loads only look what the plugin offers. */
+/** One load of the plugin. Nothing starts before the first event: most loads only inspect the plugin. */
 class Registration {
   readonly #api: OpenClawApi
   readonly #shared = shared()
@@ -90,7 +90,7 @@ class Registration {
   #agentEvent(event: OpenClawAgentEvent): void {
     const stream = peek(event, 'stream')
     if (!tells(stream)) return
-    // Partial results of tools: as many as a command has lines.
+    // Partial results of tools, one for each line of a command's output.
     if (peek(peek(event, 'data'), 'phase') === 'update') return
     const data = {
       stream,
@@ -113,7 +113,7 @@ class Registration {
   }
 }
 
-/** The tools come with all of their instructions, which are most of the event. Their names tell enough. */
+/** Reduces tools to their names: their instructions are most of the event. */
 function withToolNames(event: unknown): unknown {
   if (!isArray(peek(event, 'tools'))) return event
   return {
@@ -135,7 +135,7 @@ function optionsOf(config: unknown): PluginOptions {
 const PLUGIN_ID = 'hookspan'
 
 /**
- * The plugin of OpenClaw that records its runs.
+ * The OpenClaw plugin that records runs.
  *
  * @example
  * // ~/.openclaw/openclaw.json; `hookspan init openclaw` writes it

@@ -1,7 +1,7 @@
 import { elementsOf, idOf, isArray, peek } from '../../contract/foreign.ts'
 import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 
-/** A message as spans read it. Values are the host's own, by reference. */
+/** A message in the format of spans. Values are the host's own, by reference. */
 export interface Message {
   readonly role: unknown
   readonly content: unknown
@@ -9,10 +9,10 @@ export interface Message {
   readonly tool_call_id?: string
 }
 
-/** Spans draw no more of a conversation than its last messages. */
+/** Spans contain at most the last messages of a conversation. */
 export const MESSAGES_LIMIT = 100
 
-/** The host's own spelling of a message (`toolCall` parts, role `toolResult`) → the one that spans read. */
+/** Converts the host's message format (`toolCall` parts, role `toolResult`) to that of spans. */
 export function messageOf(message: unknown): Message {
   const content = peek(message, 'content')
   const calls = toolCallsOf(content)

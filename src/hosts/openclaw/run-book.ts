@@ -7,16 +7,15 @@ import { endCompaction } from './side-work.ts'
 import { Run, Session, Sessions } from './state.ts'
 import { cancelTools, settleTools } from './tools.ts'
 
-/** Runs that are remembered, also when they are over: what comes late must not open them again. */
+/** Limit of remembered runs, including ended ones: late events must not open them again. */
 const RUNS_LIMIT = 2000
 
 interface Entry {
   run?: Run
-  /** When it was said to begin, by an event that does not say with which model. */
+  /** The start according to an event without a model. */
   begunAt?: number
 }
 
-/** Which runs there are, and when they begin and end. */
 export class RunBook {
   readonly records: Records
   readonly sessions: Sessions = new Sessions()
@@ -26,7 +25,6 @@ export class RunBook {
     this.records = records
   }
 
-  /** The run that an event is about, while it is under way. */
   find(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.look(runId)?.run
@@ -35,7 +33,7 @@ export class RunBook {
     return run
   }
 
-  /** The same for an event that only a run can cause: one that was not heard of begins here. */
+  /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
   opened(facts: Facts, prompt?: unknown): Run | undefined {
     const known = this.find(facts)
     if (known !== undefined || facts.runId === undefined) return known
@@ -50,14 +48,17 @@ export class RunBook {
     return run
   }
 
-  /** A run begins. Its first records wait for the event that says more, mostly the start of a model call. */
+  /**
+   * Notes the start of a run. Its first records are emitted with a later event that has more facts, usually the start of a model
+   * call.
+   */
   announce(facts: Facts): void {
     const known = this.find(facts)
     if (known !== undefined) known.hasLifecycle = true
     else if (facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
   }
 
-  /** Whether nothing is known of a run but that it has begun. */
+  /** Returns true if only the start of the run is known. */
   isAnnounced({ runId }: Facts): boolean {
     const entry = runId === undefined ? undefined : this.#runs.look(runId)
     return entry?.run === undefined && entry?.begunAt !== undefined
@@ -65,7 +66,7 @@ export class RunBook {
 
   /**
    * @param at when it ended, epoch milliseconds
-   * @param reason why, where the run itself did not say
+   * @param reason the fallback if the run reported none
    */
   finish(run: Run, at: number, reason?: string): void {
     if (run.isOver) return
@@ -81,7 +82,6 @@ export class RunBook {
     run.forgetDetails()
   }
 
-  /** All that are under way, at the time of their last sign of life. */
   finishAll(reason: string): void {
     for (const { run } of this.sessions.values()) if (run !== undefined) this.finish(run, run.lastAt, reason)
   }

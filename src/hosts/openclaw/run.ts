@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, messageOf } from './messages.ts'
 import type { Run } from './state.ts'
 
-/** Each run is told as a start of its session: in `agent --local` the host tells none. */
+/** Emits a session start for each run: `agent --local` has no such hook. */
 export function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown): void {
   const { model, provider } = run
   const trigger = peek(context, 'trigger')
@@ -24,7 +24,7 @@ export function openRun(run: Run, at: number, { data, context }: Facts, prompt: 
   run.tell('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
 }
 
-/** What the model is sent next: the conversation so far. Comes again for each attempt of the run. */
+/** Reads the next input of the model: the conversation so far. Emitted again for each attempt of the run. */
 export function readInput(run: Run, data: unknown): void {
   run.seesConversation = true
   run.system = peek(data, 'systemPrompt')
@@ -36,10 +36,10 @@ export function readInput(run: Run, data: unknown): void {
 }
 
 /**
- * The run's own word on its end. It is the last one when all attempts are over (`executionSettled`); an error without
- * that is followed by another attempt, or by nothing.
+ * Reads the run's own end. It is final if all attempts have settled (`executionSettled`). An error without that flag may be
+ * followed by another attempt.
  *
- * @returns when the run ended, when this was the end
+ * @returns the time of the end, if it is final
  */
 export function readLifecycle(run: Run, { at, data }: Facts): number | undefined {
   const phase = peek(data, 'phase')
@@ -57,7 +57,7 @@ export function readLifecycle(run: Run, { at, data }: Facts): number | undefined
   return isLast ? saidAt(peek(data, 'endedAt'), at) : undefined
 }
 
-/** The outcome is what happened: `agent_end` says success of a run whose only call failed. */
+/** Ends the run. The outcome is derived from the events, because `agent_end` reports success even if the only call failed. */
 export function closeRun(run: Run, at: number, reason: string | undefined): void {
   const { ending, lastCall, model } = run
   const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
@@ -68,7 +68,7 @@ export function closeRun(run: Run, at: number, reason: string | undefined): void
   run.over(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
 }
 
-/** A model call that went well and asked for no tool, or did not say: nothing was left to do. */
+/** Returns true if the last model call succeeded and requested no tool, so that no work was left. */
 function isLastWord({ lastCall, tools }: Run): boolean {
   if (lastCall?.endAt === undefined || lastCall.hasFailed || lastCall.asksForTools) return false
   for (const tool of tools.values()) if (tool.startAt >= lastCall.endAt) return false

@@ -5,7 +5,7 @@ import { ModelRequest } from '../base/requests.ts'
 import type { Facts } from './facts.ts'
 import type { Run, Session } from './state.ts'
 
-/** `before_compaction`. It can come between two runs, and is then nobody's work. */
+/** Handles `before_compaction`. Between two runs it belongs to no run. */
 export function startCompaction(records: Records, session: Session, { at, data }: Facts): void {
   if (session.compaction !== undefined) return
   session.compactionCount += 1
@@ -21,7 +21,7 @@ export function startCompaction(records: Records, session: Session, { at, data }
   })
 }
 
-/** @param failure why it has no end of its own, where it has none */
+/** @param failure the error type if the end was not reported */
 export function endCompaction(session: Session, at: number, failure?: string): void {
   const { compaction } = session
   session.compaction = undefined
@@ -29,14 +29,13 @@ export function endCompaction(session: Session, at: number, failure?: string): v
   compaction?.request.tellFailure(at, { model, provider, error_type: failure })
 }
 
-/** What an approval came to, in the contract's words. */
 function choiceOf(data: unknown): string {
   const status = idOf(peek(data, 'status'))
   if (status !== 'approved') return status === 'denied' ? 'deny' : (status ?? 'unknown')
   return peek(data, 'scope') === 'session' ? 'session' : 'once'
 }
 
-/** Stream `approval`: somebody is asked whether a command may run, or nobody can be asked. */
+/** Handles the stream `approval`: a request to the user, or a notice that the user cannot be asked. */
 export function readApproval(run: Run, { at, data }: Facts): void {
   const callId = idOf(peek(data, 'toolCallId')) ?? idOf(peek(data, 'approvalId'))
   if (callId === undefined) return

@@ -9,64 +9,59 @@ import { SessionStates } from '../session-states.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type Message } from './messages.ts'
 
-/** Tools and calls of one run that are remembered. */
 const IDS_LIMIT = 10_000
 
-/** A conversation. The host names it by a key that stays, and by an id that a reset replaces. */
+/** A conversation. The host names it by a permanent key, and by an id that a reset replaces. */
 export class Session {
   key: string | undefined
   id: string | undefined
-  /** The run that is under way. One after the other: the host queues what comes in the meantime. */
+  /** The open run. Runs are sequential: the host queues further input. */
   run: Run | undefined
   lastRun: Run | undefined
-  /** Whose work it is, where it is that of a sub-agent. */
   delegation: Delegation | undefined
-  /** Session that it came from, where no run of that one asked for it. */
+  /** The session that spawned this one outside of a run. */
   parentName: string | undefined
-  /** Of the conversation, while it is under way: a side call of the host. */
   compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
   compactionCount = 0
 
-  /** What its records call it. A sub-agent's session goes by its key: its parent tells it before it has an id. */
+  /** The session id in records. A sub-agent's session uses its key, because the parent emits it before an id exists. */
   get name(): string | undefined {
     return textOf(this.delegation?.ids.child_session_id) ?? this.id ?? this.key
   }
 }
 
-/** One run of the agent: a user turn. OpenClaw gives it an id of its own, which all attempts of the run share. */
+/** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
 export class Run extends Turn {
   readonly session: Session
-  /** When it last showed a sign of life, epoch milliseconds. */
+  /** Time of the last event, epoch milliseconds. */
   lastAt: number
   model: unknown
   provider: unknown
-  /** Whether the host lets us see the conversation. Without its permission we take no message's text, from no hook. */
+  /** True if the host permits access to the conversation. Otherwise no message text is recorded, from any hook. */
   seesConversation = false
   messages: Message[] = []
   system: unknown
   toolCount: number | undefined
   readonly requests: Requests = new Requests(this)
-  /** By the host's call id, which it uses again for a retry: the newest. */
+  /** Newest calls by the host's call id, which a retry reuses. */
   readonly calls: Map<string, Call> = new Map()
-  /** Calls that ended, and may not be told yet because more can be learned of them. */
+  /** Ended calls that are not emitted yet, because more facts may follow. */
   waiting: Call[] = []
   lastCall: Call | undefined
   hasUsage = false
   readonly tools: Map<string, RunTool> = new Map()
-  /** Those of them whose end was not told. */
   readonly openTools: Set<RunTool> = new Set()
-  /** Which call asked for a tool. */
+  /** The requesting call, by tool call id. */
   readonly askedBy: Map<string, Call> = new Map()
-  /** Those that nobody has answered. */
   readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
   ending: Ending = {}
-  /** Whether the host tells the life of its runs, which says for certain when one is over. */
+  /** True if the host emits lifecycle events, which report a run's end reliably. */
   hasLifecycle: boolean
   isOver = false
 
   constructor(records: Records, id: string, session: Session, { at, data, context }: Facts, hasLifecycle: boolean) {
-    // The session can get another id in the middle of it.
+    // Fixed here: the session id can change during the run.
     super(records, session.name, id)
     this.session = session
     this.hasLifecycle = hasLifecycle
@@ -81,7 +76,7 @@ export class Run extends Turn {
     if (this.messages.length > 2 * MESSAGES_LIMIT) this.messages = this.messages.slice(-MESSAGES_LIMIT)
   }
 
-  /** A run that is over is remembered by its id; its conversation is not. */
+  /** Frees the conversation of an ended run; its id is kept. */
   forgetDetails(): void {
     this.messages = []
     this.system = undefined
@@ -91,7 +86,7 @@ export class Run extends Turn {
   }
 }
 
-/** What was said of the run's end before we know that it is one. */
+/** Reported facts about the end, before it is certain that the run has ended. */
 interface Ending {
   finalized?: boolean
   agentFailed?: boolean
@@ -101,45 +96,45 @@ interface Ending {
   reason?: string
 }
 
-/** One attempt at a model call. The host's id comes again when it tries again. */
+/** One attempt at a model call. A retry reuses the host's id. */
 export class Call extends ModelRequest {
   endAt: number | undefined
-  /** The host's event of the end. */
+  /** The host's end event. */
   end: unknown
-  /** What the model answered, or how the call failed: told apart from the end, mostly after it. */
+  /** The answer or error message, which usually arrives after the end. */
   message: unknown
-  /** The same, as spans read it. */
+  /** The message in the format of spans. */
   reply: Message | undefined
   hasFailed = false
   asksForTools = false
 }
 
-/** One tool call, and what has been said of its end so far. */
+/** One tool call, with the facts about its end so far. */
 export class RunTool extends Tool<Run> {
-  /** Its result is in the conversation. */
+  /** The result is in the conversation. */
   isWritten = false
   endAt: number | undefined
   result: unknown
   error: unknown
   isError: boolean | undefined
-  /** The host's own word: completed, failed, or blocked when it never ran. */
+  /** The host's status: completed, failed, or blocked if it never ran. */
   status: unknown
   durationMillis: unknown
 }
 
-/** Adds to a map of a run, within its limit. */
+/** Adds to a map of a run unless the limit is reached. */
 export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   if (map.size < IDS_LIMIT || map.has(key)) map.set(key, value)
 }
 
-/** Sessions by their keys and by their ids: some events have both, `before_message_write` has the key alone. */
+/** Sessions by key and by id: some events have both, `before_message_write` only the key. */
 export class Sessions {
   readonly #sessions = new SessionStates(() => new Session())
-  /** Which of their names they are kept under. */
+  /** The names under which sessions are stored, by key and by id. */
   readonly #ofKey = new SessionStates(name => ({ name }))
   readonly #ofId = new SessionStates(name => ({ name }))
 
-  /** The session that an event is about; undefined where it names none. */
+  /** Returns the session of an event; undefined if it names none. */
   of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): Session | undefined {
     const name = this.#nameOf(sessionKey, sessionId)
     if (name === undefined) return undefined

@@ -13,12 +13,14 @@ export function toolOf(run: Run, id: string, name: unknown, startAt: number): Ru
   return tool
 }
 
-/** The call that asked for it: named by the model's message, else the newest. A nested tool has its parent's. */
+/**
+ * Returns the requesting call: the one whose message names the tool, otherwise the newest. A nested tool inherits its parent's.
+ */
 function requestOf({ turn, id }: RunTool): string | undefined {
   return (turn.askedBy.get(id) ?? turn.lastCall)?.id
 }
 
-/** @param parentId of the tool that calls this one, where one does */
+/** @param parentId id of the calling tool, for nested tools */
 export function startTool(tool: RunTool, args: unknown, parentId?: string): void {
   if (tool.state !== 'asked') return
   const { askedBy } = tool.turn
@@ -29,7 +31,7 @@ export function startTool(tool: RunTool, args: unknown, parentId?: string): void
   tool.tellStart()
 }
 
-/** What is said first stays: later news are the same facts from another side. */
+/** Adds facts about the end. The first value of each wins: later events repeat it. */
 export function learn(tool: RunTool, news: ToolNews): void {
   tool.endAt ??= news.endAt
   tool.result ??= news.result
@@ -51,7 +53,7 @@ export function endTool(tool: RunTool, at: number): void {
     status,
     error_message: status === 'error' ? tool.error : undefined,
   })
-  // It is remembered until its run is over; what it was given and gave need not be.
+  // The tool is kept until its run ends; its input and output are freed.
   tool.args = undefined
   tool.result = undefined
 }
@@ -61,12 +63,12 @@ function resultOf({ result }: RunTool): unknown {
   return text === undefined || looksLikeJson(text) ? result : text
 }
 
-/** Tools whose end has been said in part only, where no more will come. */
+/** Ends tools with partially reported ends. */
 export function settleTools({ openTools, lastAt }: Run): void {
   for (const tool of openTools) if (tool.endAt !== undefined) endTool(tool, lastAt)
 }
 
-/** Tools that a run left behind when it was stopped. Of any other we do not know, and say so: they stay incomplete. */
+/** Cancels the running tools of a stopped run. In other runs their end is unknown: they stay incomplete. */
 export function cancelTools({ openTools }: Run, at: number): void {
   for (const tool of openTools) {
     if (tool.state !== 'running') continue
@@ -75,7 +77,7 @@ export function cancelTools({ openTools }: Run, at: number): void {
   }
 }
 
-/** The host's word for a tool that was refused by a hook which failed, where it says nothing else. */
+/** The host's only hint for a tool that was blocked by a failing hook. */
 const REFUSED = 'Tool call blocked'
 
 function statusOf(tool: RunTool): string {

@@ -1,15 +1,14 @@
 /**
- * What we use of the plugin API of OpenClaw, as read from `openclaw@2026.9.6` (`plugin-sdk/plugin-entry` and its
- * declarations). Nothing of the host is imported: it is ten times our size, and the plugin runs inside of it anyway.
+ * The subset of OpenClaw's plugin API that this adapter uses, read from `openclaw@2026.9.6` (`plugin-sdk/plugin-entry` and its
+ * declarations). The host is not imported: it is ten times the size of this package, and the plugin runs inside of it.
  */
 export interface OpenClawApi {
   readonly id?: string
   /**
-   * Why the plugin was loaded. In one process it is loaded several times, and the hooks of more than one load are called:
-   * those of `full` for sessions and the gateway, those of a later `discovery` for the runs of the agent.
+   * Why the plugin was loaded. A process loads it several times, and hooks of more than one load are called. Sessions and the
+   * gateway call those of `full`, runs of the agent those of a later `discovery`.
    */
   readonly registrationMode?: string
-  /** The whole configuration of the host. */
   readonly config?: unknown
   /** `plugins.entries.<id>.config`. */
   readonly pluginConfig?: unknown
@@ -18,18 +17,21 @@ export interface OpenClawApi {
   on(hook: string, handler: OpenClawHandler): unknown
 }
 
-/** Hooks are called one by one or together, some are awaited; what a handler of ours gives is nothing, or a flush. */
+/**
+ * A hook handler. The host calls handlers in sequence or in parallel and awaits some. The handlers here return undefined, or the
+ * promise of a flush.
+ */
 export type OpenClawHandler = (event: unknown, context: unknown) => Promise<void> | undefined
 
-/** What OpenClaw tells of a running agent. */
+/** Runtime services of OpenClaw. */
 export interface OpenClawRuntime {
   readonly events?: {
-    /** Listeners are called in order, inside a guard of the host. Gives the function that ends the subscription. */
+    /** Calls listeners in order and catches their errors. Returns the function that ends the subscription. */
     onAgentEvent?(listener: (event: OpenClawAgentEvent) => void): unknown
   }
 }
 
-/** One event of a run. The host hides the ids of the session from enumeration on some of them. */
+/** One event of a run. On some events, the session ids are not enumerable. */
 export interface OpenClawAgentEvent {
   readonly runId?: unknown
   readonly stream?: unknown
@@ -39,7 +41,7 @@ export interface OpenClawAgentEvent {
   readonly agentId?: unknown
 }
 
-/** What a plugin module exports. `definePluginEntry` of the host gives this and a schema, which the manifest has. */
+/** The export of a plugin module. The host's `definePluginEntry` returns this and a schema, which the manifest contains. */
 export interface OpenClawPlugin {
   readonly id: string
   readonly name: string

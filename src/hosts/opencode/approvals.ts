@@ -3,14 +3,17 @@ import { Approval } from '../base/approval.ts'
 import type { Scope } from '../base/records.ts'
 
 const PATTERNS_LIMIT = 16
-/** The person's answer, in the contract's words. */
+/** The user's replies as values of the contract. */
 const CHOICES: ReadonlyMap<unknown, string> = new Map([
   ['once', 'once'],
   ['always', 'always'],
   ['reject', 'deny'],
 ])
 
-/** A permission that somebody was asked for. Versions differ: `permission.asked` was `permission.updated`, with other names in it. */
+/**
+ * A permission that the user was asked for. Older versions have `permission.updated` instead of `permission.asked`, with
+ * different fields.
+ */
 export class Permission extends Approval {
   readonly #data: unknown
 
@@ -36,7 +39,6 @@ export class Permission extends Approval {
   }
 }
 
-/** Permissions of a turn. */
 export class Permissions {
   readonly #turn: Scope
   readonly #byId = new Map<string, Permission>()
@@ -45,7 +47,7 @@ export class Permissions {
     this.#turn = turn
   }
 
-  /** Undefined when it has no id, or is known already. */
+  /** Returns undefined if the permission has no id or is already known. */
   ask(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
     const id = idOf(peek(data, 'id'))
     if (id === undefined || this.#byId.has(id)) return undefined
@@ -54,13 +56,12 @@ export class Permissions {
     return permission
   }
 
-  /** Undefined when nobody was asked that, or it was answered before. */
+  /** Returns the pending permission of a reply; undefined if there is none, or if it was answered before. */
   open(data: unknown): Permission | undefined {
     const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
     return permission?.isAnswered ? undefined : permission
   }
 
-  /** Nobody can answer any more. */
   cancel(at: number, toolId?: string): void {
     for (const permission of this.#byId.values()) {
       const isMeant = toolId === undefined || permission.toolId === toolId

@@ -7,9 +7,9 @@ import type { ToolCall } from './tools.ts'
 import type { OpencodeTurn } from './turn.ts'
 
 /**
- * A child begins its work for this turn.
+ * Starts a delegation to a child session for this turn.
  *
- * @param call the tool call that asked for it; undefined when that is not known
+ * @param call the tool call that requested it; undefined if unknown
  */
 function delegate(
   child: Session,
@@ -31,14 +31,14 @@ function delegate(
   child.delegation.tellStart(peek(call?.args, 'prompt'), correlation)
 }
 
-/** A child has done its work, or will do it no more. */
+/** Ends the delegation of a child session. */
 export function returned(child: Session, at: number, { status, summary }: DelegationEnd): void {
   const { delegation } = child
   child.delegation = undefined
   delegation?.tellEnd(at, { status, summary, durationMillis: at - delegation.startAt })
 }
 
-/** A running tool says which session works for it. */
+/** Joins a running tool to the child session that it names. */
 export function childOf(
   sessions: SessionStates<Session>,
   turn: OpencodeTurn,
@@ -54,7 +54,7 @@ export function childOf(
   delegate(child, turn, call, at)
 }
 
-/** A child that begins to work, while no tool has said that it is its. */
+/** Starts a delegation to a child that begins to work before any tool has named it. */
 export function delegatedUnseen(sessions: SessionStates<Session>, child: Session, at: number): void {
   const { parentId, delegation, hadTurn } = child
   const parent = parentId === undefined || hadTurn ? undefined : sessions.look(parentId)?.turn
@@ -63,7 +63,10 @@ export function delegatedUnseen(sessions: SessionStates<Session>, child: Session
   delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
 }
 
-/** The tool is done, and its child never began. One that is at work, or about to be, goes on in the background. */
+/**
+ * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
+ * background.
+ */
 export function childDone(sessions: SessionStates<Session>, call: ToolCall, at: number, state: unknown): void {
   const child = call.childId === undefined ? undefined : sessions.look(call.childId)
   const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined

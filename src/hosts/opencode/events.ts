@@ -8,11 +8,11 @@ import { agentOf } from './requests.ts'
 import { Session } from './session.ts'
 import type { OpencodeTurn } from './turn.ts'
 
-/** Agents that opencode lets do its own work, in a session of a user. */
+/** Agents that opencode itself runs in a user's session. */
 const TITLE = 'title'
 const SUMMARY = 'summary'
 
-/** Bus events that say nothing of what a turn does, or say again what others say. */
+/** Bus events that are not about a turn, or that repeat other events. */
 const QUIET_ON_BUS = [
   ...['catalog.updated', 'command.executed', 'file.edited', 'file.watcher.updated', 'global.disposed'],
   ...['installation.update-available', 'installation.updated', 'integration.connection.updated'],
@@ -26,7 +26,7 @@ const QUIET_ON_BUS = [
   ...['workspace.status', 'worktree.failed', 'worktree.ready'],
 ]
 
-/** Named hooks: their observing counterparts on the bus are read instead. */
+/** Hooks whose observing counterparts on the bus are read instead. */
 const QUIET_HOOKS = [
   ...['PLUGIN_INIT', 'chat.headers', 'command.execute.before', 'config', 'experimental.chat.messages.transform'],
   ...['experimental.chat.system.transform', 'experimental.compaction.autocontinue'],
@@ -34,16 +34,15 @@ const QUIET_HOOKS = [
   ...['permission.ask', 'shell.env', 'tool.definition', 'tool.execute.after', 'tool.execute.before'],
 ]
 
-/** Bus events are `event.<type>`, named hooks go by their names. */
+/** Bus events are named `event.<type>`; hooks keep their names. */
 const QUIET = [...QUIET_ON_BUS.map(type => `event.${type}`), ...QUIET_HOOKS]
-/** A second way of telling the same, typed in the SDK and not sent yet. */
+/** Prefix of an alternative event format, typed in the SDK and not emitted yet. */
 const NEXT = 'event.session.next.'
 
 export function createOpencodeMachine(): HostMachine {
   return new OpencodeMachine()
 }
 
-/** What opencode's hooks and its bus tell. */
 class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<Session>(id => new Session(this.records, id))
   protected readonly events: Events = eventsOf(
@@ -75,7 +74,7 @@ class OpencodeMachine extends EventMachine {
     return super.isQuiet(event) || (typeof event === 'string' && event.startsWith(NEXT))
   }
 
-  /** An event without a session says nothing. */
+  /** Wraps a handler that needs a session; events without one are ignored. */
   #in(read: (session: Session, moment: Moment) => void): Reading {
     return moment => {
       const id = sessionOf(moment.data)
@@ -110,9 +109,8 @@ class OpencodeMachine extends EventMachine {
   }
 
   /**
-   * The turn of a message of the user, which may begin with it. A message that `chat.message` has not handed out, in
-   * the middle of a turn, is opencode's own (after a compaction, or a command) and belongs to that. Undefined for a turn
-   * that is over.
+   * Returns the turn of a user message, and starts it if necessary. In the middle of a turn, a message without `chat.message` is
+   * opencode's own (after a compaction or a command) and joins the turn. Returns undefined if the turn has ended.
    */
   #turnFor(session: Session, messageId: string | undefined, at: number, model: unknown): OpencodeTurn | undefined {
     const { turn } = session
@@ -123,7 +121,7 @@ class OpencodeMachine extends EventMachine {
       session.assign(messageId, turn.turnId)
       return turn
     }
-    // Said while the turn before was at work: it is taken up when that is done.
+    // The message was sent during the previous turn and is processed after it.
     this.#endTurn(session, at, true)
     return this.#open(session, messageId, at, turn === undefined ? undefined : at, model)
   }
@@ -144,7 +142,7 @@ class OpencodeMachine extends EventMachine {
   #assistantMessage(session: Session, at: number, info: unknown): void {
     const parentId = idOf(peek(info, 'parentID'))
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
-    // A message that is complete is no sign of a turn that we have missed: it may be years old.
+    // A complete message is no sign of a missed turn: it may be years old.
     if (isComplete && session.turnOf(parentId) === undefined) return
     const turn = this.#turnFor(session, parentId, at, info)
     turn?.message(at, info)
@@ -184,7 +182,7 @@ class OpencodeMachine extends EventMachine {
     else if (type === 'busy') this.#busy(session, at)
   }
 
-  /** The session is at work: on what was said last. */
+  /** Starts a turn for the newest message when the session becomes busy. */
   #busy(session: Session, at: number): void {
     const { last } = session.prompts
     if (session.turn === undefined && last !== undefined) this.#open(session, last.id, at)
@@ -194,7 +192,7 @@ class OpencodeMachine extends EventMachine {
   #idle(session: Session, at: number): void {
     const { turn } = session
     if (turn === undefined || !turn.isOnBus) return
-    // After an error it comes twice, and before the tools and the message of the last step are closed.
+    // After an error, `idle` is emitted twice, and before the tools and the message of the last step are closed.
     if (turn.isWriting) turn.idleAt ??= at
     else this.#endTurn(session, at)
   }

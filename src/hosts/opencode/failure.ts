@@ -1,18 +1,18 @@
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
+/** An `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
 export interface Failure {
   readonly type: string
   readonly message: string | undefined
   readonly statusCode: number | undefined
-  /** The person stopped the run: nobody's error. */
+  /** The user stopped the run, which is not an error. */
   readonly isAbort: boolean
 }
 
 const ABORTED = 'MessageAbortedError'
 const UNNAMED = 'UnknownError'
 
-/** Undefined where there is no error. */
+/** Returns undefined if there is no error. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error === undefined || error === null) return undefined
   const name = textOf(peek(error, 'name')) ?? UNNAMED

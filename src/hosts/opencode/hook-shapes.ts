@@ -5,7 +5,7 @@ import { isAllText, wholeText, withText } from '../base/content-text.ts'
 
 type Holder = Record<string, unknown>
 
-/** A text in something of opencode's, which is changed where it is. */
+/** A text in an object of opencode, modified in place. */
 export interface TextPlace {
   readonly role: ModelMessage['role']
   readonly holder: Holder
@@ -16,12 +16,12 @@ export function textAt({ holder, key }: TextPlace): string {
   return String(holder[key])
 }
 
-/** What the person has typed. What opencode has made of it (contents of files, say) is marked as synthetic. */
+/** The text typed by the user. opencode marks added text, such as contents of files, as synthetic. */
 export function typedParts(parts: unknown): Holder[] {
   return listed(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
 }
 
-/** The prompt with another text: in its first part, and the others gone. */
+/** Replaces the prompt's text: the first part gets the new text, and the others are removed. */
 export function retype(parts: unknown, text: string): void {
   const [first, ...others] = typedParts(parts)
   if (first === undefined || !Array.isArray(parts)) return
@@ -29,7 +29,7 @@ export function retype(parts: unknown, text: string): void {
   for (const other of others) parts.splice(parts.indexOf(other), 1)
 }
 
-/** All texts of a conversation that are sent to the model. @param messages `{ info, parts }` */
+/** All texts of a conversation sent to the model. @param messages `{ info, parts }` */
 export function textPlaces(messages: unknown): TextPlace[] {
   return listed(messages).flatMap(message => {
     const role = peek(peek(message, 'info'), 'role') === 'assistant' ? 'assistant' : 'user'
@@ -42,12 +42,12 @@ export function textPlaces(messages: unknown): TextPlace[] {
   })
 }
 
-/** The session of a conversation: opencode does not say it beside it. */
+/** The session id of a conversation, which the hook does not pass separately. */
 export function sessionOf(messages: unknown): unknown {
   return peek(peek(listed(messages)[0], 'info'), 'sessionID')
 }
 
-/** A tool of opencode's answers with `output`, one of an MCP server with `content`. */
+/** Returns a tool's result: `output` of opencode's own tools, `content` of tools of MCP servers. */
 export function resultSeen(output: unknown): unknown {
   const content = peek(output, 'content')
   if (!isArray(content)) return peek(output, 'output')
@@ -65,7 +65,7 @@ export function addToResult(output: Holder, text: string): void {
   else output['output'] = `${output['output'] ?? ''}\n\n${text}`
 }
 
-/** Makes the arguments these, in the object that the tool runs with. */
+/** Replaces the arguments in place, in the object that the tool runs with. */
 export function become(held: Holder, args: ToolArguments): void {
   for (const key of Object.keys(held)) if (!Object.hasOwn(args, key)) delete held[key]
   Object.assign(held, plainCopy(args))

@@ -1,6 +1,8 @@
 /**
- * `hookspan/hooks/opencode`: hooks that act in opencode. Measured with opencode 1.18.33: what a plugin throws before a tool is what
- * the model gets in its place, what it throws after one makes an error of it, and one that hangs is waited for as long as it takes.
+ * `hookspan/hooks/opencode`: guards in opencode.
+ *
+ * Measured with opencode 1.18.33: an error thrown before a tool becomes the result for the model. An error thrown after a tool
+ * makes the tool fail. opencode waits for a plugin without a timeout.
  */
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import {
@@ -37,8 +39,8 @@ const HOST = 'opencode'
 const SESSIONS_LIMIT = 200
 
 /**
- * What a hook can decide in opencode. A plugin cannot ask a person: `ask` blocks, and says so. What it makes of an answer is of the
- * text alone; a tool that failed is not shown to it.
+ * Decisions that opencode accepts from hooks. A plugin cannot ask the user: `ask` becomes a block, with a notice. A rewrite of an
+ * answer changes only the text. Failed tools are not passed to plugins.
  */
 export const ABLE: Able = {
   beforeTurn: ['rewrite', 'inject'],
@@ -48,21 +50,21 @@ export const ABLE: Able = {
   afterTool: ['block', 'rewrite', 'inject'],
 }
 
-/** How long the hooks may take, and where lines for the person go. */
+/** The time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
-/** What opencode calls. */
+/** A hook function called by opencode. */
 export type Listener = (input: unknown, output?: unknown) => Promise<void>
 
-/** What a plugin gives opencode. */
+/** The hooks of a plugin, by name. */
 export type GuardedHooks = Readonly<Record<string, Listener>>
 
-/** A plugin, as opencode calls it. */
+/** A plugin function. */
 export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
 
 /**
- * A plugin that has hooks asked in opencode; beside hookspan's own plugin, whichever of both is loaded first. A file of a plugin exports
- * nothing else: opencode calls every export.
+ * Returns a plugin that runs guards in opencode. It works beside hookspan's own plugin, in any load order. The plugin's file must
+ * export nothing else: opencode calls every export.
  *
  * @example
  * // ~/.config/opencode/plugins/guards.js
@@ -73,7 +75,7 @@ export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): GuardPlugin {
   let asked: HostHooks | undefined
   return input => {
-    // opencode runs an instance of each plugin for each directory; what cannot be done is said once.
+    // Created once, so that unsupported decisions are reported once: opencode runs an instance of each plugin for each directory.
     asked ??= new HostHooks({
       report: screenOf(input?.client),
       ...options,
@@ -89,9 +91,9 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): G
 class OpencodeHooks {
   readonly #hooks: HostHooks
   readonly #directory: string | undefined
-  /** What is to be in the system prompt, for all requests of the turn, so that the provider's cache is of use. */
+  /** System prompt text, by session. It is the same for all requests of the turn, so that the provider's cache stays valid. */
   readonly #ofTurn = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
-  /** The same for the request that is being made. */
+  /** System prompt text of the current request, by session. */
   readonly #ofRequest = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, directory: string | undefined) {
@@ -99,7 +101,7 @@ class OpencodeHooks {
     this.#directory = directory
   }
 
-  /** Everything is changed where it is: another object would be seen by other plugins alone. */
+  /** All handlers modify objects in place: opencode itself would not see a replaced object, only other plugins. */
   listeners(): GuardedHooks {
     const found: Record<string, Listener> = {}
     const on = (
@@ -161,7 +163,7 @@ class OpencodeHooks {
   #addSystem(input: unknown, output: unknown): void {
     const session = idOf(peek(input, 'sessionID'))
     const system = peek(output, 'system')
-    // Requests of opencode's own name no session.
+    // Internal requests of opencode have no session.
     if (session === undefined || !Array.isArray(system)) return
     system.push(...(this.#ofTurn.get(session) ?? []), ...(this.#ofRequest.get(session) ?? []))
     this.#ofRequest.delete(session)
@@ -174,7 +176,7 @@ class OpencodeHooks {
     if (isRewritten) Object.assign(output as object, { text: value })
   }
 
-  /** What is thrown is what the model gets: it is thrown where nothing catches it, and nothing else is. */
+  /** Throws only to block: the model receives the error as the result. All other errors are caught. */
   async #calls(input: unknown, output: unknown): Promise<void> {
     const judge = async (): Promise<string | undefined> => {
       const args = peek(output, 'args') as Record<string, unknown>
@@ -220,7 +222,7 @@ class OpencodeHooks {
   }
 }
 
-/** Turns have no id that every hook of opencode names: the trace has the one that is open. */
+/** Without a turn id, the trace uses the session's open turn: not every hook of opencode has a common turn id. */
 function idsOf(input: unknown): HookIds {
   return { sessionId: idOf(peek(input, 'sessionID')) }
 }

@@ -13,13 +13,13 @@ const TITLE = 'title'
 const HEADER = 'traceparent'
 const VARIABLE = 'TRACEPARENT'
 
-// opencode calls every export of a plugin's module as a plugin, and refuses the module when one is no function: there
-// must never be a second one in here. `tool.execute.before` is not registered, because an error in it costs the tool.
+// opencode calls every export of a plugin's module as a plugin, and rejects the module if an export is not a function. Never add
+// a second export here. `tool.execute.before` is not registered, because an error in it fails the tool.
 
 /**
- * The plugin for opencode: turns, model requests, tools, permissions and sub-agents as traces. Options are the keys of
- * `docs/configuration.md`. What opencode awaits of it returns at once, but for the end, which waits until everything is
- * sent, or for `force_flush_wait_ms`.
+ * The plugin for opencode: records turns, model requests, tools, permissions and sub-agents as traces. Options are the keys of
+ * `docs/configuration.md`. All hooks return at once except `dispose`, which waits until everything is sent, or for
+ * `force_flush_wait_ms`.
  *
  * @example
  * // ~/.config/opencode/plugins/hookspan.js
@@ -34,7 +34,7 @@ export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
   return Promise.resolve(hooksOf(attachment, idOf(peek(input, 'directory')) ?? ''))
 }
 
-/** opencode runs an instance of each plugin for each directory. */
+/** Builds the hooks of one instance: opencode runs an instance of each plugin for each directory. */
 function hooksOf(attachment: Attachment, directory: string): Hooks {
   const take = (event: string, data: unknown, output?: unknown): Promise<void> => {
     const scope = idOf(peek(data, 'sessionID')) ?? directory
@@ -73,7 +73,7 @@ function idsOf(input: unknown): SpanIds {
   }
 }
 
-/** Nothing is put over what another plugin, or the user, has set. A shell that no session has opened gets none. */
+/** Sets the trace context unless the user or another plugin has set one. A shell opened outside a session gets none. */
 function offer(target: unknown, name: string, { plugin }: Attachment, ids: SpanIds): void {
   if (ids.session_id === undefined || typeof target !== 'object' || target === null) return
   if (peek(target, name) !== undefined) return

@@ -2,22 +2,22 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { joined } from '../base/messages.ts'
 
 const PARTS_LIMIT = 100
-/** Messages that a session may have waiting: those beyond are the oldest, and were answered long ago. */
+/** Limit of pending messages per session. Older ones were answered long ago. */
 const WAITING_LIMIT = 20
-/** Between the texts of one message, or of several that one turn takes up. */
+/** Separates the texts of one message, or of several messages in one turn. */
 export const BLANK_LINE = '\n\n'
 
-/** A message of the user that no turn has taken up yet. */
+/** A user message without a turn. */
 export interface Prompt {
   readonly id: string
-  /** When it was said, epoch milliseconds. */
+  /** When the message was sent, epoch milliseconds. */
   readonly at: number
   readonly agent: unknown
   readonly model: unknown
   text: string | undefined
 }
 
-/** What the user wrote. Parts that opencode adds, as files that it has read, are marked synthetic and left out. */
+/** Returns the user's text. Parts added by opencode, such as files it has read, are marked synthetic and excluded. */
 export function promptText(parts: unknown): string | undefined {
   return joined(
     elementsOf(parts, PARTS_LIMIT)
@@ -27,11 +27,11 @@ export function promptText(parts: unknown): string | undefined {
   )
 }
 
-/** Messages of the user that wait for a turn: it takes up all that were said before it. */
+/** User messages without a turn. A turn takes all messages sent before it. */
 export class Prompts {
   #waiting: Prompt[] = []
 
-  /** @param message as `chat.message` hands it out, or as `message.updated` repeats it */
+  /** @param message from `chat.message`, or from `message.updated`, which repeats it */
   add(id: string, at: number, message: unknown, text: string | undefined): void {
     const known = this.#waiting.find(prompt => prompt.id === id)
     if (known !== undefined) {
@@ -42,7 +42,7 @@ export class Prompts {
     if (this.#waiting.length > WAITING_LIMIT) this.#waiting.shift()
   }
 
-  /** A text part that came by itself, of a message that `chat.message` did not hand out. */
+  /** Adds a separately emitted text part of a message without `chat.message`. */
   supply(part: unknown): void {
     const id = idOf(peek(part, 'messageID'))
     const prompt = this.#waiting.find(waiting => waiting.id === id)
@@ -57,7 +57,7 @@ export class Prompts {
     return this.#waiting.at(-1)
   }
 
-  /** Takes the messages up to and with this one; nothing when it does not wait here. */
+  /** Removes and returns the messages up to and including this one; none if it is not pending. */
   takeUpTo(id: string): readonly Prompt[] {
     const index = this.#waiting.findIndex(prompt => prompt.id === id)
     return this.#waiting.splice(0, index + 1)

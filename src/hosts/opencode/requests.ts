@@ -5,39 +5,38 @@ import { type ModelRequest, Requests } from '../base/requests.ts'
 import { usageOf } from '../base/usage.ts'
 import type { Failure } from './failure.ts'
 
-/** What the model said in a step. */
+/** The model's output in a step. */
 export interface Answer {
   readonly text: string | undefined
   readonly toolCalls: readonly ToolCallPart[]
 }
 
-/** The word of the contract for opencode's. */
 const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
 
-/** The model requests of a turn. opencode names none of them: each `chat.params` is one, also when it tries again. */
+/** The model requests of a turn. opencode has no request ids: each `chat.params` is a request, or a retry. */
 export class StepRequests extends Requests {
   #open: ModelRequest | undefined
-  /** The message that the one that is open asks for, and when something of it came last. */
+  /** The message that the open request produces, and the time of its last part. */
   #messageId: string | undefined
   #lastAt: number | undefined
   #lastMessageId: string | undefined
 
-  /** Whether the last one failed, and nothing was asked since. */
+  /** True if the last request failed and no other has started. */
   get hasFailed(): boolean {
     return this.#open === undefined && this.failures > 0
   }
 
-  /** Whether the one that is open is a part of the loop. */
+  /** True if the open request is part of the loop. */
   get isMain(): boolean {
     return this.#open !== undefined && this.#open.task === undefined
   }
 
-  /** The request that asked for the tools of this message. */
+  /** Returns the request that asked for the tools of this message. */
   idFor(messageId: string | undefined): string | undefined {
     return (this.#lastMessageId ?? messageId) === messageId ? this.lastId : undefined
   }
 
-  /** `chat.params`. One that is still open is the same request, told again: opencode never asks twice at a time. */
+  /** Handles `chat.params`. If a request is open, this repeats it: opencode never runs two at a time. */
   start({ at, data, output }: Moment, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
@@ -50,7 +49,7 @@ export class StepRequests extends Requests {
     return true
   }
 
-  /** Something of the answer came. */
+  /** Records that a part of the answer arrived. */
   sign(at: number, messageId: string | undefined): void {
     if (this.#open === undefined) return
     this.#messageId ??= messageId
@@ -59,7 +58,7 @@ export class StepRequests extends Requests {
     this.#lastAt = at
   }
 
-  /** The step is over. Its tools have run by then, so the request ended with the last thing that the model said. */
+  /** Ends the request of a step. Its tools have run by then, so the request ended with the model's last output. */
   end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): void {
     if ((this.#messageId ?? messageId) !== messageId) return
     const { text, toolCalls } = answer
@@ -74,12 +73,12 @@ export class StepRequests extends Requests {
     })
   }
 
-  /** Whether the one that is open asks for this message, as far as is known. */
+  /** Returns true if the open request may produce this message. */
   isOf(messageId: string): boolean {
     return this.#open === undefined || (this.#messageId ?? messageId) === messageId
   }
 
-  /** It has ended without a word: what comes after it has begun. */
+  /** Ends a request whose end was not reported, because later work has begun. */
   untoldEnd(at: number): void {
     const open = this.#take()
     if (open === undefined) return
@@ -87,7 +86,7 @@ export class StepRequests extends Requests {
     open.tellAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
   }
 
-  /** @param willRetry whether opencode says that it tries again */
+  /** @param willRetry true if opencode announces a retry */
   fail(at: number, { type, message, statusCode }: Failure, willRetry: boolean): void {
     const open = this.#open
     if (open === undefined) return
@@ -105,7 +104,7 @@ export class StepRequests extends Requests {
   }
 }
 
-/** opencode's `input` leaves out what the cache gave or took, its `output` what was reasoning. */
+/** opencode's `input` excludes the cache, and its `output` excludes reasoning. */
 function stepUsage(tokens: unknown): ReturnType<typeof usageOf> {
   const cache = peek(tokens, 'cache')
   const [input, output, reasoning] = [peek(tokens, 'input'), peek(tokens, 'output'), peek(tokens, 'reasoning')]
@@ -113,13 +112,12 @@ function stepUsage(tokens: unknown): ReturnType<typeof usageOf> {
   return usageOf(counts, { cacheIsOutside: true, reasoningIsOutside: true })
 }
 
-/** The agent that asks: its name, in `chat.params` of all versions that are known. */
+/** The name of the requesting agent, in `chat.params` of all known versions. */
 export function agentOf(data: unknown): string | undefined {
   const agent = peek(data, 'agent')
   return textOf(agent) ?? textOf(peek(agent, 'name'))
 }
 
-/** What `chat.params` tells of a request. */
 export function requestFacts(data: unknown, output: unknown): Readonly<Record<string, unknown>> {
   const model = peek(data, 'model')
   const options = peek(output, 'options')

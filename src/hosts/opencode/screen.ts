@@ -4,16 +4,16 @@ import type { Client } from './types.ts'
 type Say = (line: string) => void
 
 /**
- * Where lines for the person go when opencode draws on the terminal, where a line on stderr would stay as rubbish: into
- * opencode's log. Undefined where it does not draw: `run`, `serve`, and the servers of other programs.
+ * Returns a writer to opencode's log if opencode draws on the terminal, where a line on stderr would corrupt the screen. Returns
+ * undefined otherwise: `run`, `serve`, and servers of other programs.
  */
 export function screenOf(client: Client | undefined): Say | undefined {
-  // The plugins of a terminal's opencode live in a worker, those of all others in the main thread.
+  // Plugins run in a worker in terminal mode, and in the main thread in all other modes.
   if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
   return line => quiet(client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } }))
 }
 
-/** It waits for what is starting, so it is not waited for; and a refusal that nobody listens to would end opencode. */
+/** Ignores the result: the call would wait for startup, and an unhandled rejection would end opencode. */
 function quiet(answer: unknown): void {
   if (answer instanceof Promise) answer.catch(() => undefined)
 }

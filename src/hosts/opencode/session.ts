@@ -7,10 +7,9 @@ import { BLANK_LINE, Prompts } from './prompts.ts'
 import { Title } from './title.ts'
 import { OpencodeTurn } from './turn.ts'
 
-/** Messages of the user whose turn is remembered: events of a turn that is over must not open it again. */
+/** Limit of remembered user messages: late events of an ended turn must not open it again. */
 const KNOWN_LIMIT = 200
 
-/** What is known of one session, and the turn that it is at. */
 export class Session {
   readonly id: string
   readonly prompts: Prompts = new Prompts()
@@ -20,7 +19,7 @@ export class Session {
   createdAt: number | undefined
   agent: unknown
   turn: OpencodeTurn | undefined
-  /** The task that it is at, which it was given by another session. */
+  /** The current task, delegated by another session. */
   delegation: Delegation | undefined
   hadTurn = false
   readonly #records: Records
@@ -32,7 +31,7 @@ export class Session {
     this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
   }
 
-  /** From `session.created` and `session.updated`. */
+  /** Reads `session.created` and `session.updated`. */
   learn(at: number, info: unknown): void {
     this.parentId ??= idOf(peek(info, 'parentID'))
     this.directory = textOf(peek(info, 'directory')) ?? this.directory
@@ -40,20 +39,19 @@ export class Session {
     this.createdAt ??= at
   }
 
-  /** Turn of a message of the user, also of one that is over. */
+  /** Returns the turn of a user message, also after its end. */
   turnOf(messageId: string | undefined): string | undefined {
     return messageId === undefined ? undefined : this.#turnOf.get(messageId)
   }
 
-  /** Says that a message belongs to a turn. */
   assign(messageId: string, turnId: string): void {
     this.#turnOf.set(messageId, turnId)
   }
 
   /**
-   * Begins the turn of this message, which takes up all that the user said before it.
+   * Begins the turn of this message, which includes all messages sent before it.
    *
-   * @param at when it began; undefined: when the user said it
+   * @param at the start time; if undefined, the time of the message
    */
   openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
     const prompts = this.prompts.takeUpTo(messageId)
@@ -66,7 +64,7 @@ export class Session {
     const startedAt = at ?? own?.at ?? now
     const used = own?.model ?? said
     const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
-    // Which of opencode's agents: `build`, `plan`, one that the user has made. The agent of the trace is opencode.
+    // opencode's own agent: `build`, `plan`, or one defined by the user. The agent of the trace is opencode.
     const profile = textOf(own?.agent) ?? textOf(this.agent)
     turn.tell('on_session_start', startedAt, { model, provider, profile, parent_session_id })
     const user_message = joined(

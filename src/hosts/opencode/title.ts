@@ -12,8 +12,8 @@ interface TitleRequest {
 }
 
 /**
- * The side request for a session's title. Its end is not told, but the new title is; so it is told as a whole when that
- * comes, which may be after the turn. A title that never comes is a request that failed, or that was not waited for.
+ * The auxiliary request for a session's title. opencode does not report its end, only the new title. The request is therefore
+ * emitted when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
  */
 export class Title {
   readonly #records: Records
@@ -21,20 +21,20 @@ export class Title {
   #last: string | undefined
   #request: TitleRequest | undefined
 
-  /** @param isTurn whether a message has become a turn: where none was seen, the request stands alone */
+  /** @param isTurn returns true if the message has become a turn; otherwise the request is emitted without a turn */
   constructor(records: Records, isTurn: (messageId: string) => boolean) {
     this.#records = records
     this.#isTurn = isTurn
   }
 
-  /** `chat.params` of the agent `title`. */
+  /** Handles `chat.params` of the agent `title`. */
   asked({ at, data, output }: Moment, sessionId: string, turnId: string | undefined): void {
     const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
     if (turn === undefined || this.#request !== undefined) return
     this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
   }
 
-  /** Of `session.created` and `session.updated`, which come for many reasons. */
+  /** Handles `session.created` and `session.updated`, which are emitted for many reasons. */
   told(at: number, info: unknown): void {
     const title = textOf(peek(info, 'title'))
     const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
@@ -42,7 +42,7 @@ export class Title {
     if (isNew) this.#tell()?.tellAnswer(at, {})
   }
 
-  /** Nothing more is to be expected. */
+  /** Ends the request without a title. */
   gaveUp(at: number): void {
     const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
     this.#tell()?.tellFailure(at, { error })

@@ -5,21 +5,20 @@ import type { Scope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 import type { Permission } from './approvals.ts'
 
-/** Calls of a turn that are remembered; those beyond are the oldest, and have ended. */
+/** Limit of remembered calls per turn. Older ones have ended. */
 const CALLS_LIMIT = 5000
-/** opencode's own words for a call that a rule of the configuration forbids: nobody was asked. */
+/** opencode's message for a call that a configuration rule forbids, without asking the user. */
 const FORBIDDEN = 'The user has specified a rule which prevents you'
 
 export class ToolCall extends Tool {
   messageId: string | undefined
-  /** Who was asked before it has begun to run is told when it does. */
+  /** Permissions requested before the tool starts, which are emitted after its start. */
   readonly held: Permission[] = []
   isRefused = false
   isDismissed = false
-  /** Session of the child that it has started. */
   childId: string | undefined
 
-  /** The tool begins to run, with all of its arguments. */
+  /** Starts the tool, whose arguments are complete. */
   start(at: number, state: unknown): void {
     if (this.state !== 'asked') return
     this.args = peek(state, 'input')
@@ -29,9 +28,9 @@ export class ToolCall extends Tool {
   }
 
   /**
-   * `completed` or `error`.
+   * Handles `completed` or `error`.
    *
-   * @param isStopped whether the person has stopped the run: a tool that ends then was cut off, whatever it says
+   * @param isStopped true if the user has stopped the run: a tool that ends then was cut off, whatever its status
    */
   end(at: number, state: unknown, isStopped: boolean): void {
     const endedAt = Math.max(this.startAt, timeOf(state, 'end', at))
@@ -39,7 +38,7 @@ export class ToolCall extends Tool {
   }
 }
 
-/** The tool calls of a turn, from the states of their parts: of a call that failed nothing else is told. */
+/** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
 export class ToolCalls {
   readonly #turn: Scope
   readonly #calls = new Map<string, ToolCall>()
@@ -61,27 +60,27 @@ export class ToolCalls {
     const key = keyOf(part)
     if (key === undefined) return undefined
     const toldId = idOf(peek(part, 'callID')) ?? key
-    // Some models number their calls anew in every step.
+    // Some models reuse call ids in every step.
     const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
     const call = new ToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
     call.messageId = idOf(peek(part, 'messageID'))
     call.requestId = requestId
     this.#calls.set(key, call)
-    // Who asks names it as the model did; what we have asked, as we do.
+    // Permission events use the model's id; already emitted permissions use the unique id.
     this.#byCallId.set(toldId, call)
     this.#byCallId.set(id, call)
     if (this.#calls.size > CALLS_LIMIT) this.#forgetOldest()
     return call
   }
 
-  /** Calls that run and may have started a child: those of a tool that tells no child yet. */
+  /** Returns calls that may have started a child and have not named one. */
   withoutChild(): ToolCall[] {
     return [...this.#calls.values()].filter(
       ({ state, name, childId }) => state !== 'ended' && name === 'task' && childId === undefined,
     )
   }
 
-  /** Whether a call of this message has been told with its arguments. */
+  /** Returns true if a call of this message has been emitted with its arguments. */
   haveBegun(messageId: string | undefined): boolean {
     for (const call of this.#calls.values()) if (call.messageId === messageId && call.state !== 'asked') return true
     return false
@@ -104,7 +103,7 @@ export class ToolCalls {
   }
 }
 
-/** A part has an id of its own; a call id can come again in the next step. */
+/** Uses the part's id, because a call id can be reused in the next step. */
 function keyOf(part: unknown): string | undefined {
   return idOf(peek(part, 'id')) ?? idOf(peek(part, 'callID'))
 }

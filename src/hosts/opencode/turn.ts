@@ -8,13 +8,12 @@ import { BLANK_LINE } from './prompts.ts'
 import { StepRequests } from './requests.ts'
 import { type ToolCall, ToolCalls } from './tools.ts'
 
-/** Finish reason of a step that wants its tools' results: the turn goes on after it. */
+/** Finish reason of a step that requests tools: the turn continues after it. */
 const WANTS_TOOLS = 'tool-calls'
 
 export interface TurnOutcome {
   readonly status: Outcome
   readonly reason: string | undefined
-  /** What the model answered. */
   readonly summary: string | undefined
 }
 
@@ -24,7 +23,7 @@ export class OpencodeTurn extends Turn {
   readonly calls: ToolCalls = new ToolCalls(this)
   readonly permissions: Permissions = new Permissions(this)
   readonly #messages = new Set<string>()
-  /** Message of the last step, and whether it is still being written. */
+  /** The message of the last step. `isWriting` is true while it is incomplete. */
   #current: string | undefined
   isWriting = false
   readonly #texts = new Map<string, string>()
@@ -32,28 +31,29 @@ export class OpencodeTurn extends Turn {
   #finish: string | undefined
   #failure: Failure | undefined
   #isRefused = false
-  /** Call of the tool that asks, by the question's id. */
+  /** Call id of the asking tool, by question id. */
   readonly #questions = new Map<string, string | undefined>()
-  /** The session was told to be idle, epoch milliseconds; after an error that comes before the last step is closed. */
+  /** When the session became idle, epoch milliseconds. After an error, this happens before the last step is closed. */
   idleAt: number | undefined
-  /** Whether the bus has told of it. Hooks overtake the bus: until then what it says is of the turn before. */
+  /** True once the bus has mentioned this turn. Hooks overtake the bus, so earlier bus events belong to the previous turn. */
   isOnBus = false
 
-  /** Whether the person has stopped the run. */
   get isStopped(): boolean {
     return this.#failure?.isAbort === true
   }
 
-  /** `chat.params` of the loop, or of a compaction within it. */
+  /** Handles `chat.params` of the loop, or of a compaction within it. */
   request(moment: Moment): void {
     if (!this.requests.start(moment, this.#current)) return
-    // What a failed attempt has said is no part of the answer, and an error that was tried again is none of the turn.
+    // The text of a failed attempt is not part of the answer, and an error that is retried does not fail the turn.
     this.#texts.clear()
     this.#failure = undefined
     this.idleAt = undefined
   }
 
-  /** `message.updated` of an assistant: told at its beginning, with its finish reason and when it is complete. */
+  /**
+   * Handles `message.updated` of an assistant message: emitted at its beginning, with the finish reason, and when it is complete.
+   */
   message(at: number, info: unknown): void {
     const id = idOf(peek(info, 'id'))
     if (id === undefined) return
@@ -76,7 +76,7 @@ export class OpencodeTurn extends Turn {
     this.#texts.clear()
   }
 
-  /** A part of a step, but for tools. */
+  /** Handles a part of a step other than a tool. */
   part(at: number, part: unknown): void {
     const messageId = idOf(peek(part, 'messageID'))
     if (messageId === undefined || messageId !== this.#current) return
@@ -89,12 +89,12 @@ export class OpencodeTurn extends Turn {
     if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
   }
 
-  /** A call of a step of this turn; undefined for one that is not, or that is not told enough of. */
+  /** Returns the call of a part in this turn. Returns undefined if it belongs to another turn or lacks an id. */
   call(at: number, part: unknown, status: unknown): ToolCall | undefined {
     const known = this.calls.known(part)
     if (known !== undefined) return known
     const messageId = idOf(peek(part, 'messageID'))
-    // A call of an earlier turn may still say something, or be told again when its result is pruned.
+    // A call of an earlier turn may still be updated, for example when its result is pruned.
     const isOurs = messageId === undefined || this.#messages.has(messageId)
     const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
     return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
@@ -105,7 +105,7 @@ export class OpencodeTurn extends Turn {
     this.requests.fail(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
   }
 
-  /** `session.error`. */
+  /** Handles `session.error`. */
   error(at: number, error: unknown): void {
     const failure = failureOf(error)
     if (failure !== undefined) this.#failed(at, failure)
@@ -113,7 +113,7 @@ export class OpencodeTurn extends Turn {
 
   #failed(at: number, failure: Failure): void {
     this.#failure = failure
-    // Stopped while its tools ran: the model had answered by then, only that was never told.
+    // Stopped while tools ran: the model had answered, only its end was not reported.
     if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.untoldEnd(at)
     else this.requests.fail(at, failure, false)
   }
@@ -130,13 +130,13 @@ export class OpencodeTurn extends Turn {
     permission.settle(at, choice)
   }
 
-  /** A question of the model to the person: the call of the tool that asks is the waiting, and needs no approval. */
+  /** Handles a question of the model to the user. The tool call covers the wait, so there is no approval. */
   questioned(data: unknown): void {
     const id = idOf(peek(data, 'id'))
     if (id !== undefined) this.#questions.set(id, idOf(peek(peek(data, 'tool'), 'callID')))
   }
 
-  /** The person would not answer it. */
+  /** Handles the user's refusal to answer a question. */
   dismissed(data: unknown): void {
     const id = idOf(peek(data, 'requestID'))
     if (id === undefined || !this.#questions.has(id)) return
@@ -145,7 +145,7 @@ export class OpencodeTurn extends Turn {
     this.#isRefused = true
   }
 
-  /** @param step what has its `tokens` and its `cost` */
+  /** @param step the object with `tokens` and `cost` */
   #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): void {
     const text = joined([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
@@ -155,7 +155,7 @@ export class OpencodeTurn extends Turn {
     this.requests.end(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
-  /** @param isTakenOver whether the session goes on with the next prompt */
+  /** @param isTakenOver true if the session continues with the next prompt */
   outcome(isTakenOver: boolean): TurnOutcome {
     const failure = this.#failure
     const summary = this.#answer
@@ -163,7 +163,7 @@ export class OpencodeTurn extends Turn {
       return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, summary }
     }
     if (this.requests.hasFailed) return { status: 'failed', reason: undefined, summary }
-    // Nobody answers what was refused, unless the configuration says that the model goes on.
+    // After a denial the model does not continue, unless the configuration allows it.
     if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', summary }
     if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', summary }
     return { status: 'completed', reason: this.#finish, summary }

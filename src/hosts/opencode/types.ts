@@ -1,26 +1,24 @@
 /**
- * What we need of a host's types, read from `@opencode-ai/plugin` 1.18.33. Values that only pass through are unknown:
- * the bus sends other things than its types say.
+ * The subset of the host's types that this adapter uses, read from `@opencode-ai/plugin` 1.18.33. Values that only pass through
+ * are `unknown`: actual bus events differ from their types.
  */
 
-/** Of opencode's own API, to which it gives every plugin a client. */
+/** A client of opencode's API, passed to every plugin. */
 export interface Client {
   readonly app?: { log?(options: { readonly body: object }): unknown }
 }
 
-/** What opencode gives a plugin. */
 export interface PluginInput {
   readonly directory?: string
   readonly client?: Client
 }
 
-/** Of what a hook about a conversation is told. */
+/** The input of hooks about a conversation. */
 export interface ChatInput {
   readonly sessionID?: string
   readonly agent?: unknown
 }
 
-/** What opencode calls. */
 export interface Hooks {
   event(input: { readonly event: { readonly type: string; readonly properties?: unknown } }): Promise<void>
   'chat.message'(input: ChatInput, output: unknown): Promise<void>

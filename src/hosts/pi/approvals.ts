@@ -4,7 +4,7 @@ import type { Moment } from '../base/event-machine.ts'
 import type { Tool } from '../base/tool.ts'
 import { platformOf } from './context.ts'
 
-/** A person who types a text answers a question, and permits nothing by it. */
+/** Prompts for text are questions, not approvals. */
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
 
 export function isApproval(data: unknown): boolean {
@@ -12,8 +12,8 @@ export function isApproval(data: unknown): boolean {
 }
 
 /**
- * A question of an extension about one tool. Pi tells neither the answer nor the tool: both are inferred, the answer
- * from what became of the tool. So it is told late, with the time at which it was given.
+ * A question of an extension about one tool. Pi reports neither the answer nor the tool. Both are inferred, the answer from the
+ * tool's status, so it is emitted late, with its actual time.
  */
 export class PiApproval extends Approval {
   #repliedAt: number | undefined
@@ -29,19 +29,19 @@ export class PiApproval extends Approval {
     return this.#repliedAt !== undefined
   }
 
-  /** The prompt is gone; what was answered shows in the tool. */
+  /** Records the end of the prompt; the answer follows from the tool. */
   replied(at: number): void {
     this.#repliedAt ??= at
     if (this.#choice !== undefined) this.#tell(this.#repliedAt)
   }
 
-  /** What became of the tool. The end of the prompt is told apart from it, and may come after it. */
+  /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
   decided(choice: string): void {
     this.#choice ??= choice
     if (this.#repliedAt !== undefined) this.#tell(this.#repliedAt)
   }
 
-  /** Nothing more will be known: told without an answer where there is none. */
+  /** Ends the approval, without an answer if none is known. */
   close(at: number): void {
     this.#tell(this.#repliedAt ?? at)
   }

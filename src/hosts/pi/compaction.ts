@@ -6,8 +6,8 @@ import { modelOf } from './context.ts'
 import { failureOf, piUsage } from './messages.ts'
 
 /**
- * A conversation is made shorter: a request of its own to the model, of which Pi tells when it begins and what came out,
- * but neither what is sent nor with which model.
+ * A compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input nor
+ * the model.
  */
 export class PiCompaction {
   readonly #request: ModelRequest
@@ -17,12 +17,12 @@ export class PiCompaction {
     this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
   }
 
-  /** Headers are made for a request: an extension has not done the work. */
+  /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
   requested({ context }: Moment): void {
     this.#request.tellStart(modelOf(context), 'inferred')
   }
 
-  /** `session_compact`. Hosts before 0.80 tell nothing of headers; there it is known only now that a request was made. */
+  /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
   done(moment: Moment): void {
     const { at, context, data } = moment
     const entry = peek(data, 'compactionEntry')
@@ -35,7 +35,7 @@ export class PiCompaction {
     this.#request.tellAnswer(at, facts, 'inferred')
   }
 
-  /** `session_compact_failed`, or nothing more was heard of it. */
+  /** Handles `session_compact_failed`, or the end of the session. */
   failed({ at, context, data }: Moment): void {
     if (!this.#request.isTold) return
     const message = textOf(peek(data, 'errorMessage'))

@@ -1,6 +1,6 @@
 import { booleanOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** The model that is selected. A request of Pi's own, such as a summary, may be made with another one. */
+/** The selected model. An internal request of Pi, such as a summary, may use another one. */
 export interface ModelFacts {
   readonly model: unknown
   readonly provider: unknown
@@ -18,12 +18,12 @@ export function modelOf(context: unknown): ModelFacts {
   }
 }
 
-/** How Pi is used: `tui`, `print`, `rpc`, `json`. */
+/** Pi's mode: `tui`, `print`, `rpc`, `json`. */
 export function platformOf(context: unknown): string | undefined {
   return textOf(peek(context, 'mode'))
 }
 
-/** Whether the person has stopped the run. */
+/** True if the user has stopped the run. */
 export function isAborted(context: unknown): boolean {
   return booleanOf(peek(context, 'aborted')) === true
 }

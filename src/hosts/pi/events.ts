@@ -9,7 +9,7 @@ import type { PiTurn } from './turn.ts'
 
 type Reading = (pi: PiMachine, session: PiSession, moment: Moment) => void
 
-/** What the events of Pi mean. Read from `@earendil-works/pi-coding-agent` 0.87.1; 0.58 to 1.5 differ in what they lack. */
+/** Handlers of Pi's events. Read from `@earendil-works/pi-coding-agent` 0.87.1; 0.58 to 1.5 lack some events. */
 export const READINGS: Readonly<Record<string, Reading>> = {
   session_start: (pi, session, moment) => pi.sessionStarted(session, moment),
   session_switch: (pi, session, moment) => pi.sessionSwitched(session, moment),
@@ -42,7 +42,7 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   session_compact_failed: (_, session, moment) => session.takeCompaction()?.failed(moment),
 }
 
-/** Events of Pi 0.58 to 1.5 that say nothing which is not known from others. They are known, so they are not counted. */
+/** Known events of Pi 0.58 to 1.5 that add nothing to others, so that they are not counted as ignored. */
 const QUIET = [
   ...['project_trust', 'resources_discover', 'session_directory', 'session_info_changed', 'session_before_switch'],
   ...['session_before_fork', 'session_before_tree', 'session_tree', 'input', 'turn_end', 'context'],
@@ -61,7 +61,7 @@ class PiMachine extends EventMachine {
   )
   readonly #sessions = new SessionStates(id => new PiSession(this.records, id))
   readonly #chain = new SessionChain(this.records)
-  /** Whether this Pi tells when it is idle (`agent_settled`, since 0.80.4). Before, the end of a run must do. */
+  /** True if this Pi emits `agent_settled` (since 0.80.4). Before, the end of a run ends the turn. */
   #settles = false
 
   #read(read: Reading, moment: Moment): void {
@@ -82,7 +82,7 @@ class PiMachine extends EventMachine {
     this.#chain.joined(session.id, at, reason, file)
   }
 
-  /** Both halves in one, as Pi told it until it had `session_shutdown` for that. A fork gives no reason. */
+  /** Handles a switch, with which older versions of Pi end one session and start another. A fork has no reason. */
   sessionSwitched(session: PiSession, moment: Moment): void {
     const previousSessionFile = textOf(peek(moment.data, 'previousSessionFile')) ?? ''
     const reason = textOf(peek(moment.data, 'reason')) ?? 'fork'
@@ -91,14 +91,14 @@ class PiMachine extends EventMachine {
     this.sessionStarted(session, { ...moment, data: { reason, previousSessionFile } })
   }
 
-  /** After a reload the same conversation goes on; every other reason ends it here. */
+  /** A reload continues the conversation; any other reason ends it. */
   sessionEnded(session: PiSession, moment: Moment): void {
     const reason = textOf(peek(moment.data, 'reason'))
     if (reason === 'reload') session.endAll(moment)
     else this.#leave(session, moment, reason)
   }
 
-  /** `before_agent_start`: a prompt. One that is told again begins nothing. */
+  /** Handles `before_agent_start`: a prompt. A repeated event is ignored. */
   prompted(session: PiSession, moment: Moment): void {
     session.isWarming = false
     if (session.turn?.openedAt === moment.at) return
@@ -106,14 +106,14 @@ class PiMachine extends EventMachine {
     session.open(moment).tellPrompt(moment, peek(moment.data, 'prompt') ?? '')
   }
 
-  /** `agent_start`: of a prompt, of a message of an extension (without any prompt), or again after a failure. */
+  /** Handles `agent_start`: for a prompt, for a message of an extension (without a prompt), or again after a failure. */
   runStarted(session: PiSession, moment: Moment): void {
     session.isWarming = false
     const turn = session.turn ?? session.open(moment)
     turn.runs()
   }
 
-  /** `agent_end`: once a run. Without `agent_settled` a run that did not fail is taken for the last one. */
+  /** Handles `agent_end`, once per run. Without `agent_settled`, a run that did not fail counts as the last one. */
   runEnded(session: PiSession, moment: Moment): void {
     session.turn?.ran(moment.at)
     if (!this.#settles && session.turn?.isAnswered === true) session.close(moment, true)
@@ -126,7 +126,7 @@ class PiMachine extends EventMachine {
   }
 
   headersMade(session: PiSession, moment: Moment): void {
-    // It came to Pi together with `agent_settled`.
+    // Pi introduced this event together with `agent_settled`.
     this.#settles = true
     if (session.compaction !== undefined) session.compaction.requested(moment)
     else if (!session.isWarming) session.turn?.requests.headers(moment.at)
@@ -147,7 +147,7 @@ class PiMachine extends EventMachine {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
     if (role === 'assistant') turn?.answer(moment, message)
-    // The same result once more; it counts where the tool's own end was lost.
+    // Repeats the tool's result; used if the tool's own end was not received.
     else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
   }
 
@@ -166,7 +166,7 @@ class PiMachine extends EventMachine {
   }
 }
 
-/** Something is done in a turn, whose beginning may have been missed. */
+/** Returns the turn of an activity, and starts it if its beginning was missed. */
 function turnOf(session: PiSession, moment: Moment): PiTurn {
   const turn = session.turn ?? session.open(moment)
   turn.tellPrompt(moment)

@@ -14,7 +14,7 @@ import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
 import type { PiContext } from './types.ts'
 
-/** All others are said by the user as far as a model can see. */
+/** Roles of the contract. All other messages have the role `user` for the model. */
 const ROLES: ReadonlyMap<unknown, ModelMessage['role']> = new Map([
   ['assistant', 'assistant'],
   ['toolResult', 'tool'],
@@ -29,14 +29,14 @@ export function textsFor(role: Injection['role'], injected: readonly Injection[]
   return injected.flatMap(each => (each.role === role ? [each.text] : [])).join('\n\n')
 }
 
-/** A message of Pi's conversation. The output of a person's own command, and a summary, are in other places of it. */
+/** Converts a message of Pi. The output of a user's own command, and a summary, are in fields other than `content`. */
 export function messageSeen(message: unknown): ModelMessage {
   const text =
     wholeText(peek(message, 'content')) || (textOf(peek(message, 'summary')) ?? textOf(peek(message, 'output')))
   return { role: ROLES.get(peek(message, 'role')) ?? 'user', text: text ?? '' }
 }
 
-/** Pi's messages as the hooks have left them: those of which the text is the same are the same. */
+/** Applies the hooks' outcome to Pi's messages. Messages with unchanged text stay the same objects. */
 export function messagesSaid(
   messages: readonly unknown[],
   seen: readonly ModelMessage[],
@@ -57,7 +57,7 @@ function withMessageText(message: unknown, text: string): unknown {
   return { ...whole, content: typeof whole['content'] === 'string' ? text : withText(whole['content'], text) }
 }
 
-/** What the model has answered. Undefined: this is no answer, or the person has stopped it. */
+/** Converts the model's answer. Returns undefined if the message is no answer, or if the user has stopped it. */
 export function answerSeen(message: unknown, model: string | undefined): AfterModel | undefined {
   const reason = peek(message, 'stopReason')
   if (peek(message, 'role') !== 'assistant' || reason === 'aborted') return undefined
@@ -84,7 +84,7 @@ function callSeen(part: unknown): ToolCall {
   return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
 }
 
-/** An answer that says this instead, and calls no tool. */
+/** Replaces the answer's content by the reason, without tool calls. */
 export function silenced(message: unknown, reason: string): unknown {
   return { ...(message as object), content: said(reason), stopReason: 'stop' }
 }
@@ -99,13 +99,13 @@ export function toolSeen(data: unknown, { cwd }: PiContext): ToolCall {
   })
 }
 
-/** Makes the arguments these, in the object that the tool runs with. */
+/** Replaces the arguments in place, in the object that the tool runs with. */
 export function become(input: Record<string, unknown>, args: ToolArguments): void {
   for (const key of Object.keys(input)) if (!Object.hasOwn(args, key)) delete input[key]
   Object.assign(input, plainCopy(args))
 }
 
-/** The result of a tool: as text, where it is nothing else. */
+/** The result of a tool, as text if it contains nothing else. */
 export function resultSeen(content: unknown): unknown {
   return isAllText(content) ? wholeText(content) : content
 }
@@ -115,7 +115,6 @@ export function resultSaid(content: unknown, value: unknown): unknown[] {
   return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** What the agent would leave it at. */
 export function lastAnswer(messages: unknown): string {
   const answers = (isArray(messages) ? messages : []).filter(message => peek(message, 'role') === 'assistant')
   return wholeText(peek(answers.at(-1), 'content'))

@@ -1,6 +1,8 @@
 /**
- * `hookspan/hooks/pi`: hooks that act in Pi. Measured with `@earendil-works/pi-coding-agent` 0.87.1: a handler of `tool_call` that
- * throws blocks the tool, and the text of the error goes to the model; one that hangs is waited for as long as it takes.
+ * `hookspan/hooks/pi`: guards in Pi.
+ *
+ * Measured with `@earendil-works/pi-coding-agent` 0.87.1: an error thrown in a handler of `tool_call` blocks the tool, and its
+ * text goes to the model. Pi waits for a handler without a timeout.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek } from '../../contract/foreign.ts'
@@ -37,14 +39,16 @@ import type { PiContext, PiExtensionApi } from './types.ts'
 export type { PiContext, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
 const HOST = 'pi'
-/** Our name beside what we say in a conversation. */
+/** The sender's name of messages added to a conversation. */
 const SPEAKER = 'hookspan'
 const SESSIONS_LIMIT = 200
-/** Of what a person is asked about, characters. */
+/** Limit of the text shown in an approval, characters. */
 const SHOWN_LIMIT = 2000
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 
-/** What a hook can decide in Pi. What it makes of an answer comes behind what was shown of that while it was streamed. */
+/**
+ * Decisions that Pi accepts from hooks. A rewritten answer appears after the original, which was already streamed to the screen.
+ */
 export const ABLE: Able = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   beforeModel: ['rewrite', 'inject'],
@@ -54,11 +58,11 @@ export const ABLE: Able = {
   afterTurn: ['retry'],
 }
 
-/** How long the hooks may take, and where lines for the person go. */
+/** The time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
- * Has hooks asked in Pi, from an extension of yours; beside hookspan's own extension, whichever of both is loaded first.
+ * Runs guards in Pi, from your own extension. It works beside hookspan's own extension, in any load order.
  *
  * @example
  * // ~/.pi/agent/extensions/guards.ts
@@ -78,9 +82,8 @@ interface Heard {
   readonly session: SessionOfHooks
 }
 
-/** What is known of a session between two events. */
 interface SessionOfHooks {
-  /** What is to be said with the prompt that is on its way. */
+  /** Injections for the prompt that is being processed. */
   injected: readonly Injection[]
   retries: number
 }
@@ -95,7 +98,10 @@ class PiHooks {
     this.#hooks = hooks
   }
 
-  /** One handler for an event, and none where no hook is asked: Pi waits for each, and copies whole conversations for some. */
+  /**
+   * Adds one handler for each event with hooks, and for the end of turns. Other events get none: Pi waits for each handler, and
+   * copies whole conversations for some.
+   */
   listenTo(pi: PiExtensionApi): void {
     const on = (
       phase: Phase,
@@ -124,7 +130,7 @@ class PiHooks {
 
   async #prompted({ data, context, ids, session }: Heard): Promise<Answer> {
     const prompt = String(peek(data, 'text') ?? '')
-    // While the agent works, a message waits for it: that is a part of the turn that is under way.
+    // A message sent while the agent works is queued and belongs to the open turn.
     const isQueued = peek(data, 'streamingBehavior') !== undefined
     if (!isQueued) this.#end(ids, session)
     const outcome = await this.#hooks.run('beforeTurn', ids, { prompt }, context.signal)
@@ -142,7 +148,7 @@ class PiHooks {
     const { injected } = session
     session.injected = []
     const [system, user] = [textsFor('system', injected), textsFor('user', injected)]
-    // What is given back is the whole of the system prompt.
+    // The result replaces the whole system prompt.
     const systemPrompt = `${peek(data, 'systemPrompt') ?? ''}\n\n${system}`
     return {
       ...(system === '' ? {} : { systemPrompt }),
@@ -173,7 +179,7 @@ class PiHooks {
     const canAsk = context.hasUI === true && typeof context.ui?.confirm === 'function'
     const outcome = await this.#hooks.run('beforeTool', of(tool, ids), { tool }, context.signal, canAsk)
     if (outcome.decision === 'block') return blockedTool(outcome.reason ?? '')
-    // In place: another object would be seen by other extensions alone, while the tool runs with the old one.
+    // Modified in place: a replaced object would reach other extensions only, while the tool runs with the old one.
     if (outcome.isRewritten) become(peek(data, 'input') as Record<string, unknown>, outcome.value)
     if (outcome.decision !== 'ask' || (await agreed(tool, outcome, context))) return undefined
     return blockedTool(`The hook ${outcome.by} had a person asked, who has not agreed.`)
@@ -190,7 +196,7 @@ class PiHooks {
     return { content: [...parts, ...outcome.injected.flatMap(({ text }) => said(text))] }
   }
 
-  /** The agent would be idle now, unless another extension has it go on. */
+  /** Runs before the agent becomes idle, unless another extension makes it go on. */
   async #settles({ data, context, ids, session }: Heard): Promise<Answer> {
     if (peek(data, 'continue') === true || (peek(data, 'outcome') ?? 'completed') !== 'completed') return undefined
     const seen = { answer: lastAnswer(peek(peek(data, 'context'), 'contextMessages')), attempt: session.retries }
@@ -224,17 +230,17 @@ class PiHooks {
       const { ids, session } = this.#heard(undefined, context)
       this.#end(ids, session)
     } catch {
-      // Pi has let go of the session: its turn is forgotten with the next ones.
+      // Pi has released the session: its turn is dropped when later ones fill the limit.
     }
   }
 }
 
-/** Turns have no id of Pi's: the trace has the one that is open. */
+/** Adds the tool call id. Pi has no turn id: the trace uses the session's open turn. */
 function of({ id }: ToolCall, ids: HookIds): HookIds {
   return { ...ids, toolCallId: id }
 }
 
-/** Pi drops such a prompt without a word. */
+/** Blocks a prompt. Pi drops it silently, so the user is notified here. */
 function refused(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
   const line = `A hook has blocked this prompt: ${reason}`
   if (hasUI === true && typeof ui?.notify === 'function') ui.notify(line, 'warning')
@@ -242,7 +248,7 @@ function refused(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
   return { action: 'handled' }
 }
 
-/** A turn that was stopped before it began: nobody else tells of it. */
+/** Records a turn that was blocked before it began, which no other event reports. */
 function tellRefused({ sessionId }: HookIds): void {
   const over = { session_id: sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
   runningPlugin(HOST)?.emitUntyped('on_session_end', over)
@@ -260,7 +266,7 @@ function withheldResult(reason: string): Answer {
   return { content: said(reason), isError: true }
 }
 
-/** Whether the person agrees to exactly what would run. Who cannot be asked has not. */
+/** Asks the user to approve exactly what would run. Returns false if the user cannot be asked. */
 async function agreed(tool: ToolCall, outcome: Outcome<'beforeTool'>, { ui, signal }: PiContext): Promise<boolean> {
   const shown = tool.kind === 'shell' ? (outcome.value['command'] ?? outcome.value) : outcome.value
   const text = typeof shown === 'string' ? shown : `${tool.name} ${JSON.stringify(shown, null, 2)}`

@@ -8,9 +8,8 @@ import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
 export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
-/** After these Pi ends, or lets go of us. */
+/** Reasons after which Pi exits or unloads the extension. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
-/** In these there is more to do than to tell them. */
 const HANDED_ON: ReadonlySet<string> = new Set([
   'before_provider_headers',
   'tool_execution_start',
@@ -21,7 +20,7 @@ const HANDED_ON: ReadonlySet<string> = new Set([
 const TRACEPARENT = 'traceparent'
 
 /**
- * An extension of Pi that records its sessions.
+ * Creates an extension of Pi that records its sessions.
  *
  * @example
  * // ~/.pi/agent/extensions/hookspan.ts
@@ -32,13 +31,13 @@ export function createPiExtension(options: PluginOptions = {}): PiExtension {
   return pi => new PiListener(attachHost('pi', createPiMachine, options)).listenTo(pi)
 }
 
-/** The extension itself, configured by file and environment. */
+/** The extension, configured by file and environment. */
 // biome-ignore lint/style/noDefaultExport: Pi calls the default export of a module.
 export default function hookspan(pi: PiExtensionApi): void {
   createPiExtension()(pi)
 }
 
-/** One of these for each time that Pi loads us: at the start, for a new session, after a reload. */
+/** One load of the extension: Pi loads it at the start, for a new session, and after a reload. */
 class PiListener {
   readonly #attachment: Attachment
   readonly #environment: ToolEnvironment
@@ -48,9 +47,9 @@ class PiListener {
     this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
   }
 
-  /** Every handler gives nothing back, and nothing of ours may throw: in `tool_call` that would cost a tool. */
+  /** Handlers return nothing and never throw: in `tool_call`, either could block the tool. */
   listenTo(pi: PiExtensionApi): void {
-    // No more than what is read: Pi waits for every handler, and copies whole conversations for some.
+    // Only the events that are read: Pi waits for every handler, and copies whole conversations for some.
     for (const name of Object.keys(READINGS)) {
       pi.on(name, (event, context) => this.#attachment.guard(() => this.#heard(name, event, context)))
     }
@@ -67,7 +66,7 @@ class PiListener {
     return session === undefined ? undefined : this.#handOn(name, data, session)
   }
 
-  /** The trace context goes along; and at the end the last turn must be out before the process is gone. */
+  /** Propagates the trace context. At the end, it flushes the last turn before the process exits. */
   #handOn(name: string, data: unknown, session: string): Promise<void> | undefined {
     if (name === 'session_shutdown') return this.#left(data, session)
     if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
@@ -82,14 +81,14 @@ class PiListener {
     else this.#environment.ended(session, tool)
   }
 
-  /** Pi draws on the terminal, and what goes past it spoils the picture. */
+  /** Reports by `notify`: Pi draws on the terminal, and other output would corrupt the screen. */
   #reportIn({ hasUI, ui }: PiContext): void {
     if (hasUI !== true || typeof ui?.notify !== 'function') return
     this.#attachment.reportTo(line => {
       try {
         ui.notify?.(line, 'warning')
       } catch {
-        // The session that it belonged to is gone.
+        // The session of this `ui` has ended.
         writeTo(process.stderr, `${line}\n`)
       }
     })
@@ -108,13 +107,13 @@ class PiListener {
   }
 }
 
-/** An answer grows piece by piece; only where a part of it begins is of interest. */
+/** Skips increments of an answer; only the beginning of each part is used. */
 function isMoreOfTheSame(data: unknown): boolean {
   const kind = textOf(peek(peek(data, 'assistantMessageEvent'), 'type')) ?? ''
   return kind.endsWith('_delta') || kind.endsWith('_end')
 }
 
-/** What we keep of the context: plain data, which is still there when Pi has let go of the session. */
+/** Copies the context to plain data, which stays valid after Pi has released the session. */
 function placeOf(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
   const { model, hasUI, mode } = context
   const { provider, id, api, baseUrl } = model ?? {}

@@ -1,18 +1,18 @@
 import { numberOf, peek } from '../../contract/foreign.ts'
 import { type Usage, usageOf } from '../base/usage.ts'
 
-/** What a provider's error begins with: the status is in there, and what follows may be a page. */
+/** The inspected length of a provider's error, which contains the status. The rest may be a whole page. */
 const ERROR_HEAD = 160
-/** "500: …", "500 {…}", "OpenAI API error (500): …": what Pi makes of the errors of its model clients. */
+/** Matches the status in Pi's error texts: "500: …", "500 {…}", "OpenAI API error (500): …". */
 const STATUS = /^\s*([1-5]\d\d)\b|\(([1-5]\d\d)\)/
 
-/** Errors without a status that Pi tries again: the connection failed, not the request. */
+/** Errors without a status that Pi retries: the connection failed, not the request. */
 const PASSING = ['connection', 'network', 'fetch failed', 'socket', 'terminated', 'timeout', 'timed out', 'overloaded']
-/** Limits of an account: Pi does not try again, whatever the status. */
+/** Account limits, which Pi never retries, whatever the status. */
 const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimiterror']
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
-/** Pi counts the cache outside the input, and reasoning inside the output. */
+/** Pi's input count excludes the cache, and its output count includes reasoning. */
 export function piUsage(usage: unknown): Usage | undefined {
   const said = (key: string): unknown => peek(usage, key)
   const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
@@ -22,11 +22,11 @@ export function piUsage(usage: unknown): Usage | undefined {
 
 export interface RequestFailure {
   readonly statusCode: number | undefined
-  /** Whether Pi tries such an error again, as far as its first words tell. */
+  /** True if Pi retries such an error, as far as its first words show. */
   readonly retryable: boolean | undefined
 }
 
-/** What the text of an error tells: Pi gives no status and no kind beside it. */
+/** Parses an error's text: Pi reports no separate status or kind. */
 export function failureOf(errorMessage: unknown): RequestFailure {
   const head = typeof errorMessage === 'string' ? errorMessage.slice(0, ERROR_HEAD) : ''
   const [, leading, inBrackets] = STATUS.exec(head) ?? []

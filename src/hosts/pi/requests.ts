@@ -6,35 +6,34 @@ import type { Outcome } from '../base/turn.ts'
 import { isAborted, modelOf } from './context.ts'
 import { failureOf, piUsage } from './messages.ts'
 
-/** The model requests of one turn. Pi numbers none of them: its own index starts anew with every retry. */
+/** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
 export class PiRequests extends Requests {
   #open: ModelRequest | undefined
-  /** When what is sent was told; undefined where only the answer was seen. Epoch milliseconds, as all here. */
+  /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
-  /** When the head of the answer came. */
   #headAt: number | undefined
   #headersAt: number | undefined
 
-  /** `before_provider_headers`: a request is being made, but what is in it is not known yet. */
+  /** Handles `before_provider_headers`: a request is being prepared, without its contents. */
   headers(at: number): void {
     this.#headersAt = at
   }
 
-  /** What was prepared was not a request of this loop. */
+  /** Discards prepared headers of a request outside this loop. */
   forgetHeaders(): void {
     this.#headersAt = undefined
   }
 
-  /** `before_provider_request`: what is sent. */
+  /** Handles `before_provider_request`, which contains the request. */
   start(moment: Moment): void {
     const { at } = moment
     const isRepeat = this.#open !== undefined && (this.#sentAt ?? at) === at
     if (!isRepeat) this.#started(moment, at)
   }
 
-  /** The head of an answer. Of a request by a model client that an extension has brought, it may be the first sign. */
+  /** Handles the head of an answer. It may be the first event of a request if an extension provides the model client. */
   answerBegan(moment: Moment): void {
-    // Where the run was stopped between two requests, Pi makes up an answer to the one that it did not send.
+    // If the run is stopped between two requests, Pi emits an answer to a request that it never sent.
     if (this.#open === undefined && isAborted(moment.context)) return
     if (this.#open === undefined) this.#started(moment, undefined)
     this.#headAt ??= moment.at
@@ -44,7 +43,6 @@ export class PiRequests extends Requests {
     if (this.#open !== undefined) this.#open.firstChunkAt ??= at
   }
 
-  /** `message_end` of the assistant. */
   end(moment: Moment, message: unknown): void {
     const open = this.#open
     this.#headersAt = undefined
@@ -64,7 +62,7 @@ export class PiRequests extends Requests {
     this.#sentAt = sentAt
     this.#open = request
     const { model, provider, api_mode, base_url } = modelOf(context)
-    // The body as the model provider gets it; its shape is that provider's.
+    // The body as sent, in the model provider's format.
     const body = sentAt === undefined ? undefined : peek(data, 'payload')
     request.tellStart({
       model,
@@ -112,7 +110,7 @@ function failed(request: ModelRequest, { at, context }: Moment, message: unknown
   })
 }
 
-/** How an answer of the model ended. A person who stops the run makes it fail in many ways. */
+/** The outcome of an answer. A run that the user stops can fail in many ways. */
 export function answerEnd({ context }: Moment, message: unknown): Outcome {
   const reason = peek(message, 'stopReason')
   if (reason === 'aborted' || (reason === 'error' && isAborted(context))) return 'interrupted'

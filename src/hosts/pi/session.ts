@@ -5,14 +5,13 @@ import type { PiCompaction } from './compaction.ts'
 import { modelOf, platformOf } from './context.ts'
 import { PiTurn } from './turn.ts'
 
-/** One conversation. */
 export class PiSession {
   readonly id: string
   turn: PiTurn | undefined
   compaction: PiCompaction | undefined
-  /** Pi is about to send a request again only to keep the cache of its model provider warm; nobody waits for an answer. */
+  /** True while Pi repeats a request only to keep the provider's cache warm; its answer is not used. */
   isWarming = false
-  /** `session_start` was seen. It is told with the first turn: a session in which nobody asks anything is no trace. */
+  /** `session_start` was received. It is emitted with the first turn, because a session without prompts is not traced. */
   isAnnounced = false
   readonly #records: Records
   #isStartTold = false
@@ -23,12 +22,12 @@ export class PiSession {
     this.id = id
   }
 
-  /** Something of it has been told. */
+  /** True if the session has emitted records. */
   get hadTurns(): boolean {
     return this.#lastTurnAt !== 0
   }
 
-  /** What is done now belongs to. */
+  /** The scope of the current work: the open turn, or the session. */
   get scope(): Scope {
     return this.turn ?? new Scope(this.#records, this.id)
   }
@@ -37,10 +36,7 @@ export class PiSession {
     this.isWarming = isWarming
   }
 
-  /**
-   * A turn begins. Its id comes from the time, not from a count: a conversation that is resumed in another process must
-   * not have the same ids again.
-   */
+  /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
   open({ at, context }: Moment): PiTurn {
     const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
     this.#lastTurnAt = openedAt
@@ -71,10 +67,10 @@ export class PiSession {
   }
 }
 
-/** Sessions that were left, and whose follower has not been told. */
+/** Limit of left sessions without a known successor. */
 const LEFT_LIMIT = 100
 
-/** Which session took the place of which. Pi tells the two halves apart: the old one goes, then the new one comes. */
+/** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
 export class SessionChain {
   readonly #records: Records
   readonly #left = new LimitedMap<string, string>(LEFT_LIMIT)
@@ -89,8 +85,8 @@ export class SessionChain {
   }
 
   /**
-   * @param reason for which the old session was left
-   * @param previousFile the old session's, which has its id in its name; sessions that are not kept have none
+   * @param reason why the old session was left
+   * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
    */
   joined(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
     const old = this.#predecessor(id, reason, previousFile)

@@ -3,7 +3,6 @@ import { looksLikeJson, plainText } from '../base/messages.ts'
 
 export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
 
-/** What is known of a tool when it ends. */
 export interface ToolEvidence {
   readonly isError: boolean
   readonly isAborted: boolean
@@ -13,16 +12,16 @@ export interface ToolEvidence {
   readonly outcome: unknown
 }
 
-/** Pi's own words for a tool that it did not start because the person stopped the run. */
+/** Pi's message for a tool not started because the user stopped the run. */
 const ABORTED = 'Operation aborted'
-/** And for calls that it could not start: arguments that do not fit, an answer that was cut off. */
+/** Pi's messages for calls that it could not start: invalid arguments, or a truncated answer. */
 const UNFIT = ['Validation failed for tool ', 'Tool call "']
 const HEAD = 64
 
 /**
- * How a tool ended. Pi says no more than that it was an error. One that was about to run and gave no result was refused
- * by an extension (which includes one that threw). When another extension refuses before we are asked, only the words of
- * the result tell that from a call that was no good.
+ * Derives a tool's status, because Pi reports only an error flag. A tool that was about to run and has no result was blocked by
+ * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
+ * invalid one.
  */
 export function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
   const { isError, isCalled, ran } = evidence
@@ -41,8 +40,8 @@ function isUnfit(text: string | undefined, name: unknown): boolean {
 }
 
 /**
- * A result that is text is given as text. One that looks like JSON is not: the core would look for a status in it, and
- * a file that a tool has read is no word about the tool.
+ * Returns a text result as text, unless it looks like JSON. Otherwise the core would look for a status in it, although it may be
+ * a file that the tool has read.
  */
 export function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
   const content = peek(outcome, 'content')

@@ -1,25 +1,25 @@
 import type { SpanIds } from '../../index.ts'
 
-/** One for all copies of us in a process: there is one environment, too. */
+/** Shared by all copies of this package in a process, because the environment is shared, too. */
 const SHARED = Symbol.for('hookspan.pi.environment')
 const NAME = 'TRACEPARENT'
 
 interface Shared {
-  /** What we have put there. */
+  /** The value set by this package. */
   ours: string | undefined
-  /** What was there before, and is put back. */
+  /** The earlier value, which is restored. */
   theirs: string | undefined
 }
 
 /**
- * The trace context that processes inherit which tools start: a child agent in one of them finds its parent by it. Pi lets
- * nobody set the environment of one tool, so it is that of all of us while tools run, and is put back afterwards.
+ * Sets the trace context in the environment, so that a child agent started by a tool finds its parent. Pi offers no environment
+ * per tool, so the variable is set for the whole process while tools run, and restored afterwards.
  */
 export class ToolEnvironment {
   readonly #traceparent: (ids: SpanIds) => string | undefined
   readonly #open = new Map<string, Set<string>>()
 
-  /** @param traceparent of exactly the tool or turn that is named */
+  /** @param traceparent returns the context of exactly the named tool or turn */
   constructor(traceparent: (ids: SpanIds) => string | undefined) {
     this.#traceparent = traceparent
   }
@@ -37,12 +37,12 @@ export class ToolEnvironment {
     put(this.#current())
   }
 
-  /** No tool of it runs any more, whatever was told. */
+  /** Clears the open tools of a session, even if their ends were not received. */
   cleared(session: string): void {
     if (this.#open.delete(session)) put(this.#current())
   }
 
-  /** Of several tools that run at once nobody can say which one starts a process: then it is the turn's. */
+  /** If several tools run at once, the one that starts a process is unknown: the turn's context is used. */
   #current(): string | undefined {
     const [only, another] = this.#open
     if (only === undefined || another !== undefined) return undefined

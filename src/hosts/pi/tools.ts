@@ -9,24 +9,23 @@ import { isApproval, PiApproval } from './approvals.ts'
 import { isAborted } from './context.ts'
 import { type ToolStatus, toolResult, toolStatus } from './tool-end.ts'
 
-/** Tools whose end was never told must not pile up in a turn of days. */
+/** Bounds the tools without an end, which must not accumulate in a turn of days. */
 const OPEN_LIMIT = 1000
 
 export class PiTool extends Tool {
-  /** `tool_call` was seen: its arguments were good, and it is about to run. */
+  /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
   calledAt: number | undefined
-  /** `tool_result` was seen: it ran. */
+  /** `tool_result` was received: the tool ran. */
   ran = false
   approval: PiApproval | undefined
 }
 
-/** The tool calls of one turn, and the questions that are asked about them. */
 export class PiTools {
   readonly #turn: Scope
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
-  /** The one that was about to run last: what is asked now is most likely about it. */
+  /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
-  /** Asked, answered or not, and not told yet. */
+  /** The current approval, until its answer is emitted. */
   #asking: PiApproval | undefined
 
   constructor(turn: Scope) {
@@ -43,7 +42,7 @@ export class PiTools {
     tool.tellStart()
   }
 
-  /** `tool_call`: nobody has refused it yet. */
+  /** Handles `tool_call`: no extension has blocked the tool so far. */
   called({ at, data }: Moment): void {
     const tool = this.#find(data)
     if (tool === undefined) return
@@ -51,7 +50,7 @@ export class PiTools {
     this.#latest = tool
   }
 
-  /** `tool_result`: it ran, so whoever was asked has agreed. */
+  /** Handles `tool_result`: the tool ran, so the user has approved it. */
   returned({ data }: Moment): void {
     const tool = this.#find(data)
     if (tool === undefined) return
@@ -59,7 +58,7 @@ export class PiTools {
     tool.approval?.decided('once')
   }
 
-  /** `tool_execution_end`; or the message with its result, where that end was lost. */
+  /** Handles `tool_execution_end`, or the message with the result if that event was not received. */
   end({ at, data, context }: Moment, outcome: unknown): void {
     const tool = this.#find(data)
     if (tool === undefined) return
@@ -81,11 +80,11 @@ export class PiTools {
     tool.tellEnd(at, facts, isSure ? undefined : 'inferred')
   }
 
-  /** `ui_prompt_start`. Outside of tools an extension asks about something of its own. */
+  /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
   asked(moment: Moment): void {
     const tool = this.#askedAbout()
     if (tool === undefined || !isApproval(moment.data) || this.#asking?.isReplied === false) return
-    // A second question about the same tool: the first one has not stopped it.
+    // A second question about the same tool shows that the first was approved.
     tool.approval?.decided('once')
     tool.approval = new PiApproval(tool, moment)
     this.#asking = tool.approval
@@ -96,7 +95,6 @@ export class PiTools {
     this.#asking = undefined
   }
 
-  /** The turn is over. */
   close(at: number): void {
     this.#asking?.close(at)
     for (const { approval } of this.#open.values()) approval?.close(at)
@@ -105,8 +103,8 @@ export class PiTools {
   }
 
   /**
-   * Pi makes its tools ready one after another and runs them together, so what is asked before one of them has run is
-   * about the one that was made ready last.
+   * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
+   * is about the tool prepared last.
    */
   #askedAbout(): PiTool | undefined {
     if (this.#open.size === 1) return this.#open.values().next().value
@@ -129,12 +127,12 @@ function choiceOf(status: ToolStatus): string {
   return status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/** Pi has no child agents of its own: the tool of its example, and of the packages made after it, goes by this name. */
+/** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
 const DELEGATING = 'subagent'
 
 /**
- * A child agent, from what its tool tells: it runs in another process, and reports there. Told when the tool has ended,
- * because a tool that was refused has delegated nothing.
+ * Emits a delegation from the delegating tool; the child itself runs and reports in another process. Emitted at the tool's end,
+ * because a blocked tool delegates nothing.
  *
  * @param startAt when the tool began to run
  */

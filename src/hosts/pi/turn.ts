@@ -8,14 +8,14 @@ import { answerEnd, PiRequests } from './requests.ts'
 import { PiTools } from './tools.ts'
 
 /**
- * One turn of a session: from a prompt until the agent is idle again. Pi calls a turn what is one request here, and runs
- * the agent anew for every retry, so what is a turn is known from the prompt and from `agent_settled` only.
+ * One turn of a session: from a prompt until the agent is idle. Pi's own "turn" is one request here, and Pi runs the agent anew
+ * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
 export class PiTurn extends Turn {
   readonly openedAt: number
   readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools(this)
-  /** `agent_end` of the last run. Another run may follow in the same turn. */
+  /** Time of the last `agent_end`. Another run may follow in the same turn. */
   #ranUntil: number | undefined
   #isTold = false
   #isAborted = false
@@ -29,12 +29,12 @@ export class PiTurn extends Turn {
     this.openedAt = openedAt
   }
 
-  /** The last answer was no failure, so nothing is tried again. */
+  /** True if the last answer did not fail, so that no retry follows. */
   get isAnswered(): boolean {
     return this.#last !== undefined && this.#last !== 'failed'
   }
 
-  /** The beginning is told when it is known what it is about, and at the latest with the first thing that is done. */
+  /** Emits the start once the prompt is known, at the latest with the first activity. */
   tellPrompt({ context }: Moment, message?: unknown): void {
     if (this.#isTold) return
     this.#isTold = true
@@ -43,7 +43,7 @@ export class PiTurn extends Turn {
     this.tell('pre_llm_call', this.openedAt, payload)
   }
 
-  /** `agent_start`: the first run, or one more after a failure. */
+  /** Handles `agent_start`: the first run, or another one after a failure. */
   runs(): void {
     this.#ranUntil = undefined
     this.requests.forgetHeaders()
@@ -53,12 +53,11 @@ export class PiTurn extends Turn {
     this.#ranUntil = at
   }
 
-  /** The person has stopped the run, while a tool was at work or the next attempt was awaited. */
+  /** Records that the user stopped the run, during a tool or before the next attempt. */
   aborted(): void {
     this.#isAborted = true
   }
 
-  /** `message_end` of the assistant. */
   answer(moment: Moment, message: unknown): void {
     this.#last = answerEnd(moment, message)
     this.#isAborted = this.#last === 'interrupted'
@@ -69,8 +68,8 @@ export class PiTurn extends Turn {
   }
 
   /**
-   * The turn is over: by the host's word, or because what comes now belongs to another one; then it was over with its
-   * last run, or with an answer that asked for nothing more.
+   * Ends the turn. If the host reported the end, that time counts. Otherwise a new turn has begun, and this one ended with its
+   * last run or a final answer.
    */
   close(moment: Moment, isHostsWord: boolean): void {
     const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)

@@ -13,13 +13,13 @@ const LIMIT = 10_000
 const CALLS_LIMIT = 1000
 /** Hooks that Claude Code does not have. */
 const QUIET: ReadonlySet<string> = new Set(['SessionDelete', 'TodoCreated', 'TodoCompleted'])
-/** Hooks with a `tool_use_id` of their own each. */
+/** Hooks with a generated `tool_use_id`, different in each hook. */
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 const FOUND = 'transcript:'
 const OVER = 'transcript:read'
-/** What is done with the results of background agents: hooks give the prompt's own id. */
+/** Suffix of turns that process results of background agents. Hooks have the prompt's id without it. */
 const AUTOMATIC = /\/automatic\/\d+$/
-/** Between the id of a prompt and the number of its turn. */
+/** Separates a prompt id from the number of its turn. */
 const RUN = ' turn '
 const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_denied'])
 
@@ -34,36 +34,34 @@ function tokensOf(said: unknown): Usage | undefined {
   })
 }
 
-/** The turns of a prompt. */
 interface Run {
   ended: number
   isOver: boolean
-  /** As the hook says that ended the last one. */
+  /** Timestamp of the hook that ended the last turn. */
   overAt: unknown
-  /** The last of those that the transcript names. */
+  /** The latest turn named in the transcript. */
   named?: { readonly by: string | undefined; readonly ended: number }
 }
 
 interface QwenSession {
-  /** What a batch says of calls is taken when the transcripts have been read: a request is told before its tools. */
+  /** Call ends from a batch, buffered until the transcripts have been read, so that a request precedes its tools. */
   waiting: HostEvent[]
   readonly newer: NewerFindings
-  /** Of the last hook: what is found is not to be newer. */
+  /** Time of the last hook; newer findings are buffered. */
   hookAt: number
 }
 
-/** What the hooks of Qwen Code mean, in the words of Claude Code. */
+/** Converts Qwen Code's hooks to those of Claude Code, and translates them by its machine. */
 class QwenMachine implements HostMachine {
   readonly #claude = createClaudeCodeMachine(QWEN)
-  /** By call: whether it delegates. */
+  /** True for calls that delegate, by call id. */
   readonly #calls = new LimitedMap<string, boolean>(LIMIT)
-  /** Agents that were started by somebody: others work for Qwen Code itself. */
+  /** Started child agents. Others work for Qwen Code internally. */
   readonly #agents = new LimitedMap<string, true>(LIMIT)
-  /** Requests that were told. */
+  /** Ids of emitted requests. */
   readonly #found = new LimitedMap<string, true>(LIMIT)
-  /** By prompt: how often a turn of it has ended, and whether one is over. */
   readonly #runs = new LimitedMap<string, Run>(LIMIT)
-  /** Of these the call is known. */
+  /** Agents whose call has been emitted. */
   readonly #joined = new LimitedMap<string, true>(LIMIT)
   readonly #sessions = new SessionStates<QwenSession>(() => ({
     waiting: [],
@@ -86,7 +84,7 @@ class QwenMachine implements HostMachine {
     return told.includes(undefined) ? undefined : told.flatMap(records => records ?? [])
   }
 
-  /** What was found before, and is not newer than the hook at hand. */
+  /** Processes earlier findings that are not newer than the current hook. */
   #findAgain({ newer, hookAt }: QwenSession): readonly HookRecord[] {
     return newer.takeUntil(hookAt).flatMap(event => this.#find(event))
   }
@@ -109,7 +107,10 @@ class QwenMachine implements HostMachine {
     return [...told, ...this.#claude.end(at)]
   }
 
-  /** A prompt of which a turn is over goes on when a background agent is done: in a turn of its own. */
+  /**
+   * Adds a turn number to the prompt id. After the end of its turn, a prompt continues in a new turn when a background agent is
+   * done.
+   */
   #numbered(event: HostEvent): HostEvent {
     const { data } = event
     const said = idOf(peek(data, 'prompt_id'))
@@ -130,7 +131,10 @@ class QwenMachine implements HostMachine {
     return numbered(event, prompt, run.ended)
   }
 
-  /** Not what is told a second time; a prompt is, by two ways, and the second may be late. */
+  /**
+   * Returns true if the event begins a further turn. Repeated deliveries do not. `UserPromptSubmit` does not either: it arrives
+   * by two ways, the second possibly late.
+   */
   #begins(event: string, data: unknown, { overAt }: Run): boolean {
     if (event === 'PreToolUse') return !this.#calls.has(callIdOf(data) ?? '')
     return event === 'Stop' && peek(data, 'timestamp') !== overAt && peek(data, 'stop_hook_active') !== true
@@ -143,7 +147,7 @@ class QwenMachine implements HostMachine {
     return event.event === 'PostToolBatch' ? join : [...join, OF_TOOL.has(event.event) ? this.#ofTool(event) : event]
   }
 
-  /** What is read again belongs to a turn that is over. */
+  /** Returns false for a finding that is read again: its turn has ended. */
   #isNew(data: unknown): boolean {
     const id = idOf(peek(data, 'message_id')) ?? idOf(peek(data, 'line_id'))
     if (id === undefined || this.#found.has(id)) return false
@@ -151,7 +155,10 @@ class QwenMachine implements HostMachine {
     return true
   }
 
-  /** Qwen Code asks the model things for itself, too, in its own name or in that of an agent. */
+  /**
+   * Returns true if a finding belongs to a prompt or to a started agent. Qwen Code makes internal requests, too, in its own name
+   * or in that of an agent.
+   */
   #isOfSomebody(data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
     if (agentId !== undefined) return this.#agents.has(agentId) || this.#callOf(agentId) !== undefined
@@ -167,7 +174,10 @@ class QwenMachine implements HostMachine {
     return { ...event, data: { ...data, tool_use_id: id, tool_response: resultOf(peek(data, 'tool_response')) } }
   }
 
-  /** Of calls that were refused or that could not begin no other hook is fired, and the hook of an end may be lost. */
+  /**
+   * Converts a batch to the end hooks of its calls. Denied calls, and calls that could not start, fire no other hook. The hook of
+   * an end may be lost.
+   */
   #batch(event: HostEvent): HostEvent[] {
     const { data } = event
     if (typeof data !== 'object' || data === null) return []
@@ -183,7 +193,7 @@ class QwenMachine implements HostMachine {
     })
   }
 
-  /** The call of a child, with its first hook or request: its start may be lost. */
+  /** Emits the call of a child with its first hook or request, because its start hook may be lost. */
   #join(data: unknown): HostEvent[] {
     const agent_id = idOf(peek(data, 'agent_id'))
     if (agent_id === undefined || this.#joined.has(agent_id)) return []
@@ -204,13 +214,13 @@ function isFinding({ event }: HostEvent): boolean {
   return event.startsWith(FOUND) && event !== OVER
 }
 
-/** The hook that a call in a batch should have had. */
+/** Returns the end hook that corresponds to a call in a batch. */
 function endOf(status: unknown, errorType: unknown): 'PostToolUse' | 'PostToolUseFailure' | 'PermissionDenied' {
   if (status === 'success') return 'PostToolUse'
   return DENIED.has(errorType) || status === 'cancelled' ? 'PermissionDenied' : 'PostToolUseFailure'
 }
 
-/** The text of a result as a batch has it: `{response_parts: [{functionResponse: {response: {output}}}]}`. */
+/** Returns the text of a result in a batch: `{response_parts: [{functionResponse: {response: {output}}}]}`. */
 function outputOf(response: unknown): string | undefined {
   const parts = elementsOf(peek(response, 'response_parts'), CALLS_LIMIT)
   return joined(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
@@ -221,7 +231,7 @@ function nextIn(run: Run): void {
   run.ended += 1
 }
 
-/** Of a turn that the transcript names: the one that a hook has begun, or that begins with this. */
+/** Returns the number of a turn named in the transcript: the one that a hook has begun, or a new one. */
 function numberIn(run: Run, named: string | undefined): number {
   if (run.named?.by === named) return run.named?.ended ?? 0
   const isUnnamed = run.ended > (run.named?.ended ?? 0)
@@ -248,7 +258,7 @@ function resultOf(response: unknown): unknown {
   return looksLikeJson(text) ? { content: text } : text
 }
 
-/** Qwen Code, version 0.24.4 (`@qwen-code/qwen-code`). */
+/** Translates Qwen Code, version 0.24.4 (`@qwen-code/qwen-code`). */
 export function createQwenMachine(): HostMachine {
   return new QwenMachine()
 }

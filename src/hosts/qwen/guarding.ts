@@ -4,8 +4,8 @@ import { contextOf, eventIn, isStop, questionIn, refusal, specific } from '../cl
 import type { Guarding, Reply } from '../guarding.ts'
 
 /**
- * What Qwen Code lets a hook decide (read and run with 0.24.4). Of a tool that is about to run it documents `updatedInput` and
- * `additionalContext`, and does nothing with either.
+ * Decisions that Qwen Code accepts from hooks (read and run with 0.24.4). It documents `updatedInput` and `additionalContext` for
+ * `PreToolUse` and ignores both.
  */
 const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
@@ -53,10 +53,10 @@ function closed(body: unknown, reason: string): Reply {
   }
 }
 
-/** Qwen Code, which speaks to its hooks as Claude Code does. */
+/** Guards for Qwen Code, which has Claude Code's hook protocol. */
 export const qwenGuarding: Guarding = {
   able: ABLE,
-  // `tool_use_id` is made up for each hook.
+  // Prefers `tool_call_id`: `tool_use_id` is generated for each hook.
   question: body =>
     questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_call_id')) ?? idOf(peek(hook, 'tool_use_id')) }),
   reply,

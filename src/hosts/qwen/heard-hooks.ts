@@ -5,9 +5,9 @@ const CALLS_LIMIT = 10_000
 const BATCH_LIMIT = 1000
 const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 
-/** The hooks of tool calls that were received, and how many must have been fired and never were. */
+/** Tracks received hooks of tool calls, and counts those that must have fired and never arrived. */
 export class HeardHooks {
-  /** By call that began here: whether its end was received. */
+  /** True if the end was received, by id of each started call. */
   readonly #calls = new LimitedMap<string, boolean>(CALLS_LIMIT)
   readonly #agents = new LimitedMap<string, true>(CALLS_LIMIT)
   lost = 0
@@ -21,7 +21,7 @@ export class HeardHooks {
     if (agentId !== undefined) this.#noteAgent(event, agentId)
   }
 
-  /** A tool that succeeded has had a hook at its end. */
+  /** Counts missing end hooks: a tool that succeeded has fired one. */
   #endBatch(data: unknown): void {
     for (const call of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
       const id = idOf(peek(call, 'tool_call_id'))
@@ -31,7 +31,7 @@ export class HeardHooks {
     }
   }
 
-  /** A child agent begins with a hook; its id ends with that of its call. */
+  /** Counts missing start hooks of child agents. An agent's id ends with that of its call. */
   #noteAgent(event: string, agentId: string): void {
     if (this.#agents.has(agentId)) return
     this.#agents.set(agentId, true)

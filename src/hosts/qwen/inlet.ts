@@ -13,25 +13,25 @@ import { HeardHooks } from './heard-hooks.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 
 /**
- * Transcripts lag behind the hooks: mostly by some hundredths of a second, on a busy machine by seconds. Waiting costs the agent
- * nothing.
+ * Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. The wait does not delay
+ * the agent.
  */
 const PATIENCE_MILLIS = 3000
-/** Where it was in vain so often, one time after the other. */
+/** Timeout after `OFTEN` consecutive waits in vain. */
 const LESS_PATIENCE_MILLIS = 100
 const OFTEN = 3
 const LOOK_MILLIS = 20
 const SESSIONS_LIMIT = 200
 const FILES_LIMIT = 500
-/** Below it, in the folder of Qwen Code, are the transcripts of each project. */
+/** The folder of each project's transcripts, below that of Qwen Code. */
 const PART = 'projects'
-/** How Qwen Code names sessions and agents; as a part of a path it can lead nowhere else. */
+/** The format of Qwen Code's session and agent ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
 interface Transcript {
   readonly lines: TranscriptLines
-  /** By hook: how often what is awaited has not come, since it last did. */
+  /** Consecutive waits in vain, by hook. */
   readonly vain: Map<string, number>
 }
 
@@ -99,7 +99,7 @@ class QwenInlet implements Inlet {
     const reader = this.#readers.get(path) ?? new LineReader()
     this.#readers.set(path, reader)
     try {
-      // What is read again is told again: the machine knows it by its ids.
+      // A file that is read again yields its lines again; the machine recognises them by their ids.
       await reader.read(
         file,
         line => lines.line(line),
@@ -121,19 +121,18 @@ function firstOf(calls: unknown): unknown {
   return elementsOf(calls, 1)[0]
 }
 
-/** `<project>/chats/<session>.jsonl` is the session's, `<project>/subagents/<session>/agent-<id>.jsonl` a child's. */
+/** The session's file is `<project>/chats/<session>.jsonl`, a child's `<project>/subagents/<session>/agent-<id>.jsonl`. */
 function agentFile(transcript: string, agentId: string): string | undefined {
   const session = basename(transcript, ENDING)
   if (!ID.test(agentId) || !ID.test(session)) return undefined
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-/** Hooks of Qwen Code, and its transcripts. */
 export function createQwenInlet(world: World): Inlet {
   return new QwenInlet(world)
 }
 
-/** @param env of the process that reads */
+/** @param env environment of the reading process */
 function qwenPlace(env: Readonly<Record<string, string | undefined>>): Place {
   const own = [env['QWEN_HOME'], env['QWEN_RUNTIME_DIR']].map(folder => folder?.trim() ?? '').filter(isAbsolute)
   return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }

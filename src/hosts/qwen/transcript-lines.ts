@@ -6,7 +6,7 @@ import type { TokensFound } from './types.ts'
 
 const PARTS_LIMIT = 1000
 const MAIN = ''
-/** Most lines are neither, and some are long. */
+/** Prefilter: most lines are of other types, and some are long. */
 const TELLING = ['"subtype":"ui_telemetry"', '"type":"assistant"']
 
 interface Answer {
@@ -17,14 +17,14 @@ interface Answer {
 }
 
 /**
- * What the transcripts of a session say of requests: the session's has a line for each, also for those of its child agents;
- * what was answered stands in lines behind it, of a child agent in a file of its own.
+ * Extracts requests from the transcripts of a session. The session's file has a line for each request, including those of child
+ * agents. The content of an answer follows in later lines, for a child agent in the agent's own file.
  */
 export class TranscriptLines {
   readonly #sessionId: string
   readonly #answers = new Map<string, Answer>()
   readonly #texts = new Map<string, string>()
-  /** By agent: answers that its own file has, less those that the session's has. */
+  /** Answers found in an agent's own file minus those in the session's file, by agent. */
   readonly #missing = new Map<string, number>()
   readonly #calls = new Set<string>()
   #found: HostEvent[] = []
@@ -33,17 +33,17 @@ export class TranscriptLines {
     this.#sessionId = sessionId
   }
 
-  /** Whether the answer that asked for this tool has been read, also in the file that has its times and tokens. */
+  /** Returns true if the answer that requested this tool has been read, including its line in the file with times and tokens. */
   knows(callId: string, agentId: string | undefined): boolean {
     return this.#calls.has(callId) && (agentId === undefined || (this.#missing.get(agentId) ?? 0) <= 0)
   }
 
-  /** The last answer of this agent; without an id, of the session's own. */
+  /** Returns the last answer of an agent; without an id, of the session itself. */
   lastText(agentId: string | undefined): string | undefined {
     return this.#texts.get(agentId ?? MAIN)
   }
 
-  /** What has ended once says nothing of the next end. */
+  /** Resets the last answer after an end: it applies to one end only. */
   forgetText(agentId: string | undefined): void {
     this.#texts.delete(agentId ?? MAIN)
   }
@@ -57,7 +57,7 @@ export class TranscriptLines {
     else this.#happened(line, peek(peek(line, 'systemPayload'), 'uiEvent'), at)
   }
 
-  /** What was found since; nothing more is awaited of it. */
+  /** Returns the findings since the last call. Open answers are treated as complete. */
   take(): readonly HostEvent[] {
     for (const agent of [...this.#answers.keys()]) this.#tell(agent)
     const found = this.#found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
@@ -101,7 +101,7 @@ export class TranscriptLines {
   #said(line: unknown): void {
     const agent = idOf(peek(line, 'agentId')) ?? MAIN
     const answer = this.#answers.get(agent)
-    // Of the lines of one answer, one says its tokens.
+    // Only one of the lines of an answer has token counts.
     if (peek(line, 'usageMetadata') !== undefined) this.#count(agent, 1)
     for (const part of elementsOf(peek(peek(line, 'message'), 'parts'), PARTS_LIMIT)) {
       const call = peek(part, 'functionCall')

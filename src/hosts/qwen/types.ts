@@ -1,15 +1,17 @@
 /**
- * What Qwen Code sends to its hooks and writes into its transcripts, read from 0.24.4 (real runs). It speaks as Claude Code
- * does, so its machine is that one, and what is found in its transcripts is told in the same words
- * (`../claude-code/types.ts`). What is different:
+ * The differences between Qwen Code and Claude Code, read from 0.24.4 (real runs).
  *
- * - `tool_use_id` is made up for each hook; `tool_call_id` is the call's, also in `PostToolBatch`, which says how it ended.
- * - A transcript has a line for each request, with its times and tokens, also for those of child agents and of agents that
- *   Qwen Code uses for itself.
- * - The results of background agents are taken up in a turn of the same `prompt_id`, which no hook begins.
+ * Qwen Code has Claude Code's hook protocol and is translated by the same machine. Findings in its transcripts have the same
+ * shapes (`../claude-code/types.ts`). Differences:
+ *
+ * - `tool_use_id` is generated for each hook. `tool_call_id` identifies the call, also in `PostToolBatch`, which has the call's
+ *   status.
+ * - A transcript has a line for each request, with its times and tokens. It includes requests of child agents and of Qwen Code's
+ *   internal agents.
+ * - The results of background agents are processed in a turn of the same `prompt_id`, which no hook begins.
  */
 
-/** `usage` of a `transcript:response`. */
+/** The `usage` of a `transcript:response`. */
 export interface TokensFound {
   readonly input: unknown
   readonly output: unknown
