@@ -12,9 +12,8 @@ export const BACKEND_OPTION: OptionRow & { readonly value: string; readonly many
 }
 
 /**
- * Validates the values of `--backend`: `TYPE`, `TYPE=URL`, `file=PATH` or a URL. The configuration skips an invalid backend
- * and goes on;
- * on the command line it must fail before anything is sent.
+ * Validates the values of `--backend`: `TYPE`, `TYPE=URL`, `file=PATH` or a URL. The configuration skips an invalid backend and
+ * goes on; on the command line it must fail before anything is sent.
  *
  * @throws WrongUse if the type is unknown or the URL is invalid
  */

@@ -4,7 +4,7 @@ import type { BackendStats } from '../pipeline/index.ts'
 const EVERY_RECORDS = 100
 /** If more spans than this are queued for a backend, replaying pauses. */
 const MOST_QUEUED = 4096
-/** The maximum batch size. A larger batch could not fill before the queue limit stops the replay. */
+/** The maximum batch size. A batch must be able to fill before the replay pauses. */
 export const LARGEST_BATCH: number = MOST_QUEUED / 2
 const POLL_MILLIS = 5
 /** If a backend made no progress for this total time, replaying no longer pauses for it. */

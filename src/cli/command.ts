@@ -18,7 +18,6 @@ export interface Output {
 export interface CommandIo {
   readonly stdout: Output
   readonly stderr: Output
-  /** `isTTY` is set for a terminal. */
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
   /** The user's home directory, absolute. Empty if there is none. */
@@ -44,7 +43,6 @@ export interface Command extends CommandPage {
 /** A row of the table of commands. A command's code is loaded only if it runs. */
 export interface CommandRow {
   readonly name: string
-  /** A short description. */
   readonly summary: string
   load(): Promise<Command>
 }
@@ -53,8 +51,7 @@ export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
 /**
  * Wraps the common behavior of commands: parse options by table, print `--help`, and report wrong use as one line with a hint
- * and other
- * errors as one line.
+ * and other errors as one line.
  */
 export function command<Options extends OptionTable>(
   page: CommandPage<Options>,

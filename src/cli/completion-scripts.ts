@@ -14,7 +14,6 @@ function spellings([name, { short }]: readonly [string, OptionRow]): string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 }
 
-/** The page of the `help` command. */
 export function helpPage(pages: readonly CompletedPage[]): CompletedPage {
   const offers: Offers = pages.map(({ name }) => name)
   return {

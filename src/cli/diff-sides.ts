@@ -14,7 +14,7 @@ export interface DiffSide {
   readonly name: string | undefined
 }
 
-/** Of a longer session, only the last turns are compared. */
+/** Only the last turns of a longer session are compared. */
 const MOST_TURNS = 1_000
 const MOST_NAMED = 10
 
@@ -44,7 +44,7 @@ export async function findSides(operands: readonly string[], io: CommandIo): Pro
 /**
  * Reads the turns of a side, oldest first.
  *
- * @throws if the name matches nothing, or several sessions
+ * @throws if the name matches nothing, or is a prefix of several sessions
  */
 export async function readSide(
   { place, name }: DiffSide,

@@ -39,7 +39,6 @@ function drawn(left: string, { help, default: fallback, many }: OptionRow): stri
   )
 }
 
-/** Splits a text into lines of at most `width` characters. */
 export function wrapped(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(/\s+/)) {

@@ -34,8 +34,7 @@ interface HeadLine {
 
 /**
  * Reads hook records, one a line, or raw events of a host, which its translator turns into records. A line `{"fixture": {…}}`
- * sets the
- * default host for the following records. Usually it is the first line, but concatenated files have several.
+ * sets the default host for the following records. Usually it is the first line, but concatenated files have several.
  */
 export class RecordReader {
   readonly #given: string | undefined

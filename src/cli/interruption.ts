@@ -10,9 +10,8 @@ const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM:
 export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
 
 /**
- * Handles Ctrl-C in a long command: it starts no more work, reports its progress, and exits with the code of an interruption.
- * A second
- * Ctrl-C ends the process at once (see `CommandIo`).
+ * Handles Ctrl-C in a long command: it starts no more work, reports its progress, and exits with the code of an interruption. A
+ * second Ctrl-C ends the process at once (see `CommandIo`).
  */
 export class Interruption {
   readonly #stop = new AbortController()

@@ -8,7 +8,7 @@ const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
 }
 const ELSEWHERE = ['xdg-open'] as const
 
-/** Opens a URL. If that fails, for example in a container or over SSH, a message says so and the URL can be copied. */
+/** Opens a URL. If that fails, for example in a container or over SSH, prints a hint; the URL can still be copied. */
 export function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
   const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env })

@@ -23,8 +23,7 @@ export function leftBehind(open: readonly OpenTrace[], owned: Owned): ReadonlySe
 
 /**
  * The open turns of every agent of a trace log. Reads only segments with open spans and those in which their turns began: the
- * log may be a
- * gigabyte, and the result is needed at once.
+ * log may be a gigabyte, and the result is needed at once.
  */
 export class OpenTraces {
   readonly #directory: string

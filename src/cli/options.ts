@@ -23,7 +23,6 @@ export interface OptionRow {
 /** The options of a command by long name, in the order of its help. */
 export type OptionTable = Readonly<Record<string, OptionRow>>
 
-/** The operands of a command. */
 export interface Operand {
   /** The form in the usage: `FILE…`, `[FILE]`, `HOST`. */
   readonly placeholder: string
@@ -67,8 +66,7 @@ type OptionToken = Extract<Token, { kind: 'option' }>
 
 /**
  * Parses arguments by a table of options. Uses messages of our own: those of `parseArgs` differ between Node versions and
- * suggest
- * nothing.
+ * suggest nothing.
  *
  * @throws WrongUse for an unknown option, a missing or a superfluous value
  */

@@ -11,9 +11,7 @@ import { openTracePlace } from './trace-place.ts'
 /** The number of traces drawn at the end. */
 const DRAWN_TRACES = 20
 
-/** Files with records to replay. */
 export interface Playing {
-  /** The name of the command. */
   readonly command: string
   /** `-` is standard input. */
   readonly files: readonly string[]
@@ -26,9 +24,7 @@ export interface Played {
   readonly result: ReplayResult
   /** No line was malformed, and no file unreadable. */
   readonly isClean: boolean
-  /** The exit code if interrupted. */
   readonly exitCode: number | undefined
-  /** The start of the summary. */
   readonly begins: string
 }
 

@@ -1,7 +1,6 @@
 import { homeDirectory } from '../config/paths.ts'
 import type { CommandIo, Output, StopSignal } from './command.ts'
 
-/** The `CommandIo` of the real process. */
 export function processIo(): CommandIo {
   let hangUp: () => void = ignore
   const hungUp = new Promise<void>(resolve => {
@@ -26,9 +25,8 @@ function ignore(): void {
 }
 
 /**
- * Ignores a pipe closed by its reader, as with `hookspan tree | head`. A full disk is an error. The command runs to its end
- * in both
- * cases, because it may have other work than writing.
+ * Ignores a pipe closed by its reader, as with `hookspan tree | head`. A full disk is an error. The command runs to its end in
+ * both cases, because it may have other work than writing.
  */
 function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
   let isClosed = false

@@ -27,9 +27,7 @@ export class RawEvents {
     this.#machine = machine
   }
 
-  /**
-   * Translates an event. Events unknown to the translator become records that the core counts as ignored, as in a live run.
-   */
+  /** Translates an event. Events unknown to the translator become records that the core counts as ignored, as in a live run. */
   read(event: HostEvent): ReadRecord[] {
     this.#lastAt = numberOf(event.at) ?? this.#lastAt
     const records = this.#machine.accept({ ...event, at: this.#lastAt })

@@ -43,8 +43,7 @@ export class RecordFeed {
 
   /**
    * Resolves to false if a line was malformed or the file unreadable; the rest is still replayed. If stopped, the rest of the
-   * file is not
-   * read.
+   * file is not read.
    */
   async feedFile(file: string, reader: EntryReader): Promise<boolean> {
     const name = file === '-' ? 'standard input' : file

@@ -9,7 +9,6 @@ import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
 import type { TracePlace } from './trace-place.ts'
 
-/** Options for drawing and reporting a run. */
 export interface Showing {
   readonly config: DeliveryContext['config']
   readonly place: TracePlace
@@ -36,7 +35,6 @@ async function drawTraces(files: readonly string[], last: number, io: CommandIo)
   return trees.at(-1)?.traceId
 }
 
-/** The context of a delivery report. */
 export interface DeliveryContext {
   readonly config: Pick<ResolvedConfig, 'backends' | 'project_name' | 'keep'>
   /** The trace for links to the backends. */
@@ -47,8 +45,7 @@ export interface DeliveryContext {
 
 /**
  * Prints a line for each backend. Causes of failures were reported when they happened. Files opened by this run itself appear
- * only if
- * spans are missing in them.
+ * only if spans are missing in them.
  *
  * @returns whether everything arrived everywhere
  */
@@ -64,9 +61,8 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
 }
 
 /**
- * The share of a run's spans in the trace log or a file: `stored in /x`, `12 of them written to /x`. On a full disk nothing
- * is written,
- * and no file is named.
+ * The share of a run's spans in the trace log or a file: `stored in /x`, `12 of them written to /x`. On a full disk nothing is
+ * written, and no file is named.
  */
 export function whatIsIn({ spans }: Pick<ReplayResult, 'spans'>, log: BackendStats | undefined, where: string): string {
   if (log === undefined || (spans > 0 && log.delivered === 0)) return `nothing is ${where.replace(/ .*$/s, '')}`

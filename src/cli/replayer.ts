@@ -80,9 +80,7 @@ export class Replayer {
     await this.#backpressure.afterRecord(this.#records)
   }
 
-  /**
-   * Ends open spans and delivers them. Spans that a backend does not accept within the time limit are dropped and counted.
-   */
+  /** Ends open spans and delivers them. Spans that a backend does not accept within the time limit are dropped and counted. */
   async finish(): Promise<ReplayResult> {
     await this.#plugin.shutdown()
     return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors }

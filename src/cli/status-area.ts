@@ -29,7 +29,6 @@ export class StatusArea {
     this.#lines = lines
   }
 
-  /** Removes the lines, to make room for other output. */
   clear(): void {
     this.show([])
   }

@@ -16,8 +16,7 @@ const OURS = /"(?:resourceSpans|hookspan\.segment|hookspan\.open)"\s*:/
 const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
 
 /**
- * Checks the beginning of a file. Undefined if it may be a trace log. Messages never quote the file, which may contain
- * prompts.
+ * Checks the beginning of a file. Undefined if it may be a trace log. Messages never quote the file, which may contain prompts.
  *
  * @throws the error of the file system if the file cannot be read
  */
@@ -61,7 +60,7 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   return doubtful('it is text, no JSON')
 }
 
-/** The host in the first line of a recording, so that the suggested replay command needs no option for it. */
+/** The host in the fixture line of a recording, so that the suggested replay command needs no option for it. */
 function hostOfHead(value: unknown): string | undefined {
   const host = (value as { fixture?: { host?: unknown } } | null)?.fixture?.host
   return typeof host === 'string' ? host : undefined

@@ -33,7 +33,6 @@ export function readFilter(values: Given<typeof FILTER_OPTIONS>['values'], now: 
   }
 }
 
-/** Undefined if not given. */
 export function readLast(last: string | undefined): number | undefined {
   if (last !== undefined && !/^\d{1,9}$/.test(last)) {
     throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)

@@ -6,13 +6,11 @@ import type { TraceQuery, TraceSelection } from '../viewer/trace-log.ts'
 import { summarize } from '../viewer/trace-summary.ts'
 import type { TracesPlace } from './tree-place.ts'
 
-/** The message if there are no traces. */
 export function nothingThere({ path, kind }: TracesPlace): string {
   if (kind !== 'local log') return `There are no traces in ${path}: expected OTLP/JSON, one request a line.`
   return `There are no traces in ${path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`
 }
 
-/** The message if no trace matches the filter. */
 export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
   const { traceCount, matchCount } = selection
   if (matchCount > 0)

@@ -13,7 +13,6 @@ export interface TracesPlace {
   listFiles(): Promise<readonly string[]>
 }
 
-/** The subject named by the operands. */
 export interface TreeSubject {
   readonly place: TracesPlace
   /** A prefix of a trace id. */

@@ -31,7 +31,7 @@ const NOTHING_MORE = {
   role: 'user',
 } as const
 
-/** Parses a hook's answer. Returns a text that says why it is invalid. Throws if it cannot be read. */
+/** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
 export function answerOf(said: unknown, hook: string, phase: Phase, decides: ReadonlySet<Decision>): Answer | string {
   if (typeof said !== 'object' || said === null) return NO_VERDICT
   const verdict = said as { readonly [K in keyof AnyVerdict | keyof Answer | 'question' | 'feedback']?: unknown }

@@ -59,8 +59,7 @@ let zero = Number.NaN
 
 /**
  * `Date.now()` at the moment `performance.now()` was 0. Cached, because `Date.now()` counts whole milliseconds and a fresh
- * value each time
- * could reorder runs. Recomputed if the clocks drift apart, for example after the machine slept.
+ * value each time could reorder runs. Recomputed if the clocks drift apart, for example after the machine slept.
  */
 function epochOfZero(now: number): number {
   const here = Date.now() - now

@@ -46,7 +46,7 @@ export interface ConfiguredHooks {
   readonly lines: readonly string[]
   /** Reasons why an existing folder is skipped on purpose. */
   readonly notes: readonly string[]
-  /** In the order in which they were loaded. */
+  /** The hooks in loading order. */
   readonly loaded: readonly LoadedHook[]
   /** The real path of the project's folder, if it is trusted unchanged and files of it were loaded. */
   readonly projectFolder: string | undefined
@@ -191,8 +191,7 @@ function ofWholeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHook
 
 /**
  * Reports options without a file: a guard without its options may guard nothing. Skipped if projects may have hooks, because
- * the options
- * can be for any project.
+ * the options can be for any project.
  */
 function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
   if (isProjectLocal || globalFolder === undefined) return []

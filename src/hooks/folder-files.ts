@@ -10,7 +10,6 @@ export interface FolderFile {
   readonly bytes: Buffer
 }
 
-/** The readable contents of a folder. */
 export interface FolderFiles {
   readonly files: readonly FolderFile[]
   /** One line for each skipped entry: the path, the cause and the remedy. */

@@ -67,8 +67,7 @@ export interface FromExtensionOptions {
   readonly onFailure?: 'pass' | 'block' | undefined
   /**
    * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
-   * `['block']` it runs
-   * after them and judges their result.
+   * `['block']` it runs after them and judges their result.
    */
   readonly decides?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
 }

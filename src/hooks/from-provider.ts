@@ -17,7 +17,7 @@ export const HookPriority = {
   OBSERVABILITY_MIN: 100,
   OBSERVABILITY_MAX: 199,
   BUSINESS_MIN: 200,
-  /** The name in the Locus documentation; its code says `BUSINESS_MIN`. */
+  /** The name in the Locus documentation. The Locus code uses `BUSINESS_MIN`. */
   BUSINESS_LOGIC_MIN: 200,
   BUSINESS_DEFAULT: 250,
   BUSINESS_MAX: 299,
@@ -54,8 +54,7 @@ export interface FromProviderOptions {
   readonly onFailure?: 'pass' | 'block' | undefined
   /**
    * The decisions that the methods may make. Default: all of them. The hook then runs among those that rewrite; with
-   * `['block']` it runs
-   * after them and judges their result.
+   * `['block']` it runs after them and judges their result.
    */
   readonly decides?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
 }
@@ -104,10 +103,10 @@ const ROWS: { readonly [P in Phase]: Row } = {
 }
 
 /**
- * Converts a provider to a hook. Events support the documented Locus calls (`event.cancel({ reason })`, `event.retry()`,
- * `event.replace_arguments(args)`) and those of its code (`event.cancel = 'reason'`, `event.retry = true`, `event.result =
- * …`,
- * `event.arguments = …`). A cancellation or a retry overrides a rewrite.
+ * Converts a provider to a hook. A cancellation or a retry overrides a rewrite. Events support two styles:
+ *
+ * - the Locus documentation: `event.cancel({ reason })`, `event.retry()`, `event.replace_arguments(args)`
+ * - the Locus code: `event.cancel = 'reason'`, `event.retry = true`, `event.result = …`, `event.arguments = …`
  */
 export function fromProvider(provider: HookProvider, options: FromProviderOptions = {}): AnyHook {
   const rows = Object.entries(ROWS).filter(([, { method }]) => typeof provider[method] === 'function')

@@ -5,8 +5,7 @@ type Copies = Map<object, unknown>
 
 /**
  * Copies and freezes plain data, so that the value that was judged or shown to the user is the one that runs. Other objects
- * (class
- * instances, streams) are kept by reference.
+ * (class instances, streams) are kept by reference.
  */
 export function frozenCopy<Value>(value: Value): Value {
   return isContainer(value) ? (copied(value, true, 0, new Map()) as Value) : value

@@ -60,8 +60,7 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
   readonly priority?: number | undefined
   /**
    * The decisions that the hook may make, beside `pass`. Hooks that `rewrite` or `inject` run first; the others judge the
-   * result.
-   * Default: `block`. Give a list by phase if they differ; in a phase without a list the hook decides nothing.
+   * result. Default: `block`. Give a list by phase if they differ; in a phase without a list the hook decides nothing.
    */
   readonly decides?: readonly D[] | DecidesByPhase<D> | undefined
   /** Phases in which the hook only observes, so that agents need not support its decisions there. */

@@ -30,8 +30,7 @@ export interface HostHooksOptions {
   /** The decisions that the host supports. */
   readonly able: Able
   /**
-   * The time limit in milliseconds. Must be shorter than the host's own limit, after which the host decides without the
-   * hooks.
+   * The time limit in milliseconds. Must be shorter than the host's own limit, after which the host decides without the hooks.
    */
   readonly limitMillis?: number | undefined
   /** Returns the plugin that traces decisions, if there is one by then. */
@@ -84,8 +83,7 @@ export class HostHooks {
 
   /**
    * Runs the hooks and traces them. The host supports every returned decision and only has to apply it. Never throws, never
-   * rejects;
-   * synchronous if all hooks answer synchronously.
+   * rejects; synchronous if all hooks answer synchronously.
    *
    * @param signal the host's signal, aborted if it stops the operation
    * @param canAsk whether a user can be asked now, in a host that supports `ask`
@@ -114,8 +112,7 @@ export class HostHooks {
 
   /**
    * Wraps the code of an adapter around `run`. If it throws or rejects, the host's data could not be read, which counts as a
-   * failure of the
-   * hooks of this phase.
+   * failure of the hooks of this phase.
    *
    * @param blocked makes the host skip the operation
    */

@@ -6,7 +6,6 @@ import type { AnyHook, HookContext, HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
 import { TurnIdentities } from './turn-identity.ts'
 
-/** The file that this thread runs. */
 export interface ThreadFile {
   /** A file URL. */
   readonly url: string

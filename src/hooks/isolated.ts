@@ -30,9 +30,8 @@ const START_LIMIT_MILLIS = 10_000
 const STOP_LIMIT_MILLIS = 1000
 
 /**
- * Loads a file into its own thread, so that its hooks cannot block the agent. If one exceeds its time, even in an endless
- * loop, the
- * thread is terminated and replaced.
+ * Loads a file into its own thread, so that its hooks cannot block the agent. If one exceeds its time, even in an endless loop,
+ * the thread is terminated and replaced.
  *
  * @throws one line, if the file cannot be loaded
  */

@@ -21,7 +21,6 @@ export interface LoadedHook {
   readonly isIsolated: boolean
 }
 
-/** The result of loading files. */
 export interface LoadedHooks {
   readonly loaded: readonly LoadedHook[]
   /** One line for each file that failed to load: the file, the cause and the remedy. */
@@ -65,8 +64,7 @@ const FOLDER = /^([^./][^/]*)\/index\.mjs$/
 
 /**
  * Loads the hooks of a folder whose files were read, sorted by name: each top-level `*.mjs` or `*.js` and each
- * `name/index.mjs`. Deeper
- * files are only imported by these. Never throws, never rejects.
+ * `name/index.mjs`. Deeper files are only imported by these. Never throws, never rejects.
  */
 export async function loadFolder(
   folder: string,
@@ -144,7 +142,6 @@ async function loadHere(url: string, options: unknown): Promise<ExportedHooks & 
   return loaded as ExportedHooks
 }
 
-/** The files that are hooks, sorted by name. */
 export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   const found = files.flatMap(({ path }) => {
     const name = (FILE.exec(path) ?? FOLDER.exec(path))?.[1]
@@ -153,7 +150,6 @@ export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   return found.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** The file name without its extension. */
 export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
 }

@@ -11,8 +11,7 @@ export interface LoadHooksOptions {
 
 /**
  * Loads the configured hooks for an agent in this process: those of the user's folder, and of the project if the user trusted
- * it. Never
- * throws, never rejects: each problem is returned as a line.
+ * it. Never throws, never rejects: each problem is returned as a line.
  *
  * @example
  * const { hooks, lines } = await loadHooks({ project: process.cwd() })

@@ -14,7 +14,6 @@ export interface RequiredFiles {
 
 interface Folders {
   readonly globalFolder: string
-  /** The hooks of the user's folder. */
   readonly own: LoadedHooks
   /** The names of the project's files. They cannot replace a required file of the user. */
   readonly projectNames: readonly string[]

@@ -25,13 +25,11 @@ export interface RunCopy {
   remove(): void
 }
 
-/** The copies of this process. */
 const copies = new Set<string>()
 
 /**
- * Writes files that were read and checked to a private folder and runs them from there, so that later changes of the original
- * have no
- * effect. In the copy, `hookspan/hooks` resolves to this package. It is deleted at process exit at the latest.
+ * Writes checked files to a private folder and runs them from there, so that later changes of the original have no effect. In
+ * the copy, `hookspan/hooks` resolves to this package. It is deleted at process exit at the latest.
  *
  * @param place the parent folder, created if missing
  * @throws the error of the file system

@@ -7,9 +7,7 @@ const LAST_SECURITY_PRIORITY = 99
 /** The decisions that a host supports, by phase. */
 type Decisions = { readonly [P in Phase]?: readonly Decision[] }
 
-/**
- * Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed.
- */
+/** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
 export function impossible(hooks: readonly HookInfo[], host: string, able: Decisions): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []

@@ -19,7 +19,6 @@ const [OUTER, INNER] = ['.hookspan', 'hooks'] as const
 /** Hashes of trusted folders at the time of trust, by path. */
 type Trusted = Readonly<Record<string, string>>
 
-/** The hooks folder of a project. */
 export function projectFolderOf(project: string): string {
   return join(project, OUTER, INNER)
 }

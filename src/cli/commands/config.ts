@@ -48,7 +48,6 @@ function table(shown: readonly ShownKey[]): string {
     .join('\n')
 }
 
-/** The documentation of a key, wrapped to the width of a terminal. */
 function keyHelp(key: KeyName): string {
   return `  ${key}\n${wrapped(KEY_ROWS[key].about, 74)
     .map(line => `      ${line}\n`)

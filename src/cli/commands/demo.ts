@@ -124,7 +124,7 @@ interface Step {
   readonly outcome: string
 }
 
-/** Where the traces are and the commands for the next steps, one per line, ready to copy. */
+/** Names the place of the traces and the commands for the next steps, one per line, ready to copy. */
 function nextSteps(result: ReplayResult, place: TracePlace): string {
   const { backends } = result.stats
   const here = [

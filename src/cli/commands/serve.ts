@@ -38,7 +38,6 @@ const ACTIONS = ['detach', 'status', 'stop', 'install', 'undo'] as const
 
 export const serve: Command = serveOf(THIS_SYSTEM)
 
-/** @param system the system that runs the service */
 export function serveOf(system: System): Command {
   return command(PAGE, ({ values }, io) => {
     const action = actionOf(values)

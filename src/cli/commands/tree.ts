@@ -14,7 +14,6 @@ import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../
 import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
-/** The default number of traces. */
 const DEFAULT_LAST = 5
 const MOST_RUNNING_LINES = 20
 
@@ -57,7 +56,6 @@ export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
 
 interface TreeOptions {
   readonly filter: TraceFilter
-  /** Undefined if not given. */
   readonly last: number | undefined
   readonly json: boolean
 }

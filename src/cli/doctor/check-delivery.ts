@@ -75,7 +75,6 @@ function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, str
 const DAYS = 7
 export const LOSSES_SHOWN_MILLIS: number = DAYS * 86_400_000
 
-/** Reports permanently lost data and the reasons. */
 export function checkLosses(losses: readonly Loss[], now: number): readonly Finding[] {
   if (losses.length === 0) return [finding('ok', 'Lost', `nothing in the last ${DAYS} days`)]
   return losses.map(loss => lossFinding(loss, now))
@@ -87,7 +86,6 @@ function lossFinding({ at, backend, spans, reason }: Loss, now: number): Finding
   return finding('warn', 'Lost', what, remedyFor(reason))
 }
 
-/** Remedies by the reason that the pipeline reports. */
 const REMEDIES: readonly (readonly [reason: RegExp, remedy: string])[] = [
   [/trace log/, 'raise local_log_max_bytes, or mend that backend sooner'],
   [/queue/, 'see that the trace log can be written, or raise span_batch_max_queue_size'],

@@ -1,7 +1,6 @@
 import { type Environment, variable } from '../../config/paths.ts'
 import { type Finding, finding } from './finding.ts'
 
-/** The facts of a backend that matter for proxies. */
 export interface ProxiedBackend {
   readonly name: string
   /** Undefined for a file or the terminal. */

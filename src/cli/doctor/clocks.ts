@@ -14,9 +14,8 @@ export interface ClockSkew {
 }
 
 /**
- * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the
- * pipeline does not
- * expose its responses.
+ * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the pipeline
+ * does not expose its responses.
  */
 export class AnswerDates {
   readonly #skews = new Map<string, number>()

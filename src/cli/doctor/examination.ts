@@ -30,7 +30,6 @@ export interface ExaminationOptions extends ProbeOptions {
   readonly backends: readonly string[]
 }
 
-/** All results. */
 export interface Examination {
   readonly version: string
   readonly node: string
@@ -112,9 +111,7 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
   return { backlog, unjudged, losses }
 }
 
-/**
- * Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling.
- */
+/** Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling. */
 function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
   const directory = stateHome(env, home)
   const { backends, holding } = pipelineSettings(config, env, home)

@@ -20,7 +20,6 @@ export interface Finding {
   readonly level: Level
   readonly area: Area
   readonly what: string
-  /** The suggested action. */
   readonly remedy?: string
 }
 

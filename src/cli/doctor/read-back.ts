@@ -11,7 +11,6 @@ const POLL_MILLIS = 250
 /** The trace has one span, so a longer response is something else. */
 const MAX_ANSWER_BYTES = 1_048_576
 
-/** The outcome of reading the trace back. */
 export type ReadBackOutcome =
   | { readonly kind: 'found' }
   /** Not there, or not yet. `status` is that of the last response. */

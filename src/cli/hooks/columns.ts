@@ -5,8 +5,7 @@ const MOST_CELLS = 120
 
 /**
  * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
- * cursor.
- * Lines end with a line break.
+ * cursor. Lines end with a line break.
  */
 export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MOST_CELLS)))]

@@ -32,7 +32,6 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
   return EXIT.ok
 }
 
-/** Removes the trust. */
 export function withdraw(project: string, io: CommandIo): number {
   const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
   const wasTrusted = storeOf(settingsOf(io)).withdraw(path)

@@ -133,7 +133,9 @@ class Teller {
     return { place: { turn, request: undefined, call: undefined, isDelegated: false }, session: undefined }
   }
 
-  /** Returns the parent session id to put into the child's start record, unless another record already states it. */
+  /**
+   * Emits the delegation to a child. For our own files, returns the parent session id instead, for the child's start record.
+   */
   #delegation({ scope }: ScopeNode, child_session_id: string, { turn, call, isDelegated }: Place): string | undefined {
     if (isDelegated) return undefined
     if (isOurs(scope)) return turn.ids.session_id

@@ -62,8 +62,7 @@ interface FileReader {
 }
 
 /**
- * Detects the format by the first line: events, and sometimes trajectories, have one line each. Otherwise the whole file is
- * one
+ * Detects the format by the first line: events, and sometimes trajectories, have one line each. Otherwise the whole file is one
  * trajectory.
  */
 function readerOf(given: ImportFormat | undefined, first: string): FileReader {

@@ -4,8 +4,7 @@ import { numberOf, ownValue } from '../../contract/foreign.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Parses RFC 3339 with any number of digits, or whole microseconds since the epoch. Returns epoch milliseconds with
- * fractions.
+ * Parses RFC 3339 with any number of digits, or whole microseconds since the epoch. Returns epoch milliseconds with fractions.
  */
 export function millisOf(timestamp: unknown): number | undefined {
   if (typeof timestamp === 'number') return Number.isFinite(timestamp) ? timestamp / 1000 : undefined

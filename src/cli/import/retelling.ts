@@ -1,7 +1,6 @@
 import type { HookName, HookPayloads } from '../../contract/index.ts'
 import type { ReadRecord } from '../raw-events.ts'
 
-/** A hook with its payload. */
 type Telling<Name extends HookName = HookName> = { [N in Name]: readonly [N, HookPayloads[N]] }[Name]
 
 /** Collects hook records in tree order and sorts them by time. At the same instant, starts come first. */

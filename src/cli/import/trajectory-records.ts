@@ -78,7 +78,7 @@ class TrajectoryTeller {
     }
     const turn = this.#turn ?? this.#beginTurn({}, undefined)
     for (const attempt of listOf(fieldsOf(step['extra'])['failed_attempts'])) this.#failed(turn, attempt)
-    // In our own files, a step without a span holds output that no request produced.
+    // A step without a span in our own files holds output that no request produced.
     const isApart = this.#isOurs && textOf(fieldsOf(step['extra'])['span_id']) === undefined
     const request = isApart ? undefined : this.#answered(turn, step, message)
     if (message !== undefined) this.#answer = message

@@ -33,8 +33,8 @@ const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'P
 const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
 
 /**
- * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on
- * a busy machine.
+ * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
+ * busy machine.
  */
 const TIMEOUT = 1
 /** Guards time out after one second. */

@@ -7,7 +7,6 @@ import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
 const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
 
-/** An installed agent. */
 export interface Seen<Row> {
   readonly name: string
   readonly row: Row

@@ -36,7 +36,6 @@ export interface HookAgent {
   readonly isByHttp: boolean
 }
 
-/** The `init` setup of such an agent. */
 export function hookAgent(agent: HookAgent): HostSetup {
   return {
     title: agent.settings.title,

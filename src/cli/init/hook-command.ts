@@ -2,9 +2,8 @@ import type { Guards } from './hook-settings.ts'
 import { packageFile } from './package-folder.ts'
 
 /**
- * The shell command line of the program that forwards a hook to the receiver. Uses the current Node binary, because the
- * agent's PATH may
- * have another one or none.
+ * The shell command line of the program that forwards a hook to the receiver. Uses the current Node binary, because the agent's
+ * PATH may have another one or none.
  *
  * @param options for the program
  * @throws Error if this copy of hookspan lacks the program
@@ -18,11 +17,9 @@ export function commandFor(
 }
 
 /**
- * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest
- * is the
- * program. It takes 1 to 2 ms, while starting Node takes 50 ms. A killed process may remain a zombie, for example in a
- * container whose
- * first process does not reap. Input is read to its end: an agent may report a broken pipe.
+ * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest is
+ * the program. It takes 1 to 2 ms, while starting Node takes 50 ms. A killed process may remain a zombie, for example in a
+ * container whose first process does not reap. Input is read to its end: an agent may report a broken pipe.
  */
 export const UNLESS_UP: string = [
   'state=',
@@ -38,8 +35,7 @@ export function unlessUp(agent: string, receiver: { readonly folder: string; rea
 
 /**
  * Like `commandFor`, but without Node if a receiver listens and curl exists: `/bin/sh …/hook.sh /usr/bin/node codex`. On
- * Windows, the same
- * as `commandFor`.
+ * Windows, the same as `commandFor`.
  */
 export function lightCommandFor(
   agent: string,

@@ -3,7 +3,6 @@ import { type JsonChange, valueAt } from './json-change.ts'
 /** How the agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
 export type Guards = 'open' | 'closed' | undefined
 
-/** The message to the user about guards. */
 export function aboutGuards(title: string, guards: Guards): string[] {
   if (guards === undefined) return []
   const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
@@ -25,7 +24,6 @@ export interface Receiver {
 
 /** The form of hooks in an agent's settings, below `hooks` in a JSON file. */
 export interface HookSettings {
-  /** The agent's own name. */
   readonly title: string
   /** Our hooks by event. */
   hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]>

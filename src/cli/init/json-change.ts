@@ -33,7 +33,7 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
   return before + (text.includes('\r\n') ? written.replaceAll('\n', '\r\n') : written) + behind
 }
 
-/** Empty for a single line; two spaces for an empty document. */
+/** The indentation of the document: empty if it is on one line, two spaces if it is an empty object. */
 function indentationOf(text: string): string {
   return /\n([ \t]+)\S/.exec(text)?.[1] ?? (text.length > 2 && !text.includes('\n') ? '' : '  ')
 }

@@ -24,8 +24,7 @@ const LITERALS: ReadonlyMap<string, boolean | null> = new Map([
 
 /**
  * Parses JSON or JSON5: comments, trailing commas, single quotes, unquoted names. For duplicate names the last one counts, as
- * in all JSON
- * parsers.
+ * in all JSON parsers.
  *
  * @throws Error with the position of the fault and the expected token
  */

@@ -10,8 +10,8 @@ const COLORS = { '-': '\u001b[31m', '+': '\u001b[32m', ' ': '' } as const
 const PLAIN = '\u001b[39m'
 
 /**
- * A line diff with some context; `''` if nothing changes. Values that look secret by their name are hidden, because the diff
- * is printed.
+ * A line diff with some context; `''` if nothing changes. Values that look secret by their name are hidden, because the diff is
+ * printed.
  */
 export function lineDiff(before: string, after: string, color: boolean): string {
   const lines = diffLines(linesOf(before), linesOf(after))

@@ -14,9 +14,8 @@ const CACHES: readonly (readonly [part: string, owner: string])[] = [
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm']
 
 /**
- * The absolute folder of this copy of hookspan. Symbolic links are resolved, except pnpm's: its target contains the version
- * and disappears
- * with an upgrade.
+ * The absolute folder of this copy of hookspan. Symbolic links are resolved, except pnpm's: its target contains the version and
+ * disappears with an upgrade.
  */
 export function packageFolder(): string {
   const folder = fileURLToPath(PACKAGE_FOLDER).replace(/[/\\]$/, '')
@@ -31,8 +30,7 @@ export function withoutStore(folder: string): string {
 
 /**
  * The reason why a host must not refer to this folder, with a remedy: a package manager clears it, or a host cannot read it.
- * Undefined if
- * it is suitable.
+ * Undefined if it is suitable.
  *
  * @param from an absolute path to look for another copy
  */

@@ -42,11 +42,9 @@ export interface ByHand {
   readonly kind: 'by-hand'
   readonly file: string
   readonly why: string
-  /** Instructions for the user. */
   readonly lines: readonly string[]
 }
 
-/** The inputs of a plan. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Absolute. Empty if there is none. */
@@ -65,7 +63,6 @@ export interface Surroundings {
 }
 
 export interface HostSetup {
-  /** The host's own name. */
   readonly title: string
   /** The host supports guards. */
   readonly canGuard?: boolean

@@ -17,11 +17,9 @@ const BY_HTTP = [
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
 ]
 /**
- * Events sent by a program, which starts a receiver if none listens. SessionStart waits for it. For events also sent by HTTP,
- * a shell looks
- * for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends without
- * SessionEnd, and
- * might end before a background program has run.
+ * Events sent by a program, which starts a receiver if none listens. SessionStart waits for it. For events also sent by HTTP, a
+ * shell looks for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends
+ * without SessionEnd, and might end before a background program has run.
  */
 const BY_PROGRAM: Readonly<Record<string, 'always' | 'unless up'>> = {
   SessionStart: 'always',
@@ -37,8 +35,8 @@ const GUARDED: GuardedEvents = {
   first: 'SessionStart',
 }
 /**
- * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on
- * a busy machine.
+ * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
+ * busy machine.
  */
 const TIMEOUT = 1
 /** Guards time out after one second. */

@@ -3,7 +3,6 @@ import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import type { CommandIo } from '../command.ts'
 
-/** The way in which a program ended. */
 export type Ended =
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'signal'; readonly signal: NodeJS.Signals }

@@ -5,7 +5,6 @@ import type { BacklogEntry, Resend, ResendOutcome } from '../../trace-log/index.
 import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
 import type { Progress } from '../progress.ts'
 
-/** The data to deliver and its backends. */
 export interface Job {
   readonly directory: string
   readonly config: ResolvedConfig
@@ -50,7 +49,6 @@ export class Delivery {
     await this.#resend?.run()
   }
 
-  /** Updates the progress line. */
   show(progress: Progress): void {
     const spans = countOf(
       [...this.#arrived().values()].reduce((all, one) => all + one, 0),
@@ -85,7 +83,6 @@ export class Delivery {
     })
   }
 
-  /** Every backend has received its data. */
   isComplete(after: readonly BacklogEntry[]): boolean {
     const { files, since } = this.#job
     const isOpen = this.#names().every(name => this.#pipeline.stats().backends.some(each => each.name === name))
@@ -115,7 +112,6 @@ const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
 /** A longer list of files is not useful. */
 const SHOWN_FILES = 20
 
-/** The report on the backlog: a line for each backend, and for spans left to other processes. */
 function backlogLines(
   spans: ReadonlyMap<string, number>,
   before: readonly BacklogEntry[],
@@ -149,7 +145,6 @@ interface Asked {
   readonly dropped: number
 }
 
-/** The report on the requested files for one backend. */
 function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: Asked): string[] {
   const { isLog, kept, dropped } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)

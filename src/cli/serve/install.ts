@@ -7,7 +7,6 @@ import { lookOf } from '../look.ts'
 import { findRunning, placeIn } from './running.ts'
 import { type CommandLine, isServiceFile, type Service, serviceFor, variablesLeft } from './service-file.ts'
 
-/** The system that runs the service. */
 export interface System {
   readonly platform: NodeJS.Platform
   readonly uid: number

@@ -4,7 +4,6 @@ import { isThere, type Place, placeOf, readToken } from '../../receiver/place.ts
 import { isHere, lockHolder, type Owner } from '../../trace-log/index.ts'
 import type { CommandIo } from '../command.ts'
 
-/** The running receiver. */
 export interface Running {
   readonly peer: Peer
   readonly health: Health

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { folderFrom } from '../init/plugin-file.ts'
 
-/** The inputs of a service file. */
 export interface ServiceOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
@@ -9,7 +8,6 @@ export interface ServiceOptions {
   readonly program: readonly string[]
 }
 
-/** The words of a command line. */
 export type CommandLine = readonly [string, ...string[]]
 
 /** A login service of the operating system. */

@@ -39,10 +39,8 @@ const HOLDER: Allowed = { means: 'an object', is: value => typeof value === 'obj
 
 /**
  * Limits the usage of a turn and a session. Tool calls are counted before they run, so that parallel calls cannot exceed the
- * limit. A
- * repeated check of the same call counts once. Tokens and cost are those the agent reports: the request that exceeds the
- * limit is
- * completed, the next operation is blocked.
+ * limit. A repeated check of the same call counts once. Tokens and cost are those the agent reports: the request that exceeds
+ * the limit is completed, the next operation is blocked.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

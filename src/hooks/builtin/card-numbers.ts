@@ -26,8 +26,7 @@ const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[
 
 /**
  * Finds payment card numbers: the prefix and length of an issuer and a valid check digit, in one block or separated by single
- * spaces or
- * dashes. Parts of a longer run of digits, of a word or of a fraction do not match.
+ * spaces or dashes. Parts of a longer run of digits, of a word or of a fraction do not match.
  */
 export function cardNumbersIn(text: string): CardNumber[] {
   const found: CardNumber[] = []

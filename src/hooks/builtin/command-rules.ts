@@ -4,8 +4,8 @@ import { checkKeys, TEXT, TEXTS } from './options.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 /**
- * A command name and words that must be among its arguments, all as globs. `'git push --force*'` equals
- * `{ name: 'git', args: ['push', '--force*'] }`. Grouped short options match in any order: `rm -rf` is `rm -f -r`.
+ * A command name and words that must be among its arguments, all as globs. `'git push --force*'` equals `{ name: 'git', args:
+ * ['push', '--force*'] }`. Grouped short options match in any order: `rm -rf` is `rm -f -r`.
  */
 export type CommandPattern = string | { readonly name: string; readonly args?: readonly string[] | undefined }
 
@@ -23,7 +23,6 @@ type Fit = 'yes' | 'no' | 'maybe'
 type CommandJudge = (reading: ShellReading) => Finding[]
 
 interface Rule {
-  /** The rule as configured. */
   readonly text: string
   readonly fits: (command: ShellCommand) => Fit
 }

@@ -34,13 +34,11 @@ const DEPTH_LIMIT = 100
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
 /**
- * Removes secrets, card numbers and custom patterns from model answers, tool results and the final answer. Results are
- * searched at every
- * depth, including values under keys like `password`. Matches are never quoted.
+ * Removes secrets, card numbers and custom patterns from model answers, tool results and the final answer. Results are searched
+ * at every depth, including values under keys like `password`. Matches are never quoted.
  *
  * If an agent streams its answer, the user has seen it before any hook. Results that are not plain data (class instances,
- * streams) are
- * not searched.
+ * streams) are not searched.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

@@ -50,9 +50,8 @@ const LAST_PRIORITY = 99
 type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
 
 /**
- * Checks tool arguments before the tool runs. Commands are parsed by a shell grammar, paths are resolved through links. This
- * is a speed
- * bump: the effects of scripts, Makefiles and interpreters are invisible. Use a sandbox as the boundary.
+ * Checks tool arguments before the tool runs. Commands are parsed by a shell grammar, paths are resolved through links. This is
+ * a speed bump: the effects of scripts, Makefiles and interpreters are invisible. Use a sandbox as the boundary.
  *
  * @throws {TypeError} one line, if a rule matches nothing that exists and would have no effect
  */

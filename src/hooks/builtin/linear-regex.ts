@@ -2,9 +2,8 @@ import { charactersOf, isNullable, mostSteps } from '../../content/regex-cost.ts
 import { ANY, type CharacterSet, parseRegex, type RegexNode } from '../../content/regex-tree.ts'
 
 /**
- * Checks that a regular expression runs in time linear in the text. The redaction check only bounds the cost at one position
- * of a
- * truncated text. Here texts are searched to their end, and a match may start at every position.
+ * Checks that a regular expression runs in time linear in the text. The redaction check only bounds the cost at one position of
+ * a truncated text. Here texts are searched to their end, and a match may start at every position.
  */
 
 /** The limit at one position, without unbounded repeats. */
@@ -19,10 +18,12 @@ export function whyNotLinear(source: string): string | undefined {
 }
 
 /**
- * Removes the repeats that consume each character only once. These are repeats at the very end, and repeats preceded by a
- * character that
- * they cannot contain, so that no second attempt starts inside the same run. Returns undefined if other unbounded repeats
- * exist.
+ * Removes the repeats that consume each character only once:
+ *
+ * - those at the very end
+ * - those after a character that they cannot contain, so that no second attempt starts inside the same run
+ *
+ * Returns undefined if other unbounded repeats exist.
  *
  * @param before the possible preceding characters; undefined if any
  */

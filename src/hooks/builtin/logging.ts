@@ -17,8 +17,7 @@ export interface StructuredLoggingOptions extends LoggingOptions {
 
 /**
  * Logs one line for each phase: names, kinds, sizes and durations, and texts only with `content`. Calls blocked by a hook of
- * lower
- * priority are not logged; they are in the trace.
+ * lower priority are not logged; they are in the trace.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -33,9 +32,8 @@ export function logging(options: LoggingOptions = {}): Hook<never> {
 }
 
 /**
- * Logs the same as a line of JSON: `time` (ISO 8601), `phase`, `host`, `session_id`, `turn_id`, `traceparent` and the fields
- * of the event.
- * Keys are stable; new ones may be added.
+ * Logs the same as a line of JSON: `time` (ISO 8601), `phase`, `host`, `session_id`, `turn_id`, `traceparent` and the fields of
+ * the event. Keys are stable; new ones may be added.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

@@ -18,9 +18,8 @@ interface Call {
 }
 
 /**
- * Blocks identical calls (same tool, same arguments in any order) that repeat within a turn. Calls are counted before they
- * run, also if
- * blocked. A repeated check of the same call counts once.
+ * Blocks identical calls (same tool, same arguments in any order) that repeat within a turn. Calls are counted before they run,
+ * also if blocked. A repeated check of the same call counts once.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

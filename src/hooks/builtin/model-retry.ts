@@ -26,9 +26,8 @@ const PASSING =
 const LASTING = /insufficient.?quota|billing|credit.?balance|payment|authentication|permission|invalid|abort|cancel/i
 
 /**
- * Retries a request to the model if its answer was empty (no text, no tool call), if the provider was busy (429, 529,
- * overloaded, rate
- * limits), failed (5xx) or was unreachable. The delay grows with each retry.
+ * Retries a request to the model with growing delays. Retried are empty answers (no text, no tool call) and errors of the
+ * provider: busy (429, 529, overloaded, rate limits), failed (5xx) or unreachable.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

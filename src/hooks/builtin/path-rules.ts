@@ -61,8 +61,7 @@ type Cwds = readonly (string | undefined)[]
 
 /**
  * The agent's folder and the folders named in the arguments of a shell, the most likely one last. The tool may ignore an
- * argument that it
- * does not know, so it may work in any of them.
+ * argument that it does not know, so it may work in any of them.
  */
 function foldersOfCall(
   tool: ToolCall,
@@ -185,7 +184,7 @@ function pathsIn(arg: string): string[] {
 }
 
 /**
- * True for words like `/api` (`grep /api src`) or `/x/d` (`sed /x/d`): no such top-level entry exists. Blocked paths still
+ * True for streams and for words like `/api` (`grep /api src`), whose top-level entry does not exist. Blocked paths still
  * count.
  */
 function isNoFile(path: string, folders: Folders): boolean {
@@ -205,8 +204,7 @@ function placeOfGlob(glob: string, cwds: Cwds, folders: Folders): Place {
 }
 
 /**
- * Most words are not files. A word without a slash is in the folder itself, so an unknown folder is no reason to ask about
- * it.
+ * Most words are not files. A word without a slash is in the folder itself, so an unknown folder is no reason to ask about it.
  */
 function seenFrom(path: string, cwds: Cwds): Cwds {
   return /^[~.]|\//.test(path) ? cwds : cwds.filter(cwd => cwd !== undefined)

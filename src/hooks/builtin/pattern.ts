@@ -14,8 +14,8 @@ const NONE: CompiledPattern = { ok: false, reason: 'it is neither a text, nor { 
 
 /**
  * Compiles a pattern that matches in time linear in the text. A literal text or regular expression matches anywhere; a glob
- * (`*` within a
- * segment, `**` across segments, `?`) matches the whole text. A regular expression that may be slower is rejected.
+ * (`*` within a segment, `**` across segments, `?`) matches the whole text. A regular expression that may be slower is
+ * rejected.
  */
 export function compilePattern(config: PatternConfig): CompiledPattern {
   if (typeof config === 'string') return fixed(config)

@@ -30,8 +30,7 @@ const MOST_LINKS = 40
 
 /**
  * The canonical path of a file: absolute, with links resolved (also links to missing targets), in one Unicode form. Undefined
- * if the file
- * is ambiguous: the home of another user, a relative path without `cwd`, a URL, or not a path.
+ * if the file is ambiguous: the home of another user, a relative path without `cwd`, a URL, or not a path.
  *
  * Hard links, and links created between this check and the use of the file, are not detected.
  */

@@ -8,7 +8,7 @@ export interface CodeOptions {
   readonly valued?: string
   /** Like `short`. Long options may be abbreviated. */
   readonly long?: string
-  /** Options whose value starts with a word that says if the rest is code. */
+  /** Options whose value starts with a word that determines if the rest is code. */
   readonly prefixed?: Readonly<Record<string, string>>
   /** Letters without a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`. */
   readonly isOldStyle?: true

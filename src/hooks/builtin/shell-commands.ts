@@ -42,9 +42,8 @@ const MOST_WRAPPERS = 16
 const MOST_LEVELS = 8
 
 /**
- * Parses the commands of a shell text (POSIX and bash). Commands inside scripts, Makefiles, packages or files of other
- * programs are not
- * visible. A rule based on this slows an agent down; only a sandbox stops it.
+ * Parses the commands of a shell text (POSIX and bash). Commands inside scripts, Makefiles, packages or files of other programs
+ * are not visible. A rule based on this slows an agent down; only a sandbox stops it.
  */
 export function readCommands(text: string): ShellReading {
   if (text.length > LONGEST) return { commands: [], isUnknown: true, why: 'it is too long' }

@@ -72,9 +72,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   vimdiff: 'vi',
 }
 
-/**
- * The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version.
- */
+/** The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version. */
 export function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')

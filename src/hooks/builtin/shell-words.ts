@@ -22,7 +22,6 @@ export function unknownWord(start = ''): ShellWord {
   return { value: undefined, start }
 }
 
-/** Concatenates two words. */
 function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
   if (one.value === undefined) return one
   const start = one.value + other.start

@@ -150,8 +150,7 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
 const PLAIN_NAME = /^\s*[\w./][\w./+-]*(?:\s|$)/
 const QUOTED = /'[^']*'|"[^"]*"/g
 /**
- * Characters that a shell reads differently from `env`: `\_` is a blank to `env`, `\c` the end, and `;` or `>` are plain
- * words.
+ * Characters that a shell reads differently from `env`: `\_` is a blank to `env`, `\c` the end, and `;` or `>` are plain words.
  */
 const OTHERWISE = /\\|[<>|&;()\n`]/
 

@@ -2,8 +2,7 @@ import { type SqlToken, SqlTokens } from './sql-tokens.ts'
 
 export interface SqlStatement {
   /**
-   * The main keyword in capitals: `SELECT`, `DROP`; for `WITH`, the keyword of the statement after it. Empty if there is
-   * none.
+   * The main keyword in capitals: `SELECT`, `DROP`; for `WITH`, the keyword of the statement after it. Empty if there is none.
    */
   readonly verb: string
   /** The effect is ambiguous: databases parse the statement differently, or it runs code that is not part of it. */
@@ -25,8 +24,8 @@ const CHANGES = new Set(
 /** Keywords that run code outside the statement. */
 const CODE = new Set(['CALL', 'DO', 'PREPARE', 'DECLARE', 'SOURCE', 'SYSTEM', 'DELIMITER'])
 /**
- * Statements that contain such keywords as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT
- * INSERT ON`.
+ * Statements that contain such keywords as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT
+ * ON`.
  */
 const HOLDS_CHANGES = new Set(['CREATE', 'ALTER', 'GRANT', 'REVOKE', 'DENY', 'MERGE', 'COMMENT'])
 const AS_A_CLAUSE = new Set(['FOR', 'ON', 'KEY', 'AS', 'NO', 'DO', 'THEN', 'BEFORE', 'AFTER', 'OF', 'OR', '.', ','])

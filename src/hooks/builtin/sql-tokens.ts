@@ -1,7 +1,6 @@
 /**
  * Words and marks of an SQL text, without quoted and commented parts. If databases disagree on these parts, the token is
- * `unsure`,
- * because one of them may run text that another treats as a comment.
+ * `unsure`, because one of them may run text that another treats as a comment.
  */
 export type SqlToken =
   /** In capitals. */

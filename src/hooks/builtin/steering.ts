@@ -29,9 +29,8 @@ export interface SteeringOptions extends BuiltinOptions {
 }
 
 /**
- * Passes each tool call to your judge before it runs. If the judge fails, times out or returns an invalid verdict, the call
- * is blocked
- * unless `onFailure` is "pass".
+ * Passes each tool call to your judge before it runs. If the judge fails, times out or returns an invalid verdict, the call is
+ * blocked unless `onFailure` is "pass".
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

@@ -21,8 +21,7 @@ export interface WorkflowGuardOptions extends BuiltinOptions {
   readonly allowedPaths?: readonly string[] | undefined
   /**
    * The project folder that relative paths here refer to. Default: the agent's working folder, else that of this process. Set
-   * it if the
-   * agent may change its folder.
+   * it if the agent may change its folder.
    */
   readonly root?: string | undefined
   /** Returns whether the plan exists. Default: a check of the file. */
@@ -31,8 +30,7 @@ export interface WorkflowGuardOptions extends BuiltinOptions {
 
 /**
  * Blocks tools that write until the plan exists, except in allowed folders. Paths are compared by segments, with links
- * resolved. A call
- * that does not name its file is blocked.
+ * resolved. A call that does not name its file is blocked.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -68,7 +66,7 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
     onFailure: options.onFailure ?? 'block',
     async beforeTool({ tool }) {
       if (!kinds.has(tool.kind) && !names.has(tool.name.toLowerCase())) return undefined
-      // For a shell, `cwd` and paths come from the model and do not say where the command writes.
+      // For a shell, `cwd` and paths come from the model and do not reveal where the command writes.
       const { agentCwd: cwd = options.root ?? process.cwd() } = tool
       const { root = cwd } = options
       const paths = tool.kind === 'shell' ? [] : tool.paths
