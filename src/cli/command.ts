@@ -10,7 +10,6 @@ export interface Output {
   readonly isTTY: boolean
   /** Width of the terminal in cells; undefined without a terminal. */
   readonly columns: number | undefined
-  /** Height of the terminal, if known. */
   readonly rows?: number | undefined
 }
 

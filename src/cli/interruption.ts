@@ -6,7 +6,6 @@ const GRACE_MILLIS = 1000
 /** The exit code that shells use for a signal: 128 + number. */
 const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 }
 
-/** The progress line while the command stops. */
 export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
 
 /**

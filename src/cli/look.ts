@@ -1,6 +1,5 @@
 import type { CommandIo } from './command.ts'
 
-/** Wider lines are hard to read. */
 const MOST_COLUMNS = 160
 const PIPED_COLUMNS = 120
 

@@ -8,7 +8,6 @@ import { showRun, summaryOf, whereTheyAre } from './replay-report.ts'
 import { Replayer, type ReplayResult } from './replayer.ts'
 import { openTracePlace } from './trace-place.ts'
 
-/** The number of traces drawn at the end. */
 const DRAWN_TRACES = 20
 
 export interface Playing {

@@ -52,7 +52,6 @@ export class Progress {
     this.#io.stderr.write(`${CLEAR_LINE}${text.slice(0, columns - 1)}`)
   }
 
-  /** Clears the line for a message. */
   end(): void {
     if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false

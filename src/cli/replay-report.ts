@@ -26,7 +26,6 @@ export async function showRun(result: ReplayResult, { config, place, last }: Sho
   return reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
 }
 
-/** Returns the id of the last trace, if any. */
 async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
   const { trees, traceCount } = await selectTraces(files, { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)

@@ -29,7 +29,6 @@ export interface ReplayOptions {
 export interface ReplayResult {
   readonly stats: PluginStats
   readonly records: number
-  /** Spans of the records, delivered or not. */
   readonly spans: number
   /** A backend could not be set up, or the plugin reported an error. */
   readonly hasErrors: boolean
@@ -61,7 +60,6 @@ export class Replayer {
     this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
   }
 
-  /** Spans ended so far. */
   get spans(): number {
     const { backends } = this.#plugin.stats()
     return Math.max(0, ...backends.map(each => each.delivered + each.dropped + each.queued + each.spooled))

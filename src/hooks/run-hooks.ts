@@ -10,8 +10,8 @@ export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 
   readonly host: string
   /**
    * The plugin that traces the agent, or a function that returns it. Default: the plugin that `createPlugin({ host })` or
-   * `register` made in this process for the same host. Without one, a single line reports that decisions are not traced. `() =>
-   * undefined` disables tracing without that line.
+   * `register` made in this process for the same host. Without one, a single line reports that decisions are not traced. A
+   * function that returns undefined disables tracing without that line.
    */
   readonly plugin?: Traced | (() => Traced | undefined) | undefined
 }

@@ -14,7 +14,6 @@ import { sinceAt } from '../since-option.ts'
 import { findTrace } from '../trace-query.ts'
 import { localLog, namesTrace, traceFiles } from '../tree-place.ts'
 
-/** The interval at which the progress line is redrawn. */
 const SHOW_MILLIS = 200
 
 const PAGE = {

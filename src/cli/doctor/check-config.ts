@@ -3,7 +3,6 @@ import type { ConfigProblem, KeyName, Resolution } from '../../config/types.ts'
 import type { CommandIo } from '../command.ts'
 import { type Finding, finding } from './finding.ts'
 
-/** The effective configuration, without defaults. */
 export interface ConfigFacts {
   readonly file: string | undefined
   /** Keys with a non-default value; secrets as `<set>`. */

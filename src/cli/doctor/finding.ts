@@ -1,7 +1,6 @@
 /** `note`: information; `warn`: works, but needs attention; `fail`: broken, and the exit code is 1. */
 export type Level = 'ok' | 'note' | 'warn' | 'fail'
 
-/** Sections of the report, in order. */
 export const AREAS = [
   'Node',
   'Configuration',

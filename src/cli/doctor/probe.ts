@@ -10,7 +10,7 @@ import { PACKAGE_NAME, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { type ProbeOptions, type ProbeResult, probeProblem } from './probe-result.ts'
 import { type ReadBackOutcome, readBack, readBackFile } from './read-back.ts'
 
-/** Retry time of a closing pipeline. */
+/** The retry time of a closing pipeline. It can be short, because the command itself waits for the probe. */
 const CLOSE_MILLIS = 500
 
 /**

@@ -19,7 +19,6 @@ export interface Missing {
   readonly missing: string
 }
 
-/** The ids of a recorded turn. */
 export interface RecordedTurn {
   readonly sessionId: string | undefined
   readonly turnId: string | undefined

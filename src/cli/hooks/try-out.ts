@@ -21,7 +21,6 @@ export interface TryOut {
   readonly recording: string
   /** The default host of records. */
   readonly host: string | undefined
-  /** The user's current folder. */
   readonly project: string
 }
 
@@ -82,7 +81,6 @@ async function readAll({ recording, host }: TryOut, trial: Trial, io: CommandIo)
   }
 }
 
-/** Runs hooks over a recording and counts their decisions. */
 class Trial {
   readonly #hooks: ControlHooks
   readonly #io: CommandIo

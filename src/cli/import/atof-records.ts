@@ -56,7 +56,6 @@ interface Session {
   readonly place: Place | undefined
 }
 
-/** Converts the trees of a file to hook records. */
 export function recordsOfScopes(roots: readonly ScopeNode[]): readonly ReadRecord[] {
   const teller = new Teller()
   const open: Visit[] = [...roots].reverse().map(node => ({ node, place: undefined, session: undefined }))

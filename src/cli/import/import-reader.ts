@@ -16,7 +16,6 @@ const MOST_BYTES = 256 * 1024 * 1024
 
 const TOO_MUCH = `more than ${MOST_BYTES / 1024 / 1024} MiB of events in one file; what stands behind is not read`
 
-/** Reads a file in a foreign format as hook records. */
 export class ImportReader implements EntryReader {
   readonly #given: ImportFormat | undefined
   readonly #mostBytes: number

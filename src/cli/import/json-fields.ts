@@ -1,6 +1,5 @@
 import { numberOf, ownValue } from '../../contract/foreign.ts'
 
-/** An object of an imported file. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /**
@@ -18,7 +17,6 @@ export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** The value at a path of fields. */
 export function within(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((each, key) => ownValue(each, key), value)
 }

@@ -25,7 +25,6 @@ export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'
   return { ...NONE, isNew: true, prepare: () => writePrivate(path, text), notes: aboutGuards('Hermes', guards) }
 }
 
-/** Removes the guards file. */
 export function noGuards(home: string): readonly Link[] {
   return gone(home).links
 }

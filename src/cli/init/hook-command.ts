@@ -65,7 +65,6 @@ export interface GuardedEvents {
   readonly first: string
 }
 
-/** The options of the program for an event. */
 export function guardOptions(event: string, guards: Guards, { asked, closed, first }: GuardedEvents): string[] {
   if (event === first) return ['--up']
   if (guards === undefined || !asked.has(event)) return []

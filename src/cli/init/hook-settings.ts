@@ -54,7 +54,6 @@ export function portIn(settings: HookSettings, root: unknown): number | undefine
   return undefined
 }
 
-/** The guard mode of the existing hooks. */
 export function guardsIn(settings: HookSettings, root: unknown): Guards {
   const said = ourHooks(settings, root).map(hook => settings.guardsOf?.(hook))
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)

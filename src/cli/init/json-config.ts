@@ -6,7 +6,6 @@ import type { Change, Plan } from './plan.ts'
 /** The content of a missing file before our changes. */
 export const FRESH = '{}\n'
 
-/** A host's JSON or JSON5 file. */
 export interface JsonConfig extends JsonText {
   readonly file: string
   /** Undefined if the file does not exist. */

@@ -1,7 +1,6 @@
 import { lineDiff } from './line-diff.ts'
 import type { ByHand, Change } from './plan.ts'
 
-/** The change as printable lines. */
 export function shown({ file, before, after, links = [] }: Change, color: boolean): string {
   const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
   const diff = before === after ? '' : `${file}${what}\n${lineDiff(before ?? '', after ?? '', color)}`

@@ -64,7 +64,6 @@ export interface Surroundings {
 
 export interface HostSetup {
   readonly title: string
-  /** The host supports guards. */
   readonly canGuard?: boolean
   /** The host's folder, which exists if it has run: absolute. @throws Error if there is no home directory */
   folder(surroundings: Surroundings): string

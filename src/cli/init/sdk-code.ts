@@ -7,9 +7,7 @@ export interface SdkCode {
   readonly title: string
   /** The package name in a project's manifest. */
   readonly package: string
-  /** The manifest files. */
   readonly manifests: readonly string[]
-  /** The code to add. */
   readonly lines: readonly string[]
   /** The commands to install and remove the adapter. @throws Error if this copy of hookspan lacks it */
   readonly install?: { add(folder: string): string; readonly remove: string }

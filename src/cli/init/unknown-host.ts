@@ -1,6 +1,5 @@
 import { nearestName } from '../../config/nearest.ts'
 
-/** Aliases of supported hosts. */
 const ALIASES: Readonly<Record<string, string>> = {
   picodingagent: 'pi',
   pimono: 'pi',

@@ -184,7 +184,6 @@ function isEmpty(node: ParsedNode | null): boolean {
   return (isMap(node) || isSeq(node)) && node.items.length === 0
 }
 
-/** The value is empty. */
 function isEmptyText(node: ParsedNode): boolean {
   return startOf(node) === endOf(node)
 }

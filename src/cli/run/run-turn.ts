@@ -16,7 +16,6 @@ export class RunTurn {
   readonly #ids: { readonly session_id: string; readonly turn_id: string }
   readonly #call: { readonly tool_call_id: string; readonly tool_name: string }
 
-  /** @param words the command line */
   constructor(plugin: Plugin, name: string, words: readonly string[]) {
     const id = randomUUID()
     this.#plugin = plugin

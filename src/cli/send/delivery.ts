@@ -134,7 +134,6 @@ function backlogLines(
 }
 
 interface Asked {
-  /** The trace log or the named files. */
   readonly place: string
   readonly isLog: boolean
   /** Backlog spans, which the backend received first. */

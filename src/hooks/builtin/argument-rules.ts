@@ -6,7 +6,6 @@ import { type Allowed, checkKeys, oneOf, TEXT } from './options.ts'
 import { compilePattern, type PatternConfig } from './pattern.ts'
 import { isSqlVerb, statementsOf } from './sql-statements.ts'
 
-/** Checks the arguments of any tool. */
 export type ToolJudge = (tool: ToolCall) => Finding[]
 
 /** Rules by tool name. */
@@ -135,7 +134,7 @@ export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
     )
 }
 
-/** Validated when it is compiled. */
+/** The pattern itself is validated when it is compiled. */
 const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MOST_VALUES = 100_000
 

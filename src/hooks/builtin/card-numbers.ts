@@ -34,7 +34,6 @@ export function cardNumbersIn(text: string): CardNumber[] {
   return found
 }
 
-/** Adds the cards in one run of digits, from left to right. */
 function addCards(found: CardNumber[], text: string, run: string, start: number): void {
   const blocks = [...run.matchAll(BLOCK)]
   const digits = blocks.map(([block]) => block).join('')

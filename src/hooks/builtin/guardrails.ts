@@ -126,5 +126,4 @@ function verdictOf(findings: readonly Finding[], onUnknown: 'ask' | 'block' | 'p
   return undefined
 }
 
-/** The maximum number of details in one question. */
 const MOST_TOLD = 3

@@ -77,7 +77,6 @@ function repeat(
   return body === undefined ? undefined : { ...node, body, max: isRun ? node.min + 1 : node.max }
 }
 
-/** The possible last characters. */
 function lastOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':

@@ -14,7 +14,6 @@ const SHELL_OPTIONS = {
 const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/self\/fd\/\d+)$/
 
 interface Interpreter {
-  /** An option that holds code. */
   readonly inline: RegExp
   /** An option whose value is the next word. */
   readonly valued?: RegExp

@@ -21,9 +21,7 @@ export type ShellDoubt =
 
 /** The commands and code that a command runs besides itself. */
 export interface ShellRuns {
-  /** Commands, each as its words. */
   readonly commands?: readonly (readonly ShellWord[])[]
-  /** Texts passed to a shell. */
   readonly code?: readonly ShellWord[]
   readonly doubt?: ShellDoubt | undefined
 }
