@@ -6,7 +6,7 @@ export type JsonPath = readonly (string | number)[]
 /** A parsed text with the positions of its values. */
 export interface JsonText {
   readonly value: unknown
-  /** The line of the value at the path, from 1; of the closest existing parent if there is none. */
+  /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
   lineOf(path: JsonPath): number
 }
 
