@@ -4,7 +4,10 @@ export const STOPPED: unique symbol = Symbol('stopped')
 /** Above this, a timer of Node fires immediately. */
 const LONGEST_MILLIS = 2 ** 31 - 1
 
-/** Awaits `answer` for at most `millis`. The timer keeps the process alive, because an otherwise idle agent would exit. */
+/**
+ * Awaits `answer` for at most `millis`. Resolves to `TOO_LATE` or `STOPPED` if the time is over or the signal is aborted first.
+ * The timer keeps the process alive, because an otherwise idle agent would exit.
+ */
 export async function inTime(
   answer: PromiseLike<unknown>,
   millis: number,
