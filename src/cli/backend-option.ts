@@ -3,7 +3,7 @@ import { readEndpoint } from '../config/endpoint.ts'
 import { nearestName } from '../config/nearest.ts'
 import { type OptionRow, WrongUse } from './options.ts'
 
-/** Its value is the short form of a backend in the configuration. */
+/** Takes the short form of a backend in the configuration. */
 export const BACKEND_OPTION: OptionRow & { readonly value: string; readonly many: true } = {
   value: 'TYPE[=URL]',
   many: true,
@@ -12,10 +12,10 @@ export const BACKEND_OPTION: OptionRow & { readonly value: string; readonly many
 }
 
 /**
- * Values of `--backend`, each `TYPE`, `TYPE=URL`, `file=PATH` or a URL alone. The configuration leaves out a backend that
- * it cannot read and goes on; who names one on the command line wants to know before anything is sent.
+ * Validates the values of `--backend`: `TYPE`, `TYPE=URL`, `file=PATH` or a URL. The configuration skips an invalid backend and
+ * goes on; on the command line it must fail before anything is sent.
  *
- * @throws WrongUse when there is no such type, or the URL is none
+ * @throws WrongUse if the type is unknown or the URL is invalid
  */
 export function checkBackends(values: readonly string[]): readonly string[] {
   for (const value of values) if (!/^https?:/i.test(value)) checkTyped(value)

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { BackendStats } from '../pipeline/index.ts'
 
 const EVERY_RECORDS = 100
-/** More than this wait for a backend: wait for it, too. */
+/** If more spans than this are queued for a backend, replaying pauses. */
 const MOST_QUEUED = 4096
-/** Spans of a batch at most: one that can fill up before it is waited for. */
+/** The maximum batch size. A batch must be able to fill before the replay pauses. */
 export const LARGEST_BATCH: number = MOST_QUEUED / 2
 const POLL_MILLIS = 5
-/** A backend that was waited for this long, all in all, and took nothing meanwhile is no longer waited for. */
+/** If a backend made no progress for this total time, replaying no longer pauses for it. */
 const PATIENCE_MILLIS = 10_000
 
 interface Waiting {
@@ -15,22 +15,22 @@ interface Waiting {
   readonly millis: number
 }
 
-/** Keeps who makes spans from running away from the backends, but not for the sake of one that hangs. */
+/** Slows the producer of spans down to the speed of the backends, except those that hang. */
 export class Backpressure {
   readonly #backends: () => readonly BackendStats[]
   readonly #stop: AbortSignal | undefined
   readonly #patienceMillis: number
-  /** Since a backend took something last. */
+  /** The time waited since each backend's last progress. */
   readonly #waited = new Map<string, Waiting>()
 
-  /** @param stop aborted when nothing is to be waited for any more */
+  /** @param stop aborted if all waiting has to end */
   constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS, stop?: AbortSignal) {
     this.#backends = backends
     this.#patienceMillis = patienceMillis
     this.#stop = stop
   }
 
-  /** Waits, every so many records, until the backends have caught up, or the command is to stop. */
+  /** Every `EVERY_RECORDS` records, waits until the backends have caught up or the command stops. */
   async afterRecord(count: number): Promise<void> {
     if (count % EVERY_RECORDS !== 0) return
     for (let behind = this.#behind(); behind.length > 0 && this.#stop?.aborted !== true; behind = this.#behind()) {

@@ -4,33 +4,31 @@ import { type CommandPage, type Given, type OptionTable, readOptions, WrongUse }
 
 export { type CommandPage, WrongUse } from './options.ts'
 
-/** Where a command writes. Writing to a pipe that was closed does nothing. */
+/** An output of a command. Writing to a closed pipe is ignored. */
 export interface Output {
   write(text: string): void
   readonly isTTY: boolean
-  /** Cells of a line; undefined when it is no terminal. */
+  /** Width of the terminal in cells; undefined without a terminal. */
   readonly columns: number | undefined
-  /** Lines of the terminal, where they are known. */
   readonly rows?: number | undefined
 }
 
-/** All that a command knows of its process, so that a test can be one. */
+/** A command's access to its process. Tests replace it. */
 export interface CommandIo {
   readonly stdout: Output
   readonly stderr: Output
-  /** A terminal has `isTTY`. */
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The user's home directory, absolute; empty where the system knows of none. */
+  /** The user's home directory, absolute. Empty if there is none. */
   readonly home: string
   /** Epoch milliseconds. */
   now(): number
   /**
-   * Resolves at the first SIGINT or SIGTERM. From the first call on that does not end the process by itself, and the
-   * second one does.
+   * Resolves at the first SIGINT or SIGTERM. After the first call, the first signal does not end the process; the second one
+   * does.
    */
   interrupted(): Promise<StopSignal>
-  /** Resolves when nobody reads the output any more. */
+  /** Resolves if the reader of the output has closed it. */
   hungUp(): Promise<void>
 }
 
@@ -41,10 +39,9 @@ export interface Command extends CommandPage {
   run(args: string[], io: CommandIo): Promise<number>
 }
 
-/** A row of the table of commands. A command's code is loaded only when it runs. */
+/** A row of the table of commands. A command's code is loaded only if it runs. */
 export interface CommandRow {
   readonly name: string
-  /** What it does, in a few words. */
   readonly summary: string
   load(): Promise<Command>
 }
@@ -52,8 +49,8 @@ export interface CommandRow {
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
 /**
- * A command with the manners that all share: its options are read by its table, `--help` prints what the table says, wrong
- * use is one line and a hint, and any other error one line.
+ * Wraps the common behavior of commands: parse options by table, print `--help`, and report wrong use as one line with a hint
+ * and other errors as one line.
  */
 export function command<Options extends OptionTable>(
   page: CommandPage<Options>,
@@ -79,7 +76,7 @@ async function runPage<Options extends OptionTable>(
   } catch (error) {
     if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
     io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
-    // Who is told what was meant needs no more.
+    // A suggestion makes the usage hint unnecessary.
     if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; --help says more\n`)
     return EXIT.wrongUse
   }
@@ -91,7 +88,7 @@ function refuseOperands([first]: readonly string[], options: OptionTable): void 
   throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
 }
 
-/** One line; the stack only for those who debug us. */
+/** Prints one line; the stack only in debug mode. */
 export function reportFailure(command: { readonly name: string }, error: unknown, io: CommandIo): number {
   const message = error instanceof Error ? error.message : String(error)
   io.stderr.write(`hookspan ${command.name}: ${message.replace(/\s+/g, ' ')}\n`)

@@ -1,6 +1,6 @@
 import type { Command, CommandRow } from './command.ts'
 
-/** A command's code is loaded only when it runs, so what the list of commands says stands here. */
+/** Summaries are here, because the code of a command is loaded only if it runs. */
 const SUMMARIES = {
   demo: 'see traces without an agent, a server or an account',
   init: 'make an agent load hookspan, or stop it from doing so',

@@ -1,20 +1,19 @@
 import type { CommandPage, CommandRow } from './command.ts'
 import type { Offers, OptionRow } from './options.ts'
 
-/** A command as the shells know it. */
+/** The properties of a command that completions need. */
 export type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
 
-/** Options of a command, with the one that all have. */
+/** The options of a command, including `--help`. */
 function optionsOf({ options }: CompletedPage): readonly (readonly [string, OptionRow])[] {
   return [...Object.entries<OptionRow>(options), ['help', { short: 'h', help: 'say how it is used' }]]
 }
 
-/** As it is typed: `--last`, and `-n` where it has a letter. */
+/** Spellings of an option: `--last`, and `-n` if it has a letter. */
 function spellings([name, { short }]: readonly [string, OptionRow]): string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 }
 
-/** The command that lists the others, as a page. */
 export function helpPage(pages: readonly CompletedPage[]): CompletedPage {
   const offers: Offers = pages.map(({ name }) => name)
   return {
@@ -25,12 +24,12 @@ export function helpPage(pages: readonly CompletedPage[]): CompletedPage {
   }
 }
 
-/** For a shell: within single quotes nothing is special but the quote itself. */
+/** Quotes for a shell: within single quotes only the quote itself is special. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** For bash from 3.2 on, which macOS still has. */
+/** Supports bash 3.2, which macOS still has. */
 export function bashScript(pages: readonly CompletedPage[]): string {
   const first = [...pages.map(({ name }) => name), '--help', '--version']
   return `# Completions of hookspan for bash, made by "hookspan completion bash".
@@ -88,7 +87,7 @@ function offering(offers: Offers | undefined): string {
   return offers === 'files' ? '_hookspan_files "$cur"' : `_hookspan_words ${quoted(offers.join(' '))} "$cur"`
 }
 
-/** To be sourced after `compinit`, or as the file `_hookspan` in a folder of `fpath`. */
+/** To be sourced after `compinit`, or installed as `_hookspan` in a folder of `fpath`. */
 export function zshScript(pages: readonly CompletedPage[]): string {
   const commands = pages.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`)
   return `#compdef hookspan
@@ -129,7 +128,7 @@ function zshCase(page: CompletedPage): string {
         ${specs.join(' \\\n        ')} ;;`
 }
 
-/** One for each spelling; of two, the one excludes the other, unless it may be given again. */
+/** One spec per spelling. The spellings exclude each other, unless the option is repeatable. */
 function optionSpecs([name, { short, value, many, help, offers }]: readonly [string, OptionRow]): string[] {
   const said = `[${help.replace(/[[\]\\]/g, '\\$&')}]`
   const taken = value === undefined ? '' : `:${message(value)}:${action(offers)}`
@@ -149,7 +148,7 @@ function action(offers: Offers | undefined): string {
   return offers === 'files' ? '_files' : `(${offers.join(' ')})`
 }
 
-/** To be sourced, or as `hookspan.fish` in the folder `completions` of fish. */
+/** To be sourced, or installed as `hookspan.fish` in the `completions` folder of fish. */
 export function fishScript(pages: readonly CompletedPage[]): string {
   return `# Completions of hookspan for fish, made by "hookspan completion fish".
 
@@ -184,7 +183,7 @@ function operandWords(offers: Offers): string {
   return offers === 'files' ? '-F' : `-a ${fishQuoted(offers.join(' '))}`
 }
 
-/** In its single quotes, fish knows a backslash before a quote and before another one. */
+/** In single quotes, fish supports a backslash before a quote and before another backslash. */
 function fishQuoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`
 }

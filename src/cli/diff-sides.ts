@@ -7,21 +7,21 @@ import { readWatched } from './log-reading.ts'
 import { whichTrace } from './tree-messages.ts'
 import { expectTraceFiles, localLog, placeAt, type TracesPlace } from './tree-place.ts'
 
-/** What one of A and B names: all traces of a file, or a turn or session somewhere. */
+/** One side of a comparison: all traces of a file, or one turn or session. */
 export interface DiffSide {
   readonly place: TracesPlace
-  /** The beginning of a trace's id, or a session's id; undefined for all that is there. */
+  /** A prefix of a trace id, or a session id. Undefined for all traces. */
   readonly name: string | undefined
 }
 
-/** A longer session is compared by its last turns. */
+/** Only the last turns of a longer session are compared. */
 const MOST_TURNS = 1_000
 const MOST_NAMED = 10
 
 /**
- * Of two names each is looked for in FILE where there is one, else in the local log; two files are compared as they are.
+ * Finds the two sides. Ids are looked up in FILE if given, else in the local log; two files are compared as a whole.
  *
- * @throws {WrongUse} when these are not two things to compare
+ * @throws {WrongUse} if the operands are not two things to compare
  */
 export async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
   const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
@@ -42,9 +42,9 @@ export async function findSides(operands: readonly string[], io: CommandIo): Pro
 }
 
 /**
- * The turns of a side, oldest first.
+ * Reads the turns of a side, oldest first.
  *
- * @throws when the name names none, or several
+ * @throws if the name matches nothing, or is a prefix of several sessions
  */
 export async function readSide(
   { place, name }: DiffSide,
@@ -66,7 +66,7 @@ export async function readSide(
   throw new Error(nothingNamed(place, name, asTrace ?? selection))
 }
 
-/** Else what is compared is taken for all that there is. */
+/** Without this line the user would take the comparison for complete. */
 function tellLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
   if (matchCount <= trees.length) return
   const last = humanCount(trees.length)
@@ -75,7 +75,7 @@ function tellLeftOut(side: string, { matchCount, trees }: TraceSelection, io: Co
   )
 }
 
-/** A name that is the beginning of several sessions' ids may be one of them. */
+/** A prefix of several session ids may be the full id of one of them. */
 function ofOneSession(trees: readonly TraceTree[], name: string): readonly TraceTree[] {
   const dated = trees.map(tree => ({ tree, sessionId: summarize(tree).sessionId }))
   const own = dated.filter(({ sessionId }) => sessionId.startsWith(name))

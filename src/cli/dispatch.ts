@@ -4,7 +4,7 @@ import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } fro
 import { COMMANDS } from './commands.ts'
 import { shown } from './options.ts'
 
-/** Runs the command that the arguments name; resolves to the exit code and never rejects. */
+/** Runs the command named by the arguments. Resolves to the exit code, never rejects. */
 export async function dispatch(
   args: readonly string[],
   io: CommandIo,
@@ -27,7 +27,7 @@ function isHelp(word: string): boolean {
   return word === 'help' || word === '--help' || word === '-h'
 }
 
-/** `help COMMAND` and `--help COMMAND`; alone, or of itself, the list of commands. */
+/** Handles `help COMMAND` and `--help COMMAND`; without a command, prints the list of commands. */
 function help(rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): Promise<number> | number {
   const [name] = rest.filter(word => !isHelp(word))
   return name === undefined ? printHelp(io.stdout, rows, EXIT.ok) : dispatch([name, '--help'], io, rows)
@@ -74,7 +74,7 @@ function aboutCommand(name: string, rows: readonly CommandRow[]): string {
   return meant === undefined ? `Commands: ${names.join(', ')}` : `Did you mean "hookspan ${meant}"?`
 }
 
-/** Options belong to a command, so they come after it. */
+/** Explains that options belong after the command. */
 function aboutOption(option: string, rest: readonly string[], rows: readonly CommandRow[]): string {
   const command = rest.find(word => rows.some(row => row.name === word))
   if (command !== undefined) {

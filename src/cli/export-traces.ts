@@ -17,7 +17,7 @@ type Pieces = Iterable<string> | AsyncIterable<string>
 interface FormatRow {
   /** For the help. */
   readonly about: string
-  /** What is written, in words. */
+  /** A description of the output. */
   readonly as: string
   pieces(found: FoundTraces, now: number): Pieces
 }
@@ -62,10 +62,10 @@ export function isFormat(text: string): text is Format {
 }
 
 /**
- * Writes traces into a file of one's own, and says what is in it: who shares one should know.
+ * Writes traces to a file and reports its contents, so that the user knows what it shares.
  *
- * @param out undefined: the standard output, and what is in it stands on the standard error
- * @throws when the file is there already, or cannot be written
+ * @param out undefined for standard output; the report goes to standard error then
+ * @throws if the file exists or cannot be written
  */
 export async function writeExport(
   found: FoundTraces,
@@ -86,7 +86,7 @@ export async function writeExport(
 
 function sayContent({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
   const older = matchCount - trees.length
-  // Who evaluates or trains takes the file for all that there was.
+  // Without this line the file would be used for evaluation or training as if it were complete.
   if (older > 0)
     told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} not in it: -n says how many\n`)
   const running = trees.filter(tree => tree.isRunning).length
@@ -99,14 +99,14 @@ async function* lines(texts: Pieces, end = '\n'): AsyncGenerator<string, void> {
   for await (const text of texts) yield `${text}${end}`
 }
 
-/** One is a file that its readers take as it is; several stand on a line each. */
+/** A single document is indented; several are written one per line. */
 function* documents(all: readonly object[]): Generator<string, void> {
   const [only, second] = all
   if (second === undefined) yield `${jsonLine(only, 2)}\n`
   else for (const each of all) yield `${jsonLine(each)}\n`
 }
 
-/** Private, and never over a file that is there: it may be the log that the traces come from. Resolves to the bytes. */
+/** Creates a private file and never overwrites one: it could be the log that the traces come from. Resolves to its bytes. */
 async function writeNew(path: string, pieces: Pieces): Promise<number> {
   try {
     await writeFile(path, pieces, { flag: 'wx', mode: 0o600 })
@@ -115,7 +115,7 @@ async function writeNew(path: string, pieces: Pieces): Promise<number> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new Error(`${path} is there already; name another file, or remove it`)
     }
-    // A half of it would be taken for all, and be in the way of the next attempt.
+    // A partial file would be taken for a complete one, and would block the next attempt.
     await rm(path, { force: true }).catch(() => undefined)
     throw new Error(`cannot write ${path}: ${whyNot(error)}`)
   }

@@ -11,7 +11,7 @@ import { waitABit } from './pause.ts'
 import { isRedrawable, StatusArea, statusRows } from './status-area.ts'
 import type { TracesPlace } from './tree-place.ts'
 
-/** More than this is no status but a list. */
+/** Longer would be a list instead of a status. */
 const MOST_LINES = 8
 
 const NONE: ReadonlySet<TraceTree> = new Set()
@@ -19,13 +19,13 @@ const NONE: ReadonlySet<TraceTree> = new Set()
 export interface FollowOptions {
   readonly query: TraceQuery
   draw(tree: TraceTree): string
-  /** What is running is shown below the traces, on a terminal. */
+  /** Show running turns below the traces, on a terminal. */
   readonly showsRunning: boolean
-  /** Between two looks; ends early when `interrupted` does. */
+  /** Waits between two polls. Ends early if `interrupted` resolves. */
   readonly pause?: (interrupted: Promise<void>) => Promise<void>
 }
 
-/** Draws each trace as its root ends, until interrupted. Resolves to the exit code. */
+/** Draws each trace when its root ends, until interrupted. Resolves to the exit code. */
 export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<number> {
   const { query, draw, showsRunning, pause = waitABit } = options
   const follower = new TraceFollower(place.listFiles, query)
@@ -50,7 +50,7 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
   return EXIT.ok
 }
 
-/** It reads everything that there is. */
+/** The first poll reads everything. */
 async function firstPoll(
   follower: TraceFollower,
   place: TracesPlace,
@@ -65,7 +65,7 @@ async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, i
   const maxLines = Math.min(MOST_LINES, statusRows(io))
   const open = follower.open()
   const trees = open.map(({ tree }) => tree)
-  // Of other people's files nobody knows whose they are.
+  // For other files, the owning process is unknown.
   const left = kind === 'local log' ? leftBehind(open, await ownedSegments(dirname(path), now)) : NONE
   return renderOpenTurns(trees, { width: width - 1, color, now, maxLines }, tree => left.has(tree))
 }

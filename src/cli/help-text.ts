@@ -1,10 +1,10 @@
 import type { CommandPage, OptionRow } from './options.ts'
 
-/** The width that every terminal has. */
+/** The minimum width of terminals. */
 const COLUMNS = 80
 const HELP: readonly (readonly [string, OptionRow])[] = [['help', { short: 'h', help: 'this text' }]]
 
-/** What `--help` prints: usage, what it does, options. Ends with a line break. */
+/** The text of `--help`: usage, description, options. Ends with a line break. */
 export function helpText(command: CommandPage): string {
   const parts = [usageLine(command), paragraphs(command.about), optionList(command), paragraphs(command.closing ?? '')]
   return `${parts.filter(part => part !== '').join('\n\n')}\n`
@@ -14,7 +14,7 @@ export function usageLine({ name, operand }: Pick<CommandPage, 'name' | 'operand
   return `Usage: hookspan ${[name, ...(operand === undefined ? [] : [operand.placeholder]), '[OPTIONS]'].join(' ')}`
 }
 
-/** Wraps paragraphs, which blank lines part; one that begins with a space is a list, and stays as it is. */
+/** Wraps paragraphs separated by blank lines. A paragraph that starts with a space is a list and is kept as it is. */
 function paragraphs(text: string): string {
   const parts = text.split(/\n{2,}/).map(part => (part.startsWith(' ') ? [part] : wrapped(part, COLUMNS)))
   return parts.map(lines => lines.join('\n')).join('\n\n')
@@ -39,7 +39,6 @@ function drawn(left: string, { help, default: fallback, many }: OptionRow): stri
   )
 }
 
-/** The words in lines of at most so many characters. */
 export function wrapped(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(/\s+/)) {

@@ -9,7 +9,7 @@ import { hostsWithAdapter, isRawEvent, RawEvents, type ReadRecord } from './raw-
 
 export type RecordEntry =
   | { readonly record: ReadRecord }
-  /** A line that is no record; line numbers start at 1. */
+  /** An invalid line. Line numbers start at 1. */
   | { readonly line: number; readonly problem: string }
 
 const EXPECTED = 'expected an object {"hook": …, "payload": …}'
@@ -19,7 +19,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Says what is wrong without the line's content: that may be somebody's prompt, or a secret. */
+/** Describes the problem without quoting the line, which may be a prompt or a secret. */
 function problemOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${EXPECTED}, got ${kindOf(value)}`
   const { hook } = value as { hook?: unknown }
@@ -33,21 +33,20 @@ interface HeadLine {
 }
 
 /**
- * Reads hook records, one a line, or raw events of a host, which its adapter makes records of. A line `{"fixture": {…}}`
- * describes what follows, and its host is the host of those records that name none; usually it is the first one, but
- * files that were put together have several.
+ * Reads hook records, one a line, or raw events of a host, which its translator turns into records. A line `{"fixture": {…}}`
+ * sets the default host for the following records. Usually it is the first line, but concatenated files have several.
  */
 export class RecordReader {
   readonly #given: string | undefined
   #headHost: string | undefined
   #run: RawEvents | undefined
 
-  /** @param host of records and events that name none, whatever a head line says */
+  /** @param host default host of records and events; overrides fixture lines */
   constructor(host: string | undefined) {
     this.#given = host
   }
 
-  /** `onTaken` is told, before each entry, how many bytes more have been read. */
+  /** @param onTaken called with the number of bytes read since the last call, before each entry */
   async *read(input: Readable, onTaken?: (bytes: number) => void): AsyncGenerator<RecordEntry, void> {
     const splitter = new LineSplitter()
     for await (const chunk of input) {
@@ -89,7 +88,7 @@ export class RecordReader {
     for (const record of this.#run?.read(event) ?? []) yield { record }
   }
 
-  /** What the adapter has kept back, in case more came. */
+  /** Emits records that the translator has buffered for later events. */
   *#endRun(): Generator<RecordEntry, void> {
     for (const record of this.#run?.end() ?? []) yield { record }
     this.#run = undefined
@@ -124,7 +123,7 @@ function parseRecordJson(text: string): ParsedJson {
   }
 }
 
-/** The engine's own message quotes the line, which is somebody's content. */
+/** Never quotes the line: the engine's own message does, and the line may be private. */
 function whyNoJson(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : ''
   const position = /at position (\d+)/.exec(message)?.[1]
@@ -134,7 +133,7 @@ function whyNoJson(error: unknown, text: string): string {
   return position === undefined ? 'not JSON' : `not JSON from column ${Number(position) + 1} on`
 }
 
-/** A file, or standard input for `-`. */
+/** Opens a file, or standard input for `-`. */
 export function openInput(name: string, stdin: Readable): Readable {
   return name === '-' ? stdin : createReadStream(name)
 }

@@ -1,24 +1,23 @@
 import type { CommandIo, StopSignal } from './command.ts'
 import type { Progress } from './progress.ts'
 
-/** What is in flight may arrive; what is not on its way by then is left where it is. */
+/** Time for requests in flight. Anything not yet sent stays where it is. */
 const GRACE_MILLIS = 1000
-/** As shells say of a process that a signal ended: 128 and its number. */
+/** The exit code that shells use for a signal: 128 + number. */
 const EXIT_CODES: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 143 }
 
-/** On the line of a terminal, until it has stopped. */
 export const STOPPING = 'stopping … (Ctrl-C again ends it at once)'
 
 /**
- * Ctrl-C in a command that would end by itself: it takes up no more work, tells what it has done, and its exit code says that
- * it was interrupted. A second Ctrl-C ends the process at once, as that is told by `CommandIo`.
+ * Handles Ctrl-C in a long command: it starts no more work, reports its progress, and exits with the code of an interruption. A
+ * second Ctrl-C ends the process at once (see `CommandIo`).
  */
 export class Interruption {
   readonly #stop = new AbortController()
   readonly #giveUp = new AbortController()
   #code: number | undefined
 
-  /** @param onStop is told at once, to say that it was heard */
+  /** @param onStop called at the signal, to acknowledge it */
   constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {
     void io.interrupted().then(signal => {
       this.#code = EXIT_CODES[signal]
@@ -28,23 +27,23 @@ export class Interruption {
     })
   }
 
-  /** Aborted at the signal: take up nothing more. */
+  /** Aborted at the signal: start no more work. */
   get stop(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** Aborted a moment later: wait for nothing any more. */
+  /** Aborted a moment later: stop waiting. */
   get giveUp(): AbortSignal {
     return this.#giveUp.signal
   }
 
-  /** Undefined while nobody has interrupted. */
+  /** Undefined if not interrupted. */
   get exitCode(): number | undefined {
     return this.#code
   }
 }
 
-/** What a summary begins with: `Interrupted at 42 %: `, or nothing when nobody has interrupted. */
+/** The start of a summary: `Interrupted at 42 %: `, or empty if not interrupted. */
 export function interruptedAt({ exitCode }: Interruption, progress?: Progress): string {
   if (exitCode === undefined) return ''
   return progress?.share === undefined ? 'Interrupted: ' : `Interrupted at ${progress.share}: `

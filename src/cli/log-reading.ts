@@ -9,10 +9,10 @@ class Stopped extends Error {
 }
 
 /**
- * Reads files that may be large, and says how far it is; Ctrl-C ends it, and what was read by half is not used.
+ * Reads large files with a progress line. Ctrl-C ends it and discards the partial result.
  *
- * @param read calls back with so many bytes more
- * @throws what `read` throws
+ * @param read receives a callback for the number of bytes read
+ * @throws the error of `read`
  */
 export async function readWatched<Result>(
   files: readonly string[],
@@ -26,7 +26,7 @@ export async function readWatched<Result>(
   const onRead = (bytes: number): void => {
     if (interruption.stop.aborted) throw new Stopped()
     done += bytes
-    // Once more, for the traces that are wanted, and much faster.
+    // The second pass reads only the selected traces and is much faster.
     if (done > total && done - bytes <= total) progress.say('gathering what is drawn …')
     if (done <= total) progress.at(done, () => `reading ${humanBytes(total)}`)
   }

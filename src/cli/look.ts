@@ -1,15 +1,14 @@
 import type { CommandIo } from './command.ts'
 
-/** Wider lines than these are hard to follow with the eye. */
 const MOST_COLUMNS = 160
 const PIPED_COLUMNS = 120
 
-/** How to draw on this output: colours only where somebody sees them, or asks for them. */
+/** The width and colors for an output. Colors need a terminal or `FORCE_COLOR`. */
 export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { width: number; color: boolean } {
   const wantsNone = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
   const forced = env['FORCE_COLOR'] ?? ''
   const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
-  // Some terminals say that they have no columns at all.
+  // Some terminals report 0 columns.
   const columns = (stdout.columns ?? 0) || columnsOf(env['COLUMNS']) || PIPED_COLUMNS
   return { width: Math.min(MOST_COLUMNS, columns), color }
 }

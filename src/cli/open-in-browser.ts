@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import type { CommandIo } from './command.ts'
 
-/** What opens an address on this system; of Windows' own, `start` would have the shell read the address. */
+/** The program that opens a URL. On Windows not `start`, because the shell would interpret the URL. */
 const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 const ELSEWHERE = ['xdg-open'] as const
 
-/** Where that cannot be done, in a container or by way of SSH, it is said, and the address can be copied. */
+/** Opens a URL. If that fails, for example in a container or over SSH, prints a hint; the URL can still be copied. */
 export function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
   const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env })

@@ -6,30 +6,30 @@ import { type OpenTrace, TraceFollower } from '../viewer/trace-follower.ts'
 import type { TraceTree } from '../viewer/trace-forest.ts'
 import { listSegments } from '../viewer/trace-log.ts'
 
-/** By the path of each segment in which something may be open: whether the process that has it lives. */
+/** Maps each segment with open spans to whether its process is alive. */
 export type Owned = ReadonlyMap<string, boolean>
 
-/** As of now, epoch milliseconds. */
+/** @param now epoch milliseconds */
 export async function ownedSegments(stateDirectory: string, now: number): Promise<Owned> {
   const segments = await listOpenSegments(stateDirectory, now)
   return new Map(segments.map(({ path, isOwned }) => [path, isOwned]))
 }
 
-/** Those of the traces that no process goes on with: the next one will end what is open in them. */
+/** The traces that no process continues. The next process will end their open spans. */
 export function leftBehind(open: readonly OpenTrace[], owned: Owned): ReadonlySet<TraceTree> {
   const isLeft = ({ notedIn }: OpenTrace): boolean => ![...notedIn].some(path => owned.get(path) === true)
   return new Set(open.filter(isLeft).map(({ tree }) => tree))
 }
 
 /**
- * What every agent of a trace log has open. Only the segments are read in which something may be, and those in which the turns
- * that are open began: a log may be a gigabyte, and this is to be there at once.
+ * The open turns of every agent of a trace log. Reads only segments with open spans and those in which their turns began: the
+ * log may be a gigabyte, and the result is needed at once.
  */
 export class OpenTraces {
   readonly #directory: string
   readonly #follower: TraceFollower
   #owned: Owned = new Map()
-  /** What is open began then, epoch milliseconds. */
+  /** Start of the oldest open span, epoch milliseconds. */
   #sinceAt = Number.POSITIVE_INFINITY
 
   constructor(stateDirectory: string) {
@@ -37,11 +37,11 @@ export class OpenTraces {
     this.#follower = new TraceFollower(() => this.#files(), { last: 0 })
   }
 
-  /** As of now, epoch milliseconds. */
+  /** @param now epoch milliseconds */
   async look(now: number): Promise<OpenTurn[]> {
     this.#owned = await ownedSegments(this.#directory, now)
     await this.#follower.poll()
-    // Once more, where something began before the segments that were read.
+    // Poll again if a span began before the segments that were read.
     if (this.#hasEarlier()) await this.#follower.poll()
     const open = this.#follower.open()
     const left = leftBehind(open, this.#owned)
@@ -67,7 +67,7 @@ export class OpenTraces {
   }
 }
 
-/** Epoch milliseconds; 0 when it is gone. */
+/** Epoch milliseconds; 0 if the file is gone. */
 async function writtenAt(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.mtimeMs ?? 0
 }

@@ -1,44 +1,43 @@
 import { parseArgs } from 'node:util'
 import { nearestName } from '../config/nearest.ts'
 
-/** What a shell offers for a value or an argument: paths, or one of these words. */
+/** Completions for a value or an operand: paths or one of these words. */
 export type Offers = 'files' | readonly string[]
 
-/** An option of a command. Parsing, `--help` and the completions of the shells all read it here. */
+/** An option of a command. The parser, `--help` and the shell completions use it. */
 export interface OptionRow {
-  /** What `--help` says, in a few words; what it defaults to and that it may be repeated are said without it. */
+  /** A short description. The default and repeatability are added automatically. */
   readonly help: string
   /** One letter. */
   readonly short?: string
-  /** What stands for the value in the help, for example `N`. Without it the option is a flag. */
+  /** The placeholder in the help, for example `N`. Without it the option is a flag. */
   readonly value?: string
   readonly default?: string
-  /** May be given more than once; each value counts. */
+  /** Repeatable; each value counts. */
   readonly many?: true
   readonly offers?: Offers
-  /** What other tools call it: not taken, but known to be meant. */
+  /** Names in other tools. Not accepted, but suggested. */
   readonly aka?: readonly string[]
 }
 
-/** The options of a command by their long names, in the order of its help. */
+/** The options of a command by long name, in the order of its help. */
 export type OptionTable = Readonly<Record<string, OptionRow>>
 
-/** What a command takes besides its options. */
 export interface Operand {
-  /** As in the usage: `FILE…`, `[FILE]`, `HOST`. */
+  /** The form in the usage: `FILE…`, `[FILE]`, `HOST`. */
   readonly placeholder: string
   readonly offers: Offers
 }
 
-/** All that there is to say of a command: its help, its options, and what a shell completes. */
+/** The description of a command, for help and completions. */
 export interface CommandPage<Options extends OptionTable = OptionTable> {
   readonly name: string
-  /** Without it the command takes options only. */
+  /** Undefined if the command takes only options. */
   readonly operand?: Operand
-  /** What it does, as paragraphs for `--help`, which wraps them; one that begins with a space is a list, and stays as it is. */
+  /** Paragraphs for `--help`, which wraps them. A paragraph that starts with a space is a list and is kept as it is. */
   readonly about: string
   readonly options: Options
-  /** What `--help` says last, as `about`. */
+  /** The end of `--help`, in the form of `about`. */
   readonly closing?: string
 }
 
@@ -50,14 +49,14 @@ type ValueOf<Row> = Row extends { readonly value: string }
       : string | undefined
   : boolean
 
-/** What was given on the command line: flags as booleans, values as text, repeated ones as lists. */
+/** Parsed arguments: flags as booleans, values as text, repeatable ones as lists. */
 export interface Given<Options extends OptionTable> {
   readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> }
-  /** What is no option; all that stands behind `--` is none. */
+  /** Non-option arguments, including all after `--`. */
   readonly operands: readonly string[]
 }
 
-/** The command was called in a way that it does not know; the message says what was wrong. */
+/** The command was called with invalid arguments; the message describes the mistake. */
 export class WrongUse extends Error {
   override readonly name = 'WrongUse'
 }
@@ -66,10 +65,10 @@ type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number]
 type OptionToken = Extract<Token, { kind: 'option' }>
 
 /**
- * Reads arguments by a table of options. The messages are ours: those of `parseArgs` differ between versions of Node, and
- * none knows what was meant.
+ * Parses arguments by a table of options. Uses messages of our own: those of `parseArgs` differ between Node versions and
+ * suggest nothing.
  *
- * @throws WrongUse for an unknown option, a value that is missing, or one too many
+ * @throws WrongUse for an unknown option, a missing or a superfluous value
  */
 export function readOptions<Options extends OptionTable>(args: readonly string[], table: Options): Given<Options> {
   const values: Record<string, boolean | string | readonly string[] | undefined> = {}
@@ -106,7 +105,7 @@ function valueIn({ rawName, value, inlineValue }: OptionToken, row: OptionRow): 
     if (value !== undefined) throw new WrongUse(`${rawName} takes no value`)
     return true
   }
-  // An option in its place: the value was forgotten. A dash alone is standard input.
+  // An option in place of the value means that the value was forgotten. A single dash is standard input.
   const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value))
   if (isMissing) throw new WrongUse(`${rawName} takes a value: ${rawName} ${row.value}`)
   return value
@@ -127,7 +126,7 @@ function meantBy(written: string, table: OptionTable): string | undefined {
   return nearestOption(written, table)
 }
 
-/** The long option that was probably meant, with its dashes. */
+/** The option that the user probably meant, with its dashes. */
 function nearestOption(written: string, table: OptionTable): string | undefined {
   const name = written.replace(/^-+/, '')
   const alias = Object.entries(table).find(([, { aka }]) => aka?.includes(name))?.[0]
@@ -135,7 +134,7 @@ function nearestOption(written: string, table: OptionTable): string | undefined 
   return meant && `--${meant}`
 }
 
-/** What somebody typed, fit for a line on a terminal. */
+/** Escapes user input for a line on a terminal. */
 export function shown(text: string): string {
   return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
 }

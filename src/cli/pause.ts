@@ -1,6 +1,6 @@
 const POLL_MILLIS = 500
 
-/** Between two looks, or until interrupted, whatever comes first. The timer goes, too: nothing holds the process afterwards. */
+/** Waits for the poll interval or until interrupted. Clears the timer, so that it does not keep the process alive. */
 export async function waitABit(interrupted: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<void>(resolve => {

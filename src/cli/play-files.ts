@@ -8,17 +8,14 @@ import { showRun, summaryOf, whereTheyAre } from './replay-report.ts'
 import { Replayer, type ReplayResult } from './replayer.ts'
 import { openTracePlace } from './trace-place.ts'
 
-/** So many traces are drawn at the end. */
 const DRAWN_TRACES = 20
 
-/** Files whose records are told to a plugin. */
 export interface Playing {
-  /** What a person has called. */
   readonly command: string
   /** `-` is standard input. */
   readonly files: readonly string[]
   readonly speed: number | undefined
-  /** Of each file. */
+  /** Creates a reader for each file. */
   reader(): EntryReader
 }
 
@@ -26,13 +23,11 @@ export interface Played {
   readonly result: ReplayResult
   /** No line was malformed, and no file unreadable. */
   readonly isClean: boolean
-  /** Of an interruption. */
   readonly exitCode: number | undefined
-  /** What its summary begins with. */
   readonly begins: string
 }
 
-/** Into the trace log and to the backends that are configured, or to those that are named; draws what has come of it. */
+/** Replays files into the trace log and to the given or configured backends, then draws the result. */
 export async function playAndDraw(
   playing: Playing,
   { host, backend }: { readonly host?: string | undefined; readonly backend: readonly string[] },

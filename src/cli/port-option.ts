@@ -1,6 +1,6 @@
 import { WrongUse } from './command.ts'
 
-/** Undefined when nobody said; 0 = whichever is free. @throws WrongUse */
+/** Undefined if not given; 0 = any free port. @throws WrongUse */
 export function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN

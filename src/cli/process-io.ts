@@ -1,7 +1,6 @@
 import { homeDirectory } from '../config/paths.ts'
 import type { CommandIo, Output, StopSignal } from './command.ts'
 
-/** The real process as a command sees it. */
 export function processIo(): CommandIo {
   let hangUp: () => void = ignore
   const hungUp = new Promise<void>(resolve => {
@@ -22,12 +21,12 @@ export function processIo(): CommandIo {
 }
 
 function ignore(): void {
-  // There is nothing to do.
+  // A listener that does nothing.
 }
 
 /**
- * `hookspan tree | head` closes the pipe while we write: that is no error, and what follows has no reader. A full disk
- * is one; either way the command runs to its end, because it may have other work than writing.
+ * Ignores a pipe closed by its reader, as with `hookspan tree | head`. A full disk is an error. The command runs to its end in
+ * both cases, because it may have other work than writing.
  */
 function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
   let isClosed = false

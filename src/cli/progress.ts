@@ -2,13 +2,13 @@ import { humanDuration } from '../viewer/human-figures.ts'
 import type { CommandIo, Output } from './command.ts'
 
 const EVERY_MILLIS = 200
-/** What is left is not guessed at before. */
+/** The minimum elapsed time for an estimate. */
 const GUESS_MILLIS = 1000
 const CLEAR_LINE = '\r\u001b[K'
-/** Of a terminal that does not say how wide it is. */
+/** For a terminal that does not report its width. */
 const USUAL_COLUMNS = 80
 
-/** How far a long command is, on one line of a terminal; silent where nobody watches. */
+/** The progress of a long command on one line of a terminal. Silent without a terminal. */
 export class Progress {
   readonly #io: CommandIo
   #totalBytes: number
@@ -17,7 +17,7 @@ export class Progress {
   #shownAt: number
   #isShown = false
 
-  /** @param totalBytes how much there is to do; undefined where that is not known */
+  /** @param totalBytes the total work; undefined if unknown */
   constructor(io: CommandIo, totalBytes?: number) {
     this.#io = io
     this.#totalBytes = totalBytes ?? 0
@@ -26,8 +26,7 @@ export class Progress {
   }
 
   /**
-   * So many bytes of it are done; `text` says what was made of them, and is asked only when it is shown. `totalBytes`, where
-   * more has been found to do.
+   * Updates the progress. @param text called only if the line is drawn @param totalBytes a new total, if more work was found
    */
   at(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
     this.#bytes = bytes
@@ -40,12 +39,12 @@ export class Progress {
     this.say([text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '))
   }
 
-  /** `42 %`; undefined where the end is not known. */
+  /** `42 %`; undefined if the total is unknown. */
   get share(): string | undefined {
     return this.#totalBytes > 0 ? `${Math.floor(this.#fraction * 100)} %` : undefined
   }
 
-  /** What it is at, until the next step or the end. */
+  /** Shows a step, until the next one or the end. */
   say(text: string): void {
     if (!this.#io.stderr.isTTY) return
     this.#isShown = true
@@ -53,13 +52,12 @@ export class Progress {
     this.#io.stderr.write(`${CLEAR_LINE}${text.slice(0, columns - 1)}`)
   }
 
-  /** Takes the line away, so that a message has it. */
   end(): void {
     if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false
   }
 
-  /** For lines that come meanwhile: the one of a terminal goes away before each. */
+  /** An output for messages, which clears the line before each. */
   get stderr(): Output {
     const { stderr } = this.#io
     const write = (text: string): void => {
@@ -73,7 +71,7 @@ export class Progress {
     return Math.min(1, this.#bytes / this.#totalBytes)
   }
 
-  /** As long again for each share as for those before. */
+  /** The estimated remaining time, assuming a constant rate. */
   #left(elapsed: number): string | undefined {
     if (this.#totalBytes === 0 || elapsed < GUESS_MILLIS || this.#fraction < 0.01 || this.#fraction === 1) return
     const seconds = Math.ceil((elapsed * (1 / this.#fraction - 1)) / 1000)

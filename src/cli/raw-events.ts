@@ -3,20 +3,20 @@ import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from '../hosts/host-event.ts'
 import { MACHINES } from '../hosts/machines.ts'
 
-/** A record as it stands in a file: what the contract says, or anything else that the core will judge. */
+/** A record as read from a file. Not validated: the core does that. */
 export interface ReadRecord {
   readonly hook: string
   readonly payload: unknown
   readonly meta: HookMeta
 }
 
-/** The raw events of one run of one host, as its adapter reads them. */
+/** The raw events of one run of a host, read by its translator. */
 export class RawEvents {
   readonly host: string
   readonly #machine: HostMachine
   #lastAt = 0
 
-  /** Undefined for a host that has no adapter. */
+  /** Undefined for a host without a translator. */
   static of(host: string): RawEvents | undefined {
     const create = Object.hasOwn(MACHINES, host) ? MACHINES[host] : undefined
     return create && new RawEvents(host, create())
@@ -27,7 +27,7 @@ export class RawEvents {
     this.#machine = machine
   }
 
-  /** An event whose name the adapter does not know becomes a record that the core counts as ignored, as in a live run. */
+  /** Translates an event. Events unknown to the translator become records that the core counts as ignored, as in a live run. */
   read(event: HostEvent): ReadRecord[] {
     this.#lastAt = numberOf(event.at) ?? this.#lastAt
     const records = this.#machine.accept({ ...event, at: this.#lastAt })

@@ -8,16 +8,16 @@ import type { Progress } from './progress.ts'
 import type { ReadRecord } from './raw-events.ts'
 import type { Replayer } from './replayer.ts'
 
-/** So many malformed lines of a file are told one by one: of a wrong file all are. */
+/** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
 const MOST_REPORTED = 20
 
-/** What makes records of a file, and says of which lines it could make none. */
+/** Reads records from a file, with an entry for each invalid line. */
 export interface EntryReader {
-  /** `onTaken` is told how many bytes more have been read. */
+  /** @param onTaken called with the number of bytes read since the last call */
   read(input: Readable, onTaken: (bytes: number) => void): AsyncGenerator<RecordEntry, void>
 }
 
-/** Feeds files of hook records to a replayer, and says what of them it could not use. */
+/** Feeds files of hook records to a replayer and reports unusable lines. */
 export class RecordFeed {
   readonly #replayer: Replayer
   readonly #progress: Progress
@@ -27,7 +27,7 @@ export class RecordFeed {
   #bytes = 0
   #records = 0
 
-  /** @param stop aborted when no more is to be fed */
+  /** @param stop aborted if no more records are to be fed */
   constructor(
     replayer: Replayer,
     progress: Progress,
@@ -42,8 +42,8 @@ export class RecordFeed {
   }
 
   /**
-   * Resolves to false when a line was malformed or the file could not be read; the rest is replayed all the same. Of a file that
-   * is stopped, what stands behind is not looked at.
+   * Resolves to false if a line was malformed or the file unreadable; the rest is still replayed. If stopped, the rest of the
+   * file is not read.
    */
   async feedFile(file: string, reader: EntryReader): Promise<boolean> {
     const name = file === '-' ? 'standard input' : file
@@ -66,7 +66,7 @@ export class RecordFeed {
   }
 
   #entries(file: string, reader: EntryReader): AsyncGenerator<RecordEntry, void> {
-    // It may be waiting for more when it is to stop.
+    // The input may be waiting for more data when the command stops.
     const input = addAbortSignal(this.#stop, openInput(file, this.#io.stdin))
     return reader.read(input, bytes => {
       this.#bytes += bytes
@@ -88,7 +88,7 @@ export class RecordFeed {
   }
 }
 
-/** Of all that is to be read; undefined where that is not known. */
+/** The total size of the files; undefined if unknown. */
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
   let sum = 0
   for (const file of files) {

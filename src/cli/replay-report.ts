@@ -9,16 +9,15 @@ import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
 import type { TracePlace } from './trace-place.ts'
 
-/** What is drawn of a run, and what is said of it. */
 export interface Showing {
   readonly config: DeliveryContext['config']
   readonly place: TracePlace
-  /** So many traces are drawn; none of a run that was interrupted. */
+  /** The number of traces to draw; 0 for an interrupted run. */
   readonly last: number
 }
 
 /**
- * Draws what a run has written, of very many traces the last ones, and says what each backend got.
+ * Draws the last traces of a run and reports the delivery to each backend.
  *
  * @returns whether everything arrived everywhere
  */
@@ -27,7 +26,6 @@ export async function showRun(result: ReplayResult, { config, place, last }: Sho
   return reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
 }
 
-/** Returns the id of the last trace, where there is one. */
 async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
   const { trees, traceCount } = await selectTraces(files, { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
@@ -36,18 +34,17 @@ async function drawTraces(files: readonly string[], last: number, io: CommandIo)
   return trees.at(-1)?.traceId
 }
 
-/** What else is to be said of a delivery. */
 export interface DeliveryContext {
   readonly config: Pick<ResolvedConfig, 'backends' | 'project_name' | 'keep'>
-  /** The trace that a person is sent to look at. */
+  /** The trace for links to the backends. */
   readonly traceId: string | undefined
-  /** What a backend has not got is in the local trace log, and that stays. */
+  /** Undelivered spans stay in the local trace log. */
   readonly isKept: boolean
 }
 
 /**
- * A line for each backend: what it got. Why it got no more has been said when it happened. The files that this run itself
- * opened are only mentioned when something is missing in them.
+ * Prints a line for each backend. Causes of failures were reported when they happened. Files opened by this run itself appear
+ * only if spans are missing in them.
  *
  * @returns whether everything arrived everywhere
  */
@@ -63,20 +60,20 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
 }
 
 /**
- * What the trace log or a file has of a run's spans: `stored in /x`, `12 of them written to /x`; on a full disk nothing is, and
- * then no file is named.
+ * The share of a run's spans in the trace log or a file: `stored in /x`, `12 of them written to /x`. On a full disk nothing is
+ * written, and no file is named.
  */
 export function whatIsIn({ spans }: Pick<ReplayResult, 'spans'>, log: BackendStats | undefined, where: string): string {
   if (log === undefined || (spans > 0 && log.delivered === 0)) return `nothing is ${where.replace(/ .*$/s, '')}`
   return `${missingIn(log) > 0 ? `${humanCount(log.delivered)} of them ` : ''}${where}`
 }
 
-/** What it has not got, or not yet. */
+/** Spans dropped or not yet delivered. */
 function missingIn({ dropped, spooled }: BackendStats): number {
   return dropped + spooled
 }
 
-/** Undefined where there is nothing to say but the error. */
+/** Undefined if there is nothing to report but the error. */
 function whatItGot(backend: BackendStats, { config, isKept }: DeliveryContext): string | undefined {
   const { name, delivered, spooled, lastError } = backend
   const missing = missingIn(backend)
@@ -108,7 +105,7 @@ export function summaryOf({ records, spans, stats: { hooks, unread } }: ReplayRe
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-/** Where the spans of a run are stored, in words. */
+/** A description of where the spans of a run are stored. */
 export function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
   if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
   const { traceFiles, backends } = result.stats

@@ -8,20 +8,20 @@ import type { CommandIo } from './command.ts'
 import type { Interruption } from './interruption.ts'
 import type { ReadRecord } from './raw-events.ts'
 
-/** Batches are cut when they are full, never by time, so that two replays write the same bytes. */
+/** Batches are sent when full, never by time, so that two replays write the same bytes. */
 const NO_SCHEDULE_MILLIS = 3_600_000
-/** Nobody's agent waits for a replay: give a slow backend its time. */
+/** No agent waits for a replay, so a slow backend gets more time. */
 const REPLAY_WAIT_MILLIS = 15_000
-/** One record can end thousands of spans; and a backend that hangs must not fill the memory. */
+/** One record can end thousands of spans. The limit keeps a hanging backend from filling the memory. */
 const QUEUE_SPANS = 50_000
-/** A pause in a recording is at most this long when it is played at its own speed. */
+/** The longest pause when replaying at the recorded speed. */
 const LONGEST_PAUSE_MILLIS = 60_000
 
 export interface ReplayOptions {
   readonly plugin: PluginOptions
-  /** Spans in one request, as configured. */
+  /** The configured number of spans in one request. */
   readonly batchSpans: number
-  /** 1 = as fast as it happened, 2 = twice as fast; undefined = as fast as possible. */
+  /** 1 = recorded speed, 2 = twice as fast; undefined = as fast as possible. */
   readonly speed?: number | undefined
   readonly interruption: Interruption
 }
@@ -29,13 +29,12 @@ export interface ReplayOptions {
 export interface ReplayResult {
   readonly stats: PluginStats
   readonly records: number
-  /** Spans that came of the records, delivered or not. */
   readonly spans: number
-  /** A backend could not be set up, or the plugin had to report an error. */
+  /** A backend could not be set up, or the plugin reported an error. */
   readonly hasErrors: boolean
 }
 
-/** Feeds records to a plugin and sees to it that nothing is dropped for going too fast. */
+/** Feeds records to a plugin, slowly enough that nothing is dropped. */
 export class Replayer {
   readonly #plugin: Plugin
   readonly #speed: number | undefined
@@ -49,7 +48,7 @@ export class Replayer {
   constructor(options: ReplayOptions, io: Pick<CommandIo, 'env' | 'home' | 'stderr'>) {
     this.#speed = options.speed
     this.#stop = options.interruption.stop
-    // A parent of this process is none of what was recorded.
+    // A parent span of this process has nothing to do with the recording.
     const { TRACEPARENT: _parent, ...env } = io.env
     this.#plugin = createPluginIn(replayOptions(options), {
       env,
@@ -61,32 +60,31 @@ export class Replayer {
     this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
   }
 
-  /** Spans that have ended so far. */
   get spans(): number {
     const { backends } = this.#plugin.stats()
     return Math.max(0, ...backends.map(each => each.delivered + each.dropped + each.queued + each.spooled))
   }
 
-  /** @param arrivedAt of a record that comes as it happens, through a pipe: epoch milliseconds */
+  /** @param arrivedAt arrival of a record that comes live through a pipe, epoch milliseconds */
   async feed({ hook, payload, meta }: ReadRecord, arrivedAt?: number): Promise<void> {
     const at = plausibleAt(meta.at)
     if (at !== undefined) await this.#keepTime(at)
     else if (arrivedAt !== undefined) this.#lastAt = this.#sinceTheLast(arrivedAt)
     this.#lastArrivedAt = arrivedAt
-    // In a recording, now is when the record before it was.
+    // In a recording, the current time is that of the previous record.
     const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta
     this.#plugin.emitUntyped(hook, payload, timed)
     this.#records += 1
     await this.#backpressure.afterRecord(this.#records)
   }
 
-  /** Ends what is open and delivers; what a backend does not take within some seconds is given up and counted. */
+  /** Ends open spans and delivers them. Spans that a backend does not accept within the time limit are dropped and counted. */
   async finish(): Promise<ReplayResult> {
     await this.#plugin.shutdown()
     return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors }
   }
 
-  /** As long after the record before it as it came after that one. */
+  /** Keeps the interval between this record and the previous one. */
   #sinceTheLast(arrivedAt: number): number {
     if (this.#lastAt === undefined || this.#lastArrivedAt === undefined) return arrivedAt
     return this.#lastAt + Math.max(0, arrivedAt - this.#lastArrivedAt)
@@ -97,7 +95,7 @@ export class Replayer {
     this.#lastAt = at
     if (this.#speed === undefined || gap === 0) return
     const millis = Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS)
-    // It rejects when it is cut short.
+    // The timer rejects if aborted.
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
@@ -111,7 +109,7 @@ export class Replayer {
   }
 }
 
-/** A file takes all that came, also where the machine is so busy that it takes a while. */
+/** Files receive everything, even if a busy machine takes a while. */
 function writesOnlyFiles({ plugin: { local_log, backends } }: ReplayOptions): boolean {
   return local_log === false && backends?.every(each => typeof each !== 'string' && each.type === 'file') === true
 }
@@ -120,7 +118,7 @@ function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOpti
   return {
     deterministic_ids: true,
     ...plugin,
-    // Who replays a recording wants to see it, all of it, whatever is configured for the agent.
+    // A replay always shows the whole recording, whatever is configured for the agent.
     enabled: true,
     sample_rate: 1,
     prometheus: false,
@@ -128,7 +126,7 @@ function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOpti
     force_flush_wait_ms: REPLAY_WAIT_MILLIS,
     span_batch_max_queue_size: QUEUE_SPANS,
     span_batch_max_export_batch_size: Math.min(batchSpans, LARGEST_BATCH),
-    // At its own speed somebody looks on, and a span that has ended should be seen.
+    // At a given speed the user is watching, so ended spans are sent promptly.
     ...(speed === undefined ? { span_batch_schedule_delay_ms: NO_SCHEDULE_MILLIS } : {}),
   }
 }

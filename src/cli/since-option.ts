@@ -8,7 +8,7 @@ const UNIT_MILLIS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** A day, with a time and a zone if there is one; ` UTC` is how `tree` itself writes it. */
+/** A date with optional time and zone; `tree` itself prints ` UTC`. */
 const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))? ?(UTC|Z|[+-]\d{2}:?\d{2})?$/i
 
 /** `90s`, `30m`, `2h`, `7d`, `1w` in milliseconds; undefined for anything else. */
@@ -19,10 +19,10 @@ export function ageMillis(text: string): number | undefined {
 }
 
 /**
- * Reads the value of `--since`: an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, which is UTC unless it says
- * otherwise. Epoch milliseconds.
+ * Parses the value of `--since`: an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, UTC by default. Returns epoch
+ * milliseconds.
  *
- * @throws {WrongUse} when it is neither
+ * @throws {WrongUse} if it is neither
  */
 export function sinceAt(text: string, now: number): number {
   const age = ageMillis(text)

@@ -1,12 +1,12 @@
 import { displayWidth } from '../viewer/display-width.ts'
 import type { CommandIo, Output } from './command.ts'
 
-/** Whether lines can be drawn anew in their place. */
+/** True if lines can be redrawn in place. */
 export function isRedrawable({ stdout, env }: CommandIo): boolean {
   return stdout.isTTY && env['TERM'] !== 'dumb'
 }
 
-/** Lines that can be: what is higher than the window cannot be redrawn, because its first lines are out of reach. */
+/** The maximum number of lines: lines scrolled out of the window cannot be redrawn. */
 export function statusRows({ stdout }: Pick<CommandIo, 'stdout'>): number {
   return Math.max(1, (stdout.rows ?? Number.POSITIVE_INFINITY) - 2)
 }
@@ -14,7 +14,7 @@ export function statusRows({ stdout }: Pick<CommandIo, 'stdout'>): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
 const COLOUR = /\u001b\[\d*m/g
 
-/** Some lines below all others of a terminal, drawn anew in their place when they change. */
+/** Lines at the bottom of a terminal that are redrawn in place. */
 export class StatusArea {
   readonly #output: Output
   #lines: readonly string[] = []
@@ -29,7 +29,6 @@ export class StatusArea {
     this.#lines = lines
   }
 
-  /** Takes it away, so that something can be written in its place. */
   clear(): void {
     this.show([])
   }
@@ -39,7 +38,7 @@ export class StatusArea {
     return rows === 0 ? '' : `\u001b[${rows}A\r\u001b[J`
   }
 
-  /** In a window that somebody has made narrower since, a line takes several. */
+  /** The rows of a line, which wraps if the user has narrowed the window. */
   #rowsOf(line: string): number {
     const width = displayWidth(line.replace(COLOUR, ''))
     return Math.max(1, Math.ceil(width / (this.#output.columns || width || 1)))

@@ -1,25 +1,24 @@
 import { open } from 'node:fs/promises'
 import { parsed } from '../viewer/attribute-value.ts'
 
-/** Why a file holds no traces, in words for a person. */
+/** The reason why a file holds no traces, in plain words. */
 export interface NoTraceFile {
   readonly problem: string
-  /** It need not be read to its end: no line of it will be a trace. */
+  /** Certain from the beginning of the file: no line can be a trace. */
   readonly isCertain: boolean
 }
 
-/** The first line of a trace log may be longer; of other files it mostly is not. */
+/** The first line of a trace log may be longer; in other files it usually is not. */
 const HEAD_BYTES = 65_536
 
-/** Names of which one is in every line of a file that we can read. */
+/** Names, one of which is in every line of a readable file. */
 const OURS = /"(?:resourceSpans|hookspan\.segment|hookspan\.open)"\s*:/
 const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
 
 /**
- * Looks at the beginning of a file. Undefined when it may be a trace log. No content of the file is in what it says: that
- * may be somebody's prompt.
+ * Checks the beginning of a file. Undefined if it may be a trace log. Messages never quote the file, which may contain prompts.
  *
- * @throws the error of the file system when the file cannot be read
+ * @throws the error of the file system if the file cannot be read
  */
 export async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
   const head = await readHead(path)
@@ -45,7 +44,7 @@ async function readHead(path: string): Promise<Buffer> {
 
 function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   const lines = text.split('\n')
-  // The last one may have been cut.
+  // The last line may be cut off.
   if (!isWhole && lines.length > 1) lines.pop()
   const filled = lines.filter(line => line.trim() !== '')
   if (filled.length === 0) return doubtful('there is nothing but blanks in it')
@@ -61,7 +60,7 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   return doubtful('it is text, no JSON')
 }
 
-/** A recording begins with a line that says whose it is; then replay need not be told. */
+/** The host in the fixture line of a recording, so that the suggested replay command needs no option for it. */
 function hostOfHead(value: unknown): string | undefined {
   const host = (value as { fixture?: { host?: unknown } } | null)?.fixture?.host
   return typeof host === 'string' ? host : undefined

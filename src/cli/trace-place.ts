@@ -8,17 +8,17 @@ import { makePrivateDirectory } from '../trace-log/private-place.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 
-/** Where the trace log of this run is written, so that its traces can be drawn. */
+/** The trace log of this run, from which its traces are drawn. */
 export interface TracePlace {
-  /** The environment in which it is there. */
+  /** The environment that selects the log. */
   readonly env: CommandIo['env']
-  /** Why the traces do not stay; undefined when they do. */
+  /** The reason why the traces are not kept; undefined if they are. */
   readonly whyNotKept: string | undefined
-  /** Removes what is not kept. */
+  /** Removes a temporary log. */
   close(): Promise<void>
 }
 
-/** The local trace log, or a directory for the length of this run where there is to be none, or cannot be one. */
+/** The local trace log, or a temporary directory if the log is off or unusable. */
 export async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
   const whyNotKept = local_log ? await troubleWith(stateHome(io.env, io.home)) : 'local_log is off'
   if (whyNotKept === undefined) return { env: io.env, whyNotKept, close: () => Promise.resolve() }

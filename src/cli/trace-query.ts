@@ -8,7 +8,7 @@ import { sinceAt } from './since-option.ts'
 import { whichTrace } from './tree-messages.ts'
 import { expectTraceFiles, type TracesPlace } from './tree-place.ts'
 
-/** Which traces: options of every command that chooses some. */
+/** The filter options shared by all commands that select traces. */
 export const FILTER_OPTIONS = {
   errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
   since: {
@@ -33,7 +33,6 @@ export function readFilter(values: Given<typeof FILTER_OPTIONS>['values'], now: 
   }
 }
 
-/** Undefined where nobody said. */
 export function readLast(last: string | undefined): number | undefined {
   if (last !== undefined && !/^\d{1,9}$/.test(last)) {
     throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
@@ -53,10 +52,10 @@ export async function findTraces(
   return 'exitCode' in selection ? selection : { ...selection, paths }
 }
 
-/** Of the traces that the beginning of an id names. */
+/** The maximum number of traces listed for an ambiguous id. */
 const MOST_NAMED = 10
 
-/** @throws an error that says which there are, where the beginning of the id does not name one */
+/** @throws an error that lists the candidates if the prefix is not unique */
 export async function findTrace(
   place: TracesPlace,
   filter: TraceFilter & { readonly traceId: string },

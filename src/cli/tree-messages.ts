@@ -6,13 +6,11 @@ import type { TraceQuery, TraceSelection } from '../viewer/trace-log.ts'
 import { summarize } from '../viewer/trace-summary.ts'
 import type { TracesPlace } from './tree-place.ts'
 
-/** There is no trace at all. */
 export function nothingThere({ path, kind }: TracesPlace): string {
   if (kind !== 'local log') return `There are no traces in ${path}: expected OTLP/JSON, one request a line.`
   return `There are no traces in ${path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`
 }
 
-/** There are traces, and none of them is one of these. */
 export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
   const { traceCount, matchCount } = selection
   if (matchCount > 0)
@@ -20,7 +18,7 @@ export function nothingMatches(place: TracesPlace, query: TraceQuery, selection:
   return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${extentText(selection)}.`
 }
 
-/** The beginning of an id that names no trace, or several. */
+/** The message if the id matches no trace, or several. */
 export function whichTrace(
   place: TracesPlace,
   filter: TraceFilter & { readonly traceId: string },

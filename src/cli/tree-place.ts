@@ -6,24 +6,23 @@ import { listSegments } from '../viewer/trace-log.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { noTraceFile } from './trace-file-kind.ts'
 
-/** Where the traces are, and how to list the files there: a log gets new segments while we follow it. */
+/** The location of traces. Files are listed on demand, because a log gets new segments while it is followed. */
 export interface TracesPlace {
   readonly path: string
   readonly kind: 'local log' | 'directory' | 'file'
   listFiles(): Promise<readonly string[]>
 }
 
-/** What the arguments that are no options name. */
 export interface TreeSubject {
   readonly place: TracesPlace
-  /** The beginning of a trace's id. */
+  /** A prefix of a trace id. */
   readonly traceId: string | undefined
 }
 
 /**
- * What is there as a file is FILE; of the rest, what can be the beginning of an id is TRACE_ID.
+ * An existing path is FILE; another word that can be a prefix of an id is TRACE_ID.
  *
- * @throws {WrongUse} when there are two of a kind; else an error that says why FILE cannot be read
+ * @throws {WrongUse} if there are two of a kind; otherwise an error with the reason why FILE cannot be read
  */
 export async function findSubject(names: readonly string[], io: CommandIo): Promise<TreeSubject> {
   const files: TracesPlace[] = []
@@ -47,12 +46,12 @@ function canBeTraceId(name: string): boolean {
   return /^[0-9a-f]{1,32}$/i.test(name)
 }
 
-/** Whether it is the beginning of a trace's id, and no file. */
+/** True if the name is a prefix of a trace id and not a file. */
 export async function namesTrace(name: string): Promise<boolean> {
   return canBeTraceId(name) && (await placeAt(name)) === undefined
 }
 
-/** Undefined for what is no file and can be the beginning of an id. */
+/** Undefined if the name is not a file and can be a prefix of an id. */
 async function findPlace(name: string): Promise<TracesPlace | undefined> {
   const place = await placeAt(name)
   if (place === undefined) {
@@ -65,7 +64,7 @@ async function findPlace(name: string): Promise<TracesPlace | undefined> {
   return place
 }
 
-/** A file, or a directory, which stands for its `*.jsonl`; undefined when it is not there. */
+/** A file, or a directory for its `*.jsonl`; undefined if it does not exist. */
 export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw new Error(`cannot read ${path}: ${error.code}`, { cause: error })
@@ -73,15 +72,15 @@ export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   })
   if (found === undefined) return undefined
   if (found.isDirectory()) return { path, kind: 'directory', listFiles: () => listSegments(path) }
-  // It is read twice, which a pipe does not survive.
+  // The file is read twice, which a pipe does not support.
   if (!found.isFile()) throw new Error(`${path} is not a regular file`)
   return { path, kind: 'file', listFiles: async () => [path] }
 }
 
 /**
- * The files that are meant to be sent.
+ * The files to send.
  *
- * @throws when one of them is not there, or holds no traces
+ * @throws if one of them is missing or holds no traces
  */
 export async function traceFiles(operands: readonly string[]): Promise<readonly string[]> {
   const files: string[] = []
@@ -100,10 +99,10 @@ export async function traceFiles(operands: readonly string[]): Promise<readonly 
 }
 
 /**
- * To be asked when nothing was found there.
+ * Called if no traces were found.
  *
- * @param unreadableCount lines that could not be read
- * @throws what it is, when it is no trace log
+ * @param unreadableCount the number of unreadable lines
+ * @throws an error that describes the file, if it is not a trace log
  */
 export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, unreadableCount: number): Promise<void> {
   if (kind === 'local log') return

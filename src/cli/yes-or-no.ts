@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { CommandIo } from './command.ts'
 
-/** Asks the person at the terminal, below what was shown. Whatever is not yes is no. */
+/** Asks the user on the terminal. Any answer but yes is no. */
 export async function saysYes(question: string, io: CommandIo): Promise<boolean> {
   io.stderr.write(`\n${question} [y/N] `)
   const answer = await firstLine(io)
@@ -9,14 +9,14 @@ export async function saysYes(question: string, io: CommandIo): Promise<boolean>
   return /^\s*y(es)?\s*$/i.test(answer ?? '')
 }
 
-/** Undefined where the input ends before one. */
+/** Undefined if the input ends first. */
 async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
   const lines = createInterface({ input: stdin })
   try {
     for await (const line of lines) return line
     return undefined
   } finally {
-    // Else the process waits for the next one.
+    // An open reader would keep the process alive.
     lines.close()
   }
 }

@@ -7,14 +7,14 @@ import type { AnyVerdict, Decision, InjectedRole } from './verdict.ts'
 
 const NONE: readonly string[] = Object.freeze([])
 
-/** An answer as it was when it was read, once: a getter may say something else the second time. */
+/** A hook's answer, read exactly once: a getter could return a different value the second time. */
 export interface Answer {
   readonly decision: Decision
-  /** Of a block for the model, of an ask the question, of a retry its feedback. */
+  /** For the model if blocked, the question of an ask, the feedback of a retry. */
   readonly reason: string | undefined
   readonly detail: string | undefined
   readonly delayMillis: number | undefined
-  /** Of a rewrite: copied and frozen. */
+  /** The new value of a rewrite, copied and frozen. */
   readonly value: unknown
   readonly text: string
   readonly role: InjectedRole
@@ -31,7 +31,7 @@ const NOTHING_MORE = {
   role: 'user',
 } as const
 
-/** What a hook has answered; a text: why it is no answer. Throws where it cannot be read. */
+/** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
 export function answerOf(said: unknown, hook: string, phase: Phase, decides: ReadonlySet<Decision>): Answer | string {
   if (typeof said !== 'object' || said === null) return NO_VERDICT
   const verdict = said as { readonly [K in keyof AnyVerdict | keyof Answer | 'question' | 'feedback']?: unknown }
@@ -47,7 +47,7 @@ export function answerOf(said: unknown, hook: string, phase: Phase, decides: Rea
     case 'pass':
       return { ...NOTHING_MORE, decision, metadata }
     case 'block': {
-      // What was meant is plain: that no reason stands with it opens no door.
+      // The intent to block is clear, so a missing reason must not let the call pass.
       const reason = textOf(verdict.reason) ?? `The hook ${hook} has blocked this.`
       return { ...NOTHING_MORE, decision, metadata, reason, detail: textOf(verdict.detail) }
     }
@@ -76,7 +76,7 @@ function isDelay(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Keys of the arguments that are others now; of all else, what it is. */
+/** The argument keys that changed in `beforeTool`; in other phases, the name of the value. */
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {
   if (isDeepStrictEqual(before, after)) return NONE
   if (phase === 'beforeTool') {

@@ -15,12 +15,12 @@ export const DEFAULT_PRIORITY = 200
 
 const PASSED = pass()
 
-/** For the model, of a hook that failed and is closed then. */
+/** The reason given to the model if a hook failed and `onFailure` is `block`. */
 export function couldNotJudge(hook: string): string {
   return `The hook ${hook} could not judge this, and is set to block then.`
 }
 
-/** What took longer is seen in the trace, also where it passed. */
+/** Runs above this duration are traced one by one, even if they passed. */
 const LONG_MILLIS = 1
 const NOTHING_SAID = Object.freeze({
   reason: undefined,
@@ -35,7 +35,7 @@ interface Member {
   readonly priority: number
   readonly judges: boolean
   readonly decides: ReadonlySet<Decision>
-  /** What it says each time that it passes at once: that costs no object. */
+  /** The shared result of a fast pass, so that it allocates nothing. */
   readonly passed: HookRun
 }
 
@@ -58,8 +58,8 @@ const CLOCKS_APART_MILLIS = 1000
 let zero = Number.NaN
 
 /**
- * What `Date.now()` was when `performance.now()` was 0. It counts whole milliseconds: looked at each time, what came later could seem
- * to have come first. The machine may have slept since it was looked at.
+ * `Date.now()` at the moment `performance.now()` was 0. Cached, because `Date.now()` counts whole milliseconds and a fresh
+ * value each time could reorder runs. Recomputed if the clocks drift apart, for example after the machine slept.
  */
 function epochOfZero(now: number): number {
   const here = Date.now() - now
@@ -69,32 +69,32 @@ function epochOfZero(now: number): number {
 
 type Asked = (event: unknown, context: HookContext) => unknown
 
-/** The hooks of one phase, in the order in which they are asked. */
+/** The hooks of one phase, in the order in which they run. */
 export class Chain<P extends Phase> {
   readonly phase: P
   readonly members: readonly Member[]
 
-  /** @param hooks those that have this phase, in the order in which they were given */
+  /** @param hooks the hooks that have this phase, in the order in which they were given */
   constructor(phase: P, hooks: readonly AnyHook[]) {
     this.phase = phase
     const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
     if (PHASES[phase].isAfter) members.reverse()
-    // Judged is what comes out, not what went in.
+    // Hooks that only judge run last, so that they judge the rewritten value.
     this.members = [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
   }
 
   /**
-   * Answers at once where all hooks do. Never throws, and never rejects.
+   * Runs the hooks: synchronously if all of them answer synchronously. Never throws, never rejects.
    *
-   * @param event frozen, and such that its value can be read
-   * @param limitMillis for all of them together
+   * @param event frozen, with a readable value
+   * @param limitMillis for all hooks together
    */
   run(event: EventOf<P>, about: About, limitMillis: number): Outcome<P> | Promise<Outcome<P>> {
     return new ChainRun(this, event, about, limitMillis).run()
   }
 }
 
-/** What a phase has come to, while it runs. */
+/** The decision so far, while the phase runs. */
 interface Standing {
   readonly decision: 'block' | 'ask' | 'retry'
   readonly by: string
@@ -114,7 +114,7 @@ class ChainRun<P extends Phase> {
   #isRewritten = false
   #standing: Standing | undefined
   #next = 0
-  /** When the hook at hand began; `performance.now()`. */
+  /** Start of the current hook, by `performance.now()`. */
   #began: number
   constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
@@ -190,7 +190,7 @@ class ChainRun<P extends Phase> {
     if (answer.metadata !== undefined) Context.handOn(this.#context, answer.metadata)
   }
 
-  /** @returns whether it is one */
+  /** @returns whether the value is a valid rewrite */
   #rewritten(member: Member, value: unknown): boolean {
     const row = PHASES[this.#chain.phase]
     const before = row.valueOf(this.#event)
@@ -208,7 +208,7 @@ class ChainRun<P extends Phase> {
     return true
   }
 
-  /** The first one to ask, or to have it tried again, is the one that did; a block is more than both. */
+  /** The first ask or retry wins; a block overrides both. */
   #decided(member: Member, decision: Standing['decision'], { reason, detail, delayMillis }: Answer): void {
     if (this.#standing === undefined || decision === 'block')
       this.#standing = { decision, by: member.hook.name, reason, detail, delayMillis }
@@ -224,13 +224,13 @@ class ChainRun<P extends Phase> {
     this.#ran(member, 'failed', { failure, failureMessage })
   }
 
-  /** The agent is being stopped: that is no failure, and opens no door. */
+  /** The agent is being stopped. This is no failure, but `onFailure: 'block'` still blocks. */
   #stopped(member: Member): void {
     this.#began = performance.now()
     if (member.hook.onFailure === 'block') this.#close(member, 'the agent was stopped meanwhile')
   }
 
-  /** What went wrong is for the person: an error's text may hold anything. */
+  /** The failure message goes to the user only, because an error text may contain anything. */
   #close({ hook }: Member, detail: string): void {
     const { name: by } = hook
     this.#standing = { decision: 'block', by, reason: couldNotJudge(by), detail, delayMillis: undefined }
@@ -269,7 +269,7 @@ function isThenable(answer: unknown): answer is PromiseLike<unknown> {
   return typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
 }
 
-/** What was thrown may quote anything. */
+/** Error messages may quote secrets. */
 const masked = createRedactor({ enabled: true, patterns: [] })
 const MESSAGE_LIMIT = 300
 

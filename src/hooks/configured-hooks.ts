@@ -19,40 +19,42 @@ import {
 import { requiredFiles } from './required-files.ts'
 import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
 
-/** Where hooks are loaded from, and how. */
+/** The folders that hooks are loaded from, and the options of loading. */
 export interface HookSettings {
-  /** Of the person. Undefined: none. */
+  /** The user's folder. Undefined if there is none. */
   readonly globalFolder: string | undefined
-  /** Somebody has said which folder that is, and wants what is in it. */
+  /** The configuration names the global folder, so a missing one is reported. */
   readonly isGlobalFolderNamed: boolean
-  /** Of the project, too, where that is trusted. */
+  /** Also load the hooks of the project if its folder is trusted. */
   readonly isProjectLocal: boolean
   /** For all hooks of a phase together. */
   readonly timeLimitMillis: number | undefined
   readonly options: OptionsOfFiles
-  /** A private folder: what is trusted, and what is run. Undefined: there is no home directory, and nothing is trusted. */
+  /**
+   * A private folder for the trust list and the copies that run. Undefined without a home directory: nothing is trusted then.
+   */
   readonly place: string | undefined
-  /** Default: the one that is installed with this. */
+  /** Default: the installed thread module. */
   readonly thread?: URL | undefined
 }
 
-/** What has come of the folders. */
+/** The result of loading the configured folders. */
 export interface ConfiguredHooks {
-  /** Undefined: there are none. */
+  /** Undefined if no hook was loaded. */
   readonly hooks: ControlHooks | undefined
-  /** One each for what is not loaded, and should be: what, why, and what to do. */
+  /** One line for each file that failed to load: the file, the cause and the remedy. */
   readonly lines: readonly string[]
-  /** Why a folder that is there is not loaded, where that is meant. */
+  /** Reasons why an existing folder is skipped on purpose. */
   readonly notes: readonly string[]
-  /** In the order in which they were given. */
+  /** The hooks in loading order. */
   readonly loaded: readonly LoadedHook[]
-  /** The project's folder, without links, where it is trusted as it is and files of it were loaded. */
+  /** The real path of the project's folder, if it is trusted unchanged and files of it were loaded. */
   readonly projectFolder: string | undefined
-  /** Nobody asks them any more: ends the threads of those that have one. */
+  /** Ends the threads of isolated hooks. */
   close(): void
 }
 
-/** @param home empty: there is none */
+/** @param home empty if there is none */
 export function hookSettings(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   env: Environment,
@@ -70,10 +72,9 @@ export function hookSettings(
 }
 
 /**
- * Loads the hooks of the person, then those of the project, where that was asked for and the person has trusted its folder as it
- * is. Never throws, and never rejects.
+ * Loads the user's hooks, then the project's if enabled and its folder is trusted unchanged. Never throws, never rejects.
  *
- * @param project the folder that the agent works in; undefined: that of nobody in particular
+ * @param project the folder that the agent works in; undefined if there is none
  */
 export async function loadConfiguredHooks(
   settings: HookSettings,
@@ -86,7 +87,7 @@ export async function loadConfiguredHooks(
   )
   const each = distinct([...own.loaded, ...local.loaded])
   const { timeLimitMillis, globalFolder, options } = settings
-  // A file that is required may have lost a hook there.
+  // A required file may have lost a hook to a duplicate name.
   const folders = { globalFolder: globalFolder ?? '', own: ofWholeFiles(own, each.kept), projectNames: local.names }
   const required = requiredFiles(globalFolder === undefined ? {} : options, folders)
   const { kept, lines } = distinct([...required.closed, ...each.kept])
@@ -132,23 +133,23 @@ function filesOfPerson({ globalFolder, isGlobalFolderNamed }: HookSettings): Fil
   if (globalFolder === undefined) return NO_FILES
   const isAnythingThere = isThere(globalFolder)
   const { files, lines, leftOut } = isAnythingThere ? readFolder(globalFolder, { mayLink: true }) : NO_FILES
-  // What could not be read is theirs all the same.
+  // Unreadable files still belong to the user, so their options must not go to a project's file.
   const names = [...hookFiles(files).map(({ name }) => name), ...leftOut.map(hookNameOf)]
   if (names.length > 0 || !isGlobalFolderNamed) return { files, lines, names }
-  // It may be on a disk that is not mounted.
+  // The named folder may be on a disk that is not mounted.
   const line = `hooks: there are no hooks in ${globalFolder}, which hooks.global_dir names`
   return { files, lines: [line], names: [''] }
 }
 
 const NO_FILES = { files: [], lines: [], leftOut: [], names: [] } as const
 
-/** What files of a project are handed: nothing that the person means for a file of their own. */
+/** The options for the files of a project. Options meant for a file of the user are removed. */
 export function optionsOfProject(settings: HookSettings): OptionsOfFiles {
   return without(settings.options, filesOfPerson(settings).names)
 }
 
 interface HooksOfProject extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
-  /** Undefined: nothing in it may be loaded. */
+  /** Undefined if nothing in it may be loaded. */
   readonly folder?: string
 }
 
@@ -174,29 +175,32 @@ async function ofProject(
   return { ...(await loadFolder(path, files, { options, place, thread })), notes: [], folder: path }
 }
 
-/** What the person hands to a file of their own is not for a file of the same name that came with a project. */
+/** Removes options for the user's own files: a project's file of the same name must not receive them. */
 function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
-  // Any of them may be meant for a file of theirs that could not be read.
+  // Some names are unknown, and each option may be meant for a file of the user that could not be read.
   if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
 }
 
-/** Those of files that lack none of what they export: the one that is not there may be the guard. */
+/** Keeps only hooks of files that loaded completely: the missing hook may be the guard. */
 function ofWholeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHooks {
   const dropped = own.loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
   const lacking = new Set([...own.incomplete, ...dropped].map(nameOf))
   return { ...own, loaded: own.loaded.filter(({ file }) => !lacking.has(nameOf(file))) }
 }
 
-/** A guard without its options may guard nothing. What is meant for a project's file can be of any project. */
+/**
+ * Reports options without a file: a guard without its options may guard nothing. Skipped if projects may have hooks, because
+ * the options can be for any project.
+ */
 function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
   if (isProjectLocal || globalFolder === undefined) return []
-  // Of those that are required more is said.
+  // Required files are reported separately.
   const unused = Object.entries(without(options, names)).filter(([, { required }]) => required !== true)
   return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
 }
 
-/** One hook has a name. The first keeps it: a project takes the place of no hook of the person. */
+/** Keeps the first hook of each name, so that a project cannot replace a hook of the user. */
 function distinct(loaded: readonly LoadedHook[]): {
   readonly kept: readonly LoadedHook[]
   readonly lines: readonly string[]

@@ -3,25 +3,27 @@ import type { Phase } from './phases.ts'
 
 const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({})
 
-/** What a run of the hooks is about. */
+/** The circumstances of one run of the hooks. */
 export interface About {
-  /** The agent. */
+  /** The agent's name, for example `pi`. */
   readonly host: string
-  /** The agent's id of it. */
+  /** The agent's own session id. */
   readonly sessionId: string | undefined
-  /** The agent's id of it. */
+  /** The agent's own turn id. */
   readonly turnId: string | undefined
   /** The same object for all hooks of a turn. */
   readonly state: Record<string, unknown>
-  /** Takes lines for the person. */
+  /** Receives lines for the user. */
   readonly logger: HookLogger
-  /** W3C. */
+  /** Returns the W3C traceparent. */
   readonly traceparent?: (() => string | undefined) | undefined
-  /** Of the agent, which may stop what it does. */
+  /** The agent's signal, aborted if the agent stops. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What all hooks of one run are handed, and none of them can change. Who is given up keeps it; those behind get another. */
+/**
+ * The read-only context shared by all hooks of one run. A hook that timed out keeps this context; later hooks get a new one.
+ */
 export class Context implements HookContext {
   readonly phase: Phase
   readonly host: string
@@ -68,12 +70,12 @@ export class Context implements HookContext {
     return this.#controller
   }
 
-  /** For the hooks behind. */
+  /** Adds metadata for later hooks. */
   static handOn(context: Context, metadata: Readonly<Record<string, unknown>>): void {
     context.#metadata = Object.freeze({ ...context.#metadata, ...metadata })
   }
 
-  /** The hook that has this is told that nobody waits for it. @returns what those behind are handed */
+  /** Aborts the signal of a hook that timed out. @returns a new context for later hooks */
   static giveUp(context: Context): Context {
     context.#own().abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
     return new Context(context.phase, context.#about, context.#metadata)

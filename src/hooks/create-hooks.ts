@@ -7,43 +7,43 @@ import { type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './p
 import { quietly } from './quietly.ts'
 import type { Decision } from './verdict.ts'
 
-/** Below the 15 s after which the strictest host that waits decides by itself. */
+/** Below 15 s, the shortest time after which a host decides without the hooks. */
 const TIME_LIMIT_MILLIS = 10_000
 
-/** What holds for all hooks together. */
+/** Options for all hooks together. */
 export interface CreateHooksOptions {
-  /** For all hooks of a phase together. A host that waits for less has less. Default 10 000. */
+  /** The time limit for all hooks of a phase together, in milliseconds. A shorter limit of the host wins. Default 10 000. */
   readonly timeLimitMillis?: number | undefined
 }
 
-/** What is known of a hook before it has run. */
+/** The static description of a hook. */
 export interface HookInfo {
-  /** Its name. */
+  /** The hook's name. */
   readonly name: string
-  /** Lower comes first before something happens. */
+  /** Hooks with a lower priority run first in `before…` phases. */
   readonly priority: number
-  /** Where it is asked. */
+  /** The phases that the hook implements. */
   readonly phases: readonly Phase[]
-  /** What it decides in any phase, beside `pass`. */
+  /** All decisions of the hook in any phase, beside `pass`. */
   readonly decides: readonly Decision[]
-  /** What it decides in each of its phases. */
+  /** The decisions of the hook by phase. */
   readonly decidesIn: { readonly [P in Phase]?: readonly Decision[] }
-  /** What a failure of it means. */
+  /** The decision if the hook fails. */
   readonly onFailure: 'pass' | 'block'
-  /** Nobody has said what a failure of it means. */
+  /** The hook does not set `onFailure`. */
   readonly isFailureUnsaid: boolean
 }
 
-/** Hooks, ready to be asked. They know no host. */
+/** Validated hooks, independent of any host. */
 export interface ControlHooks {
-  /** By priority. */
+  /** Sorted by priority. */
   readonly hooks: readonly HookInfo[]
-  /** Whether any hook has this phase. */
+  /** Returns true if any hook has this phase. */
   handles(phase: Phase): boolean
   /**
-   * Asks the hooks of a phase: at once where they answer at once. Never throws, and never rejects.
+   * Runs the hooks of a phase: synchronously if all of them answer synchronously. Never throws, never rejects.
    *
-   * @param limitMillis what the host waits for at most
+   * @param limitMillis the host's own time limit
    */
   run<P extends Phase>(
     phase: P,
@@ -88,7 +88,7 @@ class Hooks implements ControlHooks {
     return this.#unreadable(phase, event, about)
   }
 
-  /** Nobody can judge what nobody can read: that is a failure of all who would have been asked. */
+  /** An unreadable event counts as a failure of every hook of the phase. */
   #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
     const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
     const detail = `what ${host} has handed over in ${phase} cannot be read`
@@ -108,7 +108,7 @@ class Hooks implements ControlHooks {
   }
 }
 
-/** A copy that nobody changes any more, whose value is there. Undefined: it cannot be read. */
+/** Copies and freezes the event. Returns undefined if the event cannot be read. */
 function readOnce<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
   try {
     const read = frozenCopy(event)
@@ -124,7 +124,9 @@ function isLimit(millis: number | undefined): millis is number {
 }
 
 /**
- * @throws {TypeError} one line, where what is given are no hooks: that is found when the agent is set up, not when a tool runs
+ * Validates hooks at setup, so that a mistake is found before a tool runs.
+ *
+ * @throws {TypeError} one line, if a hook is invalid
  */
 export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptions = {}): ControlHooks {
   const names = new Set<string>()
@@ -159,7 +161,7 @@ function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
   }
   if (hook.priority !== undefined && !Number.isFinite(hook.priority))
     return `the priority of the hook "${hook.name}" is no number`
-  // A word that is none would leave a door open that somebody has shut.
+  // Rejected, because a misspelt `onFailure` would let everything pass.
   if (hook.onFailure !== undefined && hook.onFailure !== 'pass' && hook.onFailure !== 'block')
     return `onFailure of the hook "${hook.name}" is "pass" or "block"`
   if (hook.timeLimitMillis !== undefined && !isLimit(hook.timeLimitMillis))

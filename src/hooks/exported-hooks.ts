@@ -2,10 +2,10 @@ import { oneLine } from '../content/one-line.ts'
 import { createHooks } from './create-hooks.ts'
 import type { AnyHook } from './hook.ts'
 
-/** What a file exports, checked hook by hook: one that is none costs no other. */
+/** The exports of a file, checked one by one: an invalid hook does not cost the valid ones. */
 export interface ExportedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One each for what is no hook. */
+  /** One line for each export that is not a hook. */
   readonly troubles: readonly string[]
 }
 
@@ -14,10 +14,10 @@ const NONE =
 const MESSAGE_LIMIT = 300
 
 /**
- * The hooks of a module.
+ * Returns the hooks of a module.
  *
- * @param options handed to what it exports, where that is a function
- * @throws where it exports none; and whatever that function throws
+ * @param options passed to the export if it is a function
+ * @throws if the module exports no hook, and any error of that function
  */
 export async function hooksOf(module: unknown, options: unknown): Promise<ExportedHooks> {
   const { default: standard, hook, hooks } = module as Readonly<Record<string, unknown>>
@@ -41,12 +41,12 @@ function troubleOf(hook: unknown): string | undefined {
   }
 }
 
-/** What was thrown, in one line. */
+/** The error as one line. */
 export function whatWentWrong(error: unknown): string {
   try {
     const { message } = error as { readonly message?: unknown }
     const said = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
-    // Node keeps the line to itself.
+    // Node does not put the line number into the message of a SyntaxError.
     return error instanceof SyntaxError ? `${said} (node --check says where)` : said
   } catch {
     return 'it threw what cannot be read'

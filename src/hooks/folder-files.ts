@@ -3,45 +3,44 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSyn
 import { join } from 'node:path'
 import { isOpen, isOurs, OPEN, reason, withOwnFile } from '../trace-log/private-place.ts'
 
-/** A file of a folder of hooks, as it was when it was read. */
+/** A file of a hooks folder, with the bytes that were read. */
 export interface FolderFile {
-  /** From the folder on, with `/`. */
+  /** Relative to the folder, with `/`. */
   readonly path: string
   readonly bytes: Buffer
 }
 
-/** What a folder holds. */
 export interface FolderFiles {
   readonly files: readonly FolderFile[]
-  /** One each for what is left out: what, why, and what to do. */
+  /** One line for each skipped entry: the path, the cause and the remedy. */
   readonly lines: readonly string[]
-  /** What that is, from the folder on, with `/`; the folder itself: an empty text. */
+  /** Paths of the skipped entries, relative to the folder, with `/`. The folder itself is an empty string. */
   readonly leftOut: readonly string[]
 }
 
 export interface FolderRules {
-  /** Links are followed: of a folder of one's own, not of one that came with a project. */
+  /** Follow symbolic links: for the user's own folder, never for a project's. */
   readonly mayLink: boolean
 }
 
-/** More is no folder of hooks: somebody's packages, or a disk. */
+/** A larger folder is probably a package directory or a whole disk. */
 const FILES_LIMIT = 2000
 const BYTES_LIMIT = 32 * 1024 * 1024
 const DEPTH_LIMIT = 20
 
-/** Whether anything is there, if only a link that leads nowhere. */
+/** Returns true if the path exists, even as a broken link. */
 export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // Whoever reads it says why that is not possible.
+    // Assume that it exists: the later read reports the error.
     return true
   }
 }
 
 /**
- * Reads all of a folder, once: what is judged, and what is run, are these bytes. What others could have written is left out.
- * Never throws.
+ * Reads a folder once. Exactly these bytes are checked and run. Files that other users could have written are skipped. Never
+ * throws.
  */
 export function readFolder(folder: string, rules: FolderRules): FolderFiles {
   const reader = new FolderReader(folder, rules)
@@ -50,7 +49,7 @@ export function readFolder(folder: string, rules: FolderRules): FolderFiles {
   return { files: isFull ? [] : files.sort(byPath), lines, leftOut }
 }
 
-/** Of the names and contents of all files, as hex. What a file says and what it is called cannot be exchanged. */
+/** SHA-256 over names and contents, as hex. Lengths are hashed too, so bytes cannot move between name and content. */
 export function hashOf(files: readonly FolderFile[]): string {
   const hash = createHash('sha256').update('hookspan hooks 1\n')
   for (const { path, bytes } of [...files].sort(byPath)) {
@@ -71,7 +70,7 @@ class FolderReader {
   readonly #folder: string
   readonly #rules: FolderRules
   #bytes = 0
-  /** Which part of it was read is chance: none of it counts. */
+  /** The limit was reached. The part that was read is arbitrary, so all of it is discarded. */
   isFull = false
 
   constructor(folder: string, rules: FolderRules) {
@@ -93,7 +92,7 @@ class FolderReader {
         return
       }
       if (!this.#isPrivate(path, stats)) return
-      // A link may lead back to what holds it.
+      // A link may lead back to its own parent.
       if (depth > DEPTH_LIMIT) {
         this.#leaveOut(path, 'it is nested too deeply')
         return
@@ -116,7 +115,7 @@ class FolderReader {
       if (stats?.isDirectory()) this.#directory(path, depth + 1)
       else if (stats !== undefined) this.#file(path)
     } catch (error) {
-      // It leads nowhere.
+      // A broken link.
       this.#leaveOut(path, reason(error))
     }
   }
@@ -124,7 +123,7 @@ class FolderReader {
   #file(path: string): void {
     const full = join(this.#folder, path)
     try {
-      // Opened once: what is looked at is what is read.
+      // Opened once, so that the checked file is the one that is read.
       withOwnFile(this.#rules.mayLink ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
         if (!this.#isPrivate(path, stats)) return
         if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {

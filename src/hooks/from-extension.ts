@@ -4,50 +4,50 @@ import type { AnyHook, HookContext } from './hook.ts'
 import type { BeforeModel, BeforeTool, BeforeTurn } from './phases.ts'
 import { type AnyVerdict, block, type Decision, inject, pass, rewrite } from './verdict.ts'
 
-/** What an extension answers. Nothing: `pass`. */
+/** The answer of an extension. Undefined or null means `pass`. */
 export interface ExtensionResult<Action extends string, Value = unknown> {
-  /** What is to be done. */
+  /** The action to take. */
   readonly action: Action
-  /** What is rewritten, what is injected, or for a block what the model is told. */
+  /** The rewritten value, the injected text, or the reason of a block for the model. */
   readonly value?: Value | undefined
-  /** For the hooks behind. */
+  /** Metadata for later hooks. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
 }
 
-/** What all three are told. */
+/** The arguments common to all three functions. */
 export interface Circumstances {
   /** The agent's own id of the session. */
   readonly session_id: string | undefined
-  /** The agent. */
+  /** The agent's name. */
   readonly platform: string
-  /** Of this turn: made with it, gone with it. */
+  /** State of this turn, shared by all hooks. */
   readonly turn_state: Record<string, unknown>
-  /** What the hooks before have handed on. */
+  /** Metadata of earlier hooks. */
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** What a place gives back. */
+/** The return value of an extension function. */
 export type Answer<Action extends string> =
   | ExtensionResult<Action>
   | null
   | undefined
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing passes
   | void
-/** What a place may answer. */
+/** An answer or a promise of one. */
 export type Answers<Action extends string> = Answer<Action> | Promise<Answer<Action>>
 
-/** An extension, by the names that a request for Hermes gave to its three places; what Python says by keyword is one object. */
+/** An extension with the three functions proposed for Hermes. Python keyword arguments become one object. */
 export interface Extension {
-  /** Before anything is made of what the person has said. */
+  /** Runs before the user's prompt is processed. */
   transform_user_input?(said: Circumstances & { readonly user_message: string }): Answers<'pass' | 'rewrite' | 'block'>
-  /** Before each request to the model. What is injected is in this request alone. */
+  /** Runs before each request to the model. Injected text is part of this request only. */
   before_llm_call?(
     said: Circumstances & {
       readonly messages: readonly { readonly role: string; readonly content: string }[]
       readonly system_prompt: string
     },
   ): Answers<'pass' | 'inject_system' | 'inject_user' | 'block'>
-  /** Before a tool runs. A rewrite is the arguments, all of them. */
+  /** Runs before a tool call. A rewrite replaces all arguments. */
   intercept_tool_call?(
     said: Circumstances & {
       readonly tool_name: string
@@ -57,22 +57,22 @@ export interface Extension {
   ): Answers<'pass' | 'block' | 'rewrite'>
 }
 
-/** What the extension does not say of itself. */
+/** Properties of the hook that an extension does not define. */
 export interface FromExtensionOptions {
-  /** Of the hook. */
+  /** The hook's name. */
   readonly name: string
-  /** Lower comes first. Default 200. */
+  /** Hooks with a lower priority run first. Default 200. */
   readonly priority?: number | undefined
-  /** What a failure of it means. Default `pass`. */
+  /** The decision if the hook fails. Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined
   /**
-   * Default: all that its functions can decide. It is then asked with those that change something; one that says `['block']` judges
-   * what comes out of them.
+   * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
+   * `['block']` it runs after them and judges their result.
    */
   readonly decides?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
 }
 
-/** A hook out of an extension. An action that its place does not have counts as a failure of the hook. */
+/** Converts an extension to a hook. An action that the function does not support counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
   const { transform_user_input, before_llm_call, intercept_tool_call } = extension
   const allowed: readonly Decision[] = options.decides ?? ['block', 'rewrite', 'inject']

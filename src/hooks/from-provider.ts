@@ -10,51 +10,51 @@ import {
 } from './provider-events.ts'
 import type { AnyVerdict, Decision } from './verdict.ts'
 
-/** The bands of priorities, by the names of Locus. */
+/** Priority bands, with the names that Locus uses. */
 export const HookPriority = {
   SECURITY_MIN: 0,
   SECURITY_MAX: 99,
   OBSERVABILITY_MIN: 100,
   OBSERVABILITY_MAX: 199,
   BUSINESS_MIN: 200,
-  /** As its page calls it; its code says `BUSINESS_MIN`. */
+  /** The name in the Locus documentation. The Locus code uses `BUSINESS_MIN`. */
   BUSINESS_LOGIC_MIN: 200,
   BUSINESS_DEFAULT: 250,
   BUSINESS_MAX: 299,
   COSMETIC_MIN: 300,
 } as const
 
-/** A provider of hooks, as Locus has them: an object, often of a class, with the methods it cares about. */
+/** A Locus hook provider: an object, often a class instance, with the methods that it implements. */
 export interface HookProvider {
   /** Default: the name of its class. */
   readonly name?: string | undefined
-  /** As of any hook. */
+  /** Like `priority` of any hook. */
   readonly priority?: number | undefined
-  /** As `beforeTurn`. */
+  /** Like `beforeTurn`. */
   on_before_invocation?(event: BeforeInvocationEvent): unknown
-  /** As `afterTurn`. */
+  /** Like `afterTurn`. */
   on_after_invocation?(event: AfterInvocationEvent): unknown
-  /** As `beforeModel`. */
+  /** Like `beforeModel`. */
   on_before_model_call?(event: BeforeModelCallEvent): unknown
-  /** As `afterModel`. */
+  /** Like `afterModel`. */
   on_after_model_call?(event: AfterModelCallEvent): unknown
-  /** As `beforeTool`. */
+  /** Like `beforeTool`. */
   on_before_tool_call?(event: BeforeToolCallEvent): unknown
-  /** As `afterTool`. */
+  /** Like `afterTool`. */
   on_after_tool_call?(event: AfterToolCallEvent): unknown
 }
 
-/** What the provider does not say of itself. */
+/** Properties of the hook that a provider does not define. */
 export interface FromProviderOptions {
-  /** Of the hook, where the provider has none. */
+  /** The hook's name, if the provider has none. */
   readonly name?: string | undefined
-  /** In the place of the provider's. */
+  /** Overrides the provider's priority. */
   readonly priority?: number | undefined
-  /** What it means that a method throws: in Locus it ends the run. Default `pass`. */
+  /** The decision if a method throws (in Locus, this ends the run). Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined
   /**
-   * Default: all that its methods can decide. It is then asked with those that change something; one that says `['block']` judges
-   * what comes out of them.
+   * The decisions that the methods may make. Default: all of them. The hook then runs among those that rewrite; with
+   * `['block']` it runs after them and judges their result.
    */
   readonly decides?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
 }
@@ -63,7 +63,7 @@ type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
 
 interface Row {
   readonly method: Method
-  /** What the provider's event takes in this phase. */
+  /** The decisions that the provider's event supports in this phase. */
   readonly decisions: readonly Decision[]
   // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
   make(event: any, ctx: HookContext): { decided(): AnyVerdict | undefined }
@@ -103,9 +103,10 @@ const ROWS: { readonly [P in Phase]: Row } = {
 }
 
 /**
- * A hook out of a provider. Its events take what the page of Locus calls (`event.cancel({ reason })`, `event.retry()`,
- * `event.replace_arguments(args)`) and what its code has (`event.cancel = 'reason'`, `event.retry = true`, `event.result = …`,
- * `event.arguments = …`). A cancellation is more than a rewrite, and so is a retry.
+ * Converts a provider to a hook. A cancellation or a retry overrides a rewrite. Events support two styles:
+ *
+ * - the Locus documentation: `event.cancel({ reason })`, `event.retry()`, `event.replace_arguments(args)`
+ * - the Locus code: `event.cancel = 'reason'`, `event.retry = true`, `event.result = …`, `event.arguments = …`
  */
 export function fromProvider(provider: HookProvider, options: FromProviderOptions = {}): AnyHook {
   const rows = Object.entries(ROWS).filter(([, { method }]) => typeof provider[method] === 'function')
@@ -127,7 +128,6 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
   return hook as AnyHook
 }
 
-/** Those of the decisions that the options allow. Default: all. */
 function only(decisions: readonly Decision[], allowed: readonly Decision[] = decisions): readonly Decision[] {
   return decisions.filter(decision => allowed.includes(decision))
 }

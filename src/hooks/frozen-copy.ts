@@ -1,22 +1,22 @@
 const DEPTH_LIMIT = 100
 
-/** What has been copied. What leads back to itself, or is named many times, is copied once. */
+/** Objects already copied, so that cycles and shared references are copied once. */
 type Copies = Map<object, unknown>
 
 /**
- * Plain data, copied and frozen: what was judged, or shown to a person, is what runs. What is no plain data (a class, a stream)
- * stays what it is; only its holder is frozen.
+ * Copies and freezes plain data, so that the value that was judged or shown to the user is the one that runs. Other objects
+ * (class instances, streams) are kept by reference.
  */
 export function frozenCopy<Value>(value: Value): Value {
   return isContainer(value) ? (copied(value, true, 0, new Map()) as Value) : value
 }
 
-/** Plain data, copied, for a host that changes what it is given. */
+/** Copies plain data for a host that mutates its input. */
 export function plainCopy<Value>(value: Value): Value {
   return isContainer(value) ? (copied(value, false, 0, new Map()) as Value) : value
 }
 
-/** An object as a literal makes it, also one of another realm: its prototype is the last one. */
+/** Returns true for an object literal, also of another realm: its prototype ends the chain. */
 export function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype = Object.getPrototypeOf(value)
@@ -41,7 +41,7 @@ function copied(value: unknown, freezes: boolean, depth: number, copies: Copies)
   copies.set(value, copy)
   for (const key of Object.keys(value)) {
     const inner = copied(value[key], freezes, depth + 1, copies)
-    // An own `__proto__` of an argument is an argument.
+    // An own `__proto__` of an argument is data and must not set the prototype.
     if (key === '__proto__')
       Object.defineProperty(copy, key, { value: inner, enumerable: true, writable: true, configurable: true })
     else copy[key] = inner

@@ -2,26 +2,26 @@ import type { HookRun } from './outcome.ts'
 import { PHASES, type Phase } from './phases.ts'
 import type { ToolArguments } from './tool-call.ts'
 
-/** What the hooks are asked about. Ids are the host's own, the same as in its trace. */
+/** The ids of the operation that hooks run for. They are the host's own, the same as in its trace. */
 export interface HookIds {
-  /** Of the session. */
+  /** The session id. */
   readonly sessionId?: string | undefined
-  /** Of the turn. */
+  /** The turn id. */
   readonly turnId?: string | undefined
-  /** Of the call of a tool, in `beforeTool` and `afterTool`. */
+  /** The tool call id, in `beforeTool` and `afterTool`. */
   readonly toolCallId?: string | undefined
-  /** Of the request, in `beforeModel` and `afterModel`. */
+  /** The request id, in `beforeModel` and `afterModel`. */
   readonly requestId?: string | undefined
 }
 
-/** Several copies of this may tell one plugin. */
+/** Module-wide, because several `HookTrace` instances may emit to one plugin. */
 let runs = 0
 
-/** What of a plugin is needed to trace hooks. */
+/** The subset of a plugin that tracing hooks needs. */
 export interface Traced {
-  /** As the plugin's. */
+  /** Like `emitUntyped` of the plugin. */
   emitUntyped(hook: string, payload: unknown, meta?: { readonly at?: number }): unknown
-  /** As the plugin's. */
+  /** Like `traceparent` of the plugin. */
   traceparent(ids: {
     readonly session_id?: string
     readonly turn_id?: string
@@ -29,7 +29,7 @@ export interface Traced {
   }): string | undefined
 }
 
-/** Tells a plugin what hooks have decided. What it costs is paid for what decided, failed or took long. */
+/** Emits hook decisions to a plugin. Only runs that decided, failed or were slow get a span. */
 export class HookTrace {
   readonly #plugin: () => Traced | undefined
 
@@ -37,14 +37,16 @@ export class HookTrace {
     this.#plugin = plugin
   }
 
-  /** Of the span that the hooks look at. It costs something: what was told before has to be worked off first. */
+  /** The traceparent of the span that the hooks run for. Costly: queued events are processed first. */
   traceparent({ sessionId, turnId, toolCallId }: HookIds): string | undefined {
     return this.#plugin()?.traceparent(defined({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId }))
   }
 
   /**
-   * @param action what the host then does
-   * @param args with which a tool then runs, where they are others
+   * Emits one run of a hook.
+   *
+   * @param action the host's reaction
+   * @param args the rewritten arguments that the tool runs with, if any
    */
   tell(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
     const plugin = this.#plugin()
@@ -66,7 +68,7 @@ export class HookTrace {
     plugin.emitUntyped('post_control_hook', said, { at: run.startAt + run.durationMillis })
   }
 
-  /** So many runs that nobody need look at. */
+  /** Emits the count of fast passes, which get no span of their own. */
   count(phase: Phase, ids: HookIds, run: HookRun, count: number): void {
     this.#plugin()?.emitUntyped('post_control_hook', { ...this.#about(phase, ids, run), verdict: 'pass', count })
   }

@@ -8,10 +8,10 @@ import { canIn, impossible } from './start-lines.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
-/** What a host can do in each phase. A phase that is absent has no place in it. */
+/** The decisions that a host supports in each phase. A missing phase does not exist in the host. */
 export type Able = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
 
-/** Everything that there is to decide, for an agent of one's own. */
+/** All decisions, for a custom agent. */
 export const ABLE_OF_ALL: Able = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   afterTurn: ['block', 'rewrite', 'retry'],
@@ -21,36 +21,37 @@ export const ABLE_OF_ALL: Able = {
   afterTool: ['block', 'rewrite', 'inject', 'retry'],
 }
 
-/** Hooks, and where they are asked. */
+/** Options of `HostHooks`. */
 export interface HostHooksOptions {
   /** The agent. */
   readonly host: string
-  /** Of `createHooks`. */
+  /** The result of `createHooks`. */
   readonly hooks: ControlHooks
-  /** What can be done there. */
+  /** The decisions that the host supports. */
   readonly able: Able
-  /** Shorter than what the host itself waits for, behind which it decides alone. Milliseconds. */
+  /**
+   * The time limit in milliseconds. Must be shorter than the host's own limit, after which the host decides without the hooks.
+   */
   readonly limitMillis?: number | undefined
-  /** The plugin whose trace is to say what was decided, if there is one by then. */
+  /** Returns the plugin that traces decisions, if there is one by then. */
   readonly plugin?: (() => Traced | undefined) | undefined
-  /** Takes lines for the person. Default: standard error. */
+  /** Receives lines for the user. Default: standard error. */
   readonly report?: ((line: string) => void) | undefined
 }
 
-/** One try, and so many more. Who asks for a retry for ever would never be answered. */
+/** The number of retries after the first attempt. Prevents an endless loop if a hook always asks for a retry. */
 const RETRIES_LIMIT = 3
 const TURNS_LIMIT = 1000
 
-/** What there is of a turn. */
 interface TurnOfHooks {
   readonly key: string
   readonly ids: HookIds
   readonly state: Record<string, unknown>
-  /** Runs that are only counted: each is the same object each time. */
+  /** Fast passes that are only counted. Each is the same object every time. */
   readonly passes: Map<HookRun, { readonly phase: Phase; count: number }>
 }
 
-/** Hooks in a host: asks them, has their decisions fit what the host can do, and tells the trace. */
+/** Runs hooks in a host, restricts their decisions to those that the host supports, and traces them. */
 export class HostHooks {
   /** The agent. */
   readonly host: string
@@ -59,7 +60,7 @@ export class HostHooks {
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
-  /** The one that was silent longest first. */
+  /** Least recently used first. */
   readonly #turns = new Map<string, TurnOfHooks>()
   #newest: TurnOfHooks | undefined
 
@@ -75,17 +76,17 @@ export class HostHooks {
     for (const line of impossible(hooks.hooks, host, able)) told(line)
   }
 
-  /** Whether any hook looks at this phase: where none does, nothing need be made for it. */
+  /** Returns true if any hook needs this phase. If not, the caller can skip building the event. */
   handles(phase: Phase): boolean {
     return this.#hooks.handles(phase) && this.#able[phase] !== undefined
   }
 
   /**
-   * Asks the hooks. What comes back is what the host can do, and is told to the trace: it only has to be done. Never throws, and
-   * never rejects; at once, where all hooks answer at once.
+   * Runs the hooks and traces them. The host supports every returned decision and only has to apply it. Never throws, never
+   * rejects; synchronous if all hooks answer synchronously.
    *
-   * @param signal of the host, which may stop what this is about
-   * @param canAsk whether there is a person to be asked now, in a host that can
+   * @param signal the host's signal, aborted if it stops the operation
+   * @param canAsk whether a user can be asked now, in a host that supports `ask`
    */
   run<P extends Phase>(
     phase: P,
@@ -110,10 +111,10 @@ export class HostHooks {
   }
 
   /**
-   * What an adapter does around `run`. Where that throws or rejects, what the host has handed over could not be read, and counts
-   * as a failure of the hooks of this phase.
+   * Wraps the code of an adapter around `run`. If it throws or rejects, the host's data could not be read, which counts as a
+   * failure of the hooks of this phase.
    *
-   * @param blocked what makes the host not do it
+   * @param blocked makes the host skip the operation
    */
   async guard<Answer>(
     phase: Phase,
@@ -129,7 +130,7 @@ export class HostHooks {
     }
   }
 
-  /** The turn is over: its state goes, and what was only counted is told. */
+  /** Ends the turn: discards its state and emits the counts. */
   endTurn(ids: HookIds): void {
     const key = keyOf(ids)
     const turn = this.#turns.get(key)
@@ -141,7 +142,7 @@ export class HostHooks {
 
   #turnOf(ids: HookIds): TurnOfHooks {
     const key = keyOf(ids)
-    // Call after call is of the same turn.
+    // Fast path: consecutive calls usually belong to the same turn.
     if (this.#newest?.key === key) return this.#newest
     const { sessionId, turnId } = ids
     const turn = this.#turns.get(key) ?? { key, ids: { sessionId, turnId }, state: {}, passes: new Map() }
@@ -152,7 +153,7 @@ export class HostHooks {
     return turn
   }
 
-  /** Nobody has ended it; what was counted counts. */
+  /** Evicts a turn that was never ended. Its counts are still emitted. */
   #forgetOldest(): void {
     for (const { ids } of this.#turns.values()) {
       this.endTurn(ids)
@@ -183,7 +184,7 @@ export class HostHooks {
     return outcome
   }
 
-  /** What of it the host can do. What it cannot has been said when the hooks were attached. */
+  /** Restricts an outcome to the decisions of the host. Unsupported ones were reported when the hooks were attached. */
   #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = asked
     if (asked.decision === 'ask' && !(canAsk && this.#can(phase, 'ask')))
@@ -196,7 +197,7 @@ export class HostHooks {
     return outcome
   }
 
-  /** Where no person can be asked, nobody has said yes. */
+  /** If no user can be asked, an ask becomes a block. */
   #unasked({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
     return {
       decision: 'block',
@@ -248,7 +249,7 @@ function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`
 }
 
-/** Every phase, so that a table of an agent can be read whole. */
+/** Lists every phase, also those without decisions. */
 export function tableOf(able: Able): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
   return PHASE_NAMES.map(phase => ({ phase, decisions: able[phase] ?? [] }))
 }

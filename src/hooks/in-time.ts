@@ -1,10 +1,13 @@
 export const TOO_LATE: unique symbol = Symbol('too late')
 export const STOPPED: unique symbol = Symbol('stopped')
 
-/** Above it a timer of Node is over at once. */
+/** Above this, a timer of Node fires immediately. */
 const LONGEST_MILLIS = 2 ** 31 - 1
 
-/** What it comes to, within `millis`. The timer keeps the process alive: an agent that has nothing else to wait for would end. */
+/**
+ * Awaits `answer` for at most `millis`. Resolves to `TOO_LATE` or `STOPPED` if the time is over or the signal is aborted first.
+ * The timer keeps the process alive, because an otherwise idle agent would exit.
+ */
 export async function inTime(
   answer: PromiseLike<unknown>,
   millis: number,

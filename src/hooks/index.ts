@@ -1,6 +1,6 @@
 /**
- * `hookspan/hooks`: hooks that act. A hook is written once, and asked in every agent. Nothing loads this unasked: hookspan itself
- * only looks.
+ * `hookspan/hooks`: guards. A hook is written once and runs in every agent. Optional: the tracing core does not load this
+ * module.
  */
 
 export type { ConfiguredHooks } from './configured-hooks.ts'

@@ -6,14 +6,13 @@ import type { AnyHook, HookContext, HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
 import { TurnIdentities } from './turn-identity.ts'
 
-/** Which file this thread is for. */
 export interface ThreadFile {
   /** A file URL. */
   readonly url: string
   readonly options: unknown
 }
 
-/** A hook of it, without what it does. */
+/** The static properties of a hook, without its functions. */
 export interface DescribedHook {
   readonly name: string
   readonly priority: number | undefined
@@ -29,7 +28,7 @@ export type SentContext = Pick<
   'host' | 'sessionId' | 'turnId' | 'phase' | 'state' | 'metadata' | 'traceparent'
 >
 
-/** What this thread is told: a hook is asked, or nobody waits for its answer any more. */
+/** A message to the thread: run a hook, or abort a running call. */
 export type Asked =
   | {
       readonly id: number
@@ -44,7 +43,7 @@ export type Asked =
 
 type State = Readonly<Record<string, unknown>>
 
-/** What it tells; `changed` is what the hook has put into the state. */
+/** A message from the thread. `changed` holds the entries of the state that the hook changed. */
 export type Told =
   | { readonly hooks: readonly DescribedHook[]; readonly troubles: readonly string[] }
   | { readonly problem: string }
@@ -112,7 +111,7 @@ async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonl
   }
 }
 
-/** Not all of it: what others have put there since it was copied would be set back. */
+/** Returns only the changed entries. Sending the whole copy would undo changes that other hooks made meanwhile. */
 function changedIn(state: State, before: State): State {
   return Object.fromEntries(Object.entries(state).filter(([key, value]) => !isDeepStrictEqual(value, before[key])))
 }

@@ -10,27 +10,30 @@ export interface IsolatedOptions extends ThreadFile {
   readonly thread?: URL | undefined
 }
 
-/** The hooks of a file that runs in a thread of its own. */
+/** The hooks of a file that runs in its own thread. */
 export interface IsolatedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One each for what the file exports and is no hook. */
+  /** One line for each export that is not a hook. */
   readonly troubles: readonly string[]
   close(): void
 }
 
-/** The compiled module, both in `build/hooks` and seen from `dist/chunks`. A function: a CommonJS bundle has no `import.meta.url`. */
+/**
+ * The compiled module, found both from `build/hooks` and from `dist/chunks`. A function, because a CommonJS bundle has no
+ * `import.meta.url`.
+ */
 const threadModule = (): URL => new URL('../hooks/isolated-thread.js', import.meta.url)
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
-/** A file that takes longer until it can be asked hangs. */
+/** A file that takes longer to load is considered hung. */
 const START_LIMIT_MILLIS = 10_000
-/** Until a thread whose agent was stopped has to be free again. */
+/** The time that a hook has to stop after the agent aborted it. */
 const STOP_LIMIT_MILLIS = 1000
 
 /**
- * Loads a file into a thread of its own. What its hooks do there cannot hold the agent: when the time of one is over, an endless
- * loop too, the thread is ended, and a new one takes its place.
+ * Loads a file into its own thread, so that its hooks cannot block the agent. If one exceeds its time, even in an endless loop,
+ * the thread is terminated and replaced.
  *
- * @throws one line, where the file cannot be loaded
+ * @throws one line, if the file cannot be loaded
  */
 export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedHooks> {
   const file = new IsolatedFile(options)
@@ -38,7 +41,7 @@ export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedH
   return { hooks: hooks.map(each => standIn(file, each)), troubles, close: () => file.close() }
 }
 
-/** Looks like the hook, and asks the thread. */
+/** A proxy of the hook that calls the thread. */
 function standIn(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHook {
   const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.ask(rest.name, phase, event, context)
   return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
@@ -80,19 +83,19 @@ class IsolatedFile {
     this.#thread.end('it is closed')
   }
 
-  /** Before it is needed: to load the file costs time that the next call has not got. */
+  /** Restarts ahead of the next call, which has no time left for loading the file. */
   #startAgain(): void {
     this.#thread = new Thread(this.#options)
     this.#thread.letProcessEnd()
   }
 }
 
-/** The hook's own time, not the agent that was stopped. */
+/** True if the hook timed out, false if the agent was stopped. */
 function isTimeOver({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
-/** What of it can be handed to a thread: no functions. */
+/** The entries that can be cloned to a thread. Functions are dropped. */
 function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(map).flatMap(([key, value]) => {
@@ -111,7 +114,6 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** One thread, from its start to its end. */
 class Thread {
   readonly opened: Promise<Extract<Told, { readonly hooks: unknown }>>
   isOver = false
@@ -138,7 +140,7 @@ class Thread {
         reject(new Error(problem))
       }
     })
-    // Who asks is told, too.
+    // Avoids an unhandled rejection; callers of `opened` receive the error, too.
     this.opened.catch(() => undefined)
     this.#worker.on('messageerror', () => this.end('what its thread answered cannot be read'))
     this.#worker.on('error', error => this.end(`its thread ended: ${whatWentWrong(error)}`))
@@ -151,14 +153,14 @@ class Thread {
         reject(new Error('its thread has ended'))
         return
       }
-      // What cannot be handed over throws here, and that is the answer.
+      // Throws if the event cannot be cloned, which rejects the promise.
       this.#worker.postMessage(asked)
       this.#worker.ref()
       this.#waiting.set(asked.id, { context, resolve, reject })
     })
   }
 
-  /** Nobody waits for that answer any more. @param isTimeOver the thread had all the time that there is */
+  /** Aborts a pending call. @param isTimeOver the hook used all of its time, so the thread is terminated */
   stop(id: number, isTimeOver: boolean): void {
     if (!this.#waiting.has(id) || this.isOver) return
     if (isTimeOver && this.#isOpen) {
@@ -172,7 +174,7 @@ class Thread {
     if (!isTimeOver) setTimeout(late, STOP_LIMIT_MILLIS).unref()
   }
 
-  /** @param why whoever still waits is told so */
+  /** @param why the error message of pending calls */
   end(why: string): void {
     if (this.isOver) return
     this.isOver = true
@@ -182,7 +184,7 @@ class Thread {
     void this.#worker.terminate()
   }
 
-  /** As far as this thread is concerned. */
+  /** Unreferences the thread if no call is pending. */
   letProcessEnd(): void {
     if (this.#waiting.size === 0) this.#worker.unref()
   }

@@ -8,47 +8,45 @@ import { inTime, TOO_LATE } from './in-time.ts'
 import { isolatedHooks } from './isolated.ts'
 import { runCopy } from './run-copy.ts'
 
-/** By names of files, with their ending or without. */
+/** Options by file name, with or without the extension. */
 export type OptionsOfFiles = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** A hook out of a file. */
+/** A hook loaded from a file. */
 export interface LoadedHook {
-  /** As the file exports it; of one in a thread a stand-in. */
+  /** The exported hook, or a proxy if it runs in a thread. */
   readonly hook: AnyHook
-  /** The file that it came from. */
+  /** The file that exports the hook. */
   readonly file: string
-  /** It runs in a thread of its own. */
+  /** The hook runs in its own thread. */
   readonly isIsolated: boolean
 }
 
-/** What has come of files. */
 export interface LoadedHooks {
   readonly loaded: readonly LoadedHook[]
-  /** One each for what could not be loaded: the file, what, and what to do. */
+  /** One line for each file that failed to load: the file, the cause and the remedy. */
   readonly lines: readonly string[]
-  /** What the files are called, without their endings, whatever has come of them. An empty one: nobody knows which there are. */
+  /** File names without extension, loaded or not. An empty string means that some names are unknown. */
   readonly names: readonly string[]
-  /** The files of which not all is loaded. */
+  /** Files that failed to load at least in part. */
   readonly incomplete: readonly string[]
-  /** Ends the threads, and removes what was run. */
+  /** Ends the threads and removes the running copy. */
   close(): void
 }
 
-/** A file as a hook's: where it is, and what it is called. */
 interface HookFile {
-  /** From the folder on. */
+  /** Relative to the folder. */
   readonly path: string
-  /** Without its ending; of `name/index.mjs` the folder's. */
+  /** Without extension; for `name/index.mjs`, the name of the folder. */
   readonly name: string
 }
 
 export interface LoadOptions {
   readonly options: OptionsOfFiles
-  /** Where copies are run from. */
+  /** The folder for running copies. */
   readonly place: string
-  /** This file alone. Default: all of them. */
+  /** Load only this file. Default: all of them. */
   readonly only?: string | undefined
-  /** Default: `isolated-thread.js` beside this. */
+  /** Default: `isolated-thread.js` beside this module. */
   readonly thread?: URL | undefined
 }
 
@@ -65,8 +63,8 @@ const FILE = /^([^./][^/]*)\.m?js$/
 const FOLDER = /^([^./][^/]*)\/index\.mjs$/
 
 /**
- * Loads the hooks of a folder whose files have been read, in the order of their names: each `*.mjs` or `*.js` at its top, and each
- * `name/index.mjs`. What lies deeper is for them to import. Never throws, and never rejects.
+ * Loads the hooks of a folder whose files were read, sorted by name: each top-level `*.mjs` or `*.js` and each
+ * `name/index.mjs`. Deeper files are only imported by these. Never throws, never rejects.
  */
 export async function loadFolder(
   folder: string,
@@ -96,22 +94,21 @@ export async function loadFolder(
   }
 }
 
-/** A file to load. */
 export interface FileToLoad {
-  /** As it is called to the person. */
+  /** The path shown to the user. */
   readonly shown: string
   readonly url: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** One behind the other, as they are called. Never throws, and never rejects. */
+/** Loads the files one after the other, in the given order. Never throws, never rejects. */
 export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Promise<LoadedHooks> {
   const loaded: LoadedHook[] = []
   const lines: string[] = []
   const incomplete: string[] = []
   const closers: (() => void)[] = []
   for (const file of files) {
-    // What is said of the file is not for the file.
+    // `isolate` and `required` are for the loader and are not passed to the file.
     const { isolate, required: _, ...options } = file.options
     const isIsolated = isolate === true
     try {
@@ -145,7 +142,6 @@ async function loadHere(url: string, options: unknown): Promise<ExportedHooks & 
   return loaded as ExportedHooks
 }
 
-/** The files of a folder that are hooks, in the order of their names. */
 export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   const found = files.flatMap(({ path }) => {
     const name = (FILE.exec(path) ?? FOLDER.exec(path))?.[1]
@@ -154,18 +150,17 @@ export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   return found.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 }
 
-/** What the name of a file is without its ending. */
 export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
 }
 
-/** What the hook's file is called to which a path in the folder belongs. */
+/** The name of the hook that a path in the folder belongs to. */
 export function hookNameOf(path: string): string {
   const [top = ''] = path.split('/')
   return nameOf(top)
 }
 
-/** What the file is handed that is called so, or has this path in its folder. */
+/** The options for a file, by its name or by its path in the folder. */
 export function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {
   const key = [name, path].find(each => Object.hasOwn(options, each))
   return (key === undefined ? undefined : options[key]) ?? {}

@@ -1,17 +1,17 @@
 import type { UserValue } from '../config/types.ts'
 import type { ConfiguredHooks } from './configured-hooks.ts'
 
-/** Whose hooks `loadHooks` loads. */
+/** Options of `loadHooks`. */
 export interface LoadHooksOptions {
-  /** The folder that the agent works in, for hooks of the project. Default: none of a project. */
+  /** The folder that the agent works in, to load hooks of its project. Default: no project. */
   readonly project?: string | undefined
-  /** Wins over what the configuration says of `hooks`: a folder, `false`, or its fields. */
+  /** Overrides `hooks` of the configuration: a folder, `false`, or its fields. */
   readonly hooks?: UserValue<'hooks'> | undefined
 }
 
 /**
- * Loads the hooks that the person has configured, for an agent in this process: those of their own folder, and of a project that
- * they have trusted. Never throws, and never rejects: what cannot be loaded is a line.
+ * Loads the configured hooks for an agent in this process: those of the user's folder, and of the project if the user trusted
+ * it. Never throws, never rejects: each problem is returned as a line.
  *
  * @example
  * const { hooks, lines } = await loadHooks({ project: process.cwd() })
@@ -19,7 +19,7 @@ export interface LoadHooksOptions {
  * if (hooks !== undefined) attachHooks(agent, hooks)
  */
 export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Promise<ConfiguredHooks> {
-  // Whoever makes hooks without a folder loads nothing of this.
+  // Imported lazily, so that hooks defined in code do not load this.
   const [{ resolveConfig }, { hookProblems }, { hookSettings, loadConfiguredHooks }] = await Promise.all([
     import('../config/resolve.ts'),
     import('../config/hook-problems.ts'),

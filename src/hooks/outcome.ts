@@ -1,63 +1,63 @@
 import type { Phase, ValueOf } from './phases.ts'
 import type { Decision, InjectedRole } from './verdict.ts'
 
-/** How a hook failed; `nonsense`: it returned what is no verdict. */
+/** The way a hook failed. `nonsense`: it returned an invalid verdict. */
 export type Failure = 'threw' | 'timed_out' | 'nonsense'
 
-/** What one hook did in one phase. */
+/** The result of one hook in one phase. */
 export interface HookRun {
-  /** Its name. */
+  /** The hook's name. */
   readonly hook: string
-  /** Its priority. */
+  /** The hook's priority. */
   readonly priority: number
-  /** It judges what the others have made. */
+  /** The hook runs after those that rewrite, and judges their result. */
   readonly judges: boolean
-  /** What it said. */
+  /** The hook's decision. */
   readonly verdict: Decision | 'failed'
-  /** Of a block for the model, of an ask for the person, of a retry its feedback. */
+  /** For the model if blocked, the question of an ask, the feedback of a retry. */
   readonly reason: string | undefined
-  /** For the person. */
+  /** Details for the user. */
   readonly detail: string | undefined
-  /** What a rewrite has changed: keys of the arguments, or what it is. */
+  /** The names of the changed arguments, or of the changed value. */
   readonly rewrittenFields: readonly string[]
-  /** Undefined: it did not fail. */
+  /** Undefined if the hook did not fail. */
   readonly failure: Failure | undefined
-  /** What it threw, or what was wrong with what it returned. */
+  /** The error message, or the fault in the returned verdict. */
   readonly failureMessage: string | undefined
-  /** Epoch milliseconds. 0: it passed at once, as most do. */
+  /** Epoch milliseconds. 0 for a fast pass, which is only counted. */
   readonly startAt: number
   /** Milliseconds. */
   readonly durationMillis: number
 }
 
-/** Something that a hook has the model told. */
+/** Text that a hook injects for the model. */
 export interface Injection {
-  /** What is said. */
+  /** The injected text. */
   readonly text: string
-  /** As what. */
+  /** The role of the text. */
   readonly role: InjectedRole
-  /** The hook. */
+  /** The hook's name. */
   readonly by: string
 }
 
-/** What all hooks together have come to. `value` and `injected` count with `pass`, `ask` and `retry`. */
+/** The combined result of all hooks. `value` and `injected` are valid with `pass`, `ask` and `retry`. */
 export interface Outcome<P extends Phase> {
-  /** What is to be done. */
+  /** The decision to apply. */
   readonly decision: 'pass' | 'block' | 'ask' | 'retry'
-  /** The hook that decided, unless it is `pass`. */
+  /** The hook that decided; undefined if the decision is `pass`. */
   readonly by: string | undefined
-  /** Of a block for the model, of an ask for the person, of a retry its feedback. */
+  /** For the model if blocked, the question of an ask, the feedback of a retry. */
   readonly reason: string | undefined
-  /** Of a block: for the person. */
+  /** Details of a block, for the user. */
   readonly detail: string | undefined
-  /** Of a retry: how long to wait before it. */
+  /** The delay before a retry, in milliseconds. */
   readonly delayMillis: number | undefined
-  /** Behind all rewrites, frozen. */
+  /** The value after all rewrites, frozen. */
   readonly value: ValueOf<P>
-  /** `value` is another than was handed in. */
+  /** `value` differs from the input. */
   readonly isRewritten: boolean
-  /** What is to be said, in this order. */
+  /** The injected texts, in order. */
   readonly injected: readonly Injection[]
-  /** What each hook did that was asked. */
+  /** One entry for each hook that ran. */
   readonly runs: readonly HookRun[]
 }

@@ -2,45 +2,45 @@ import { isPlain } from './frozen-copy.ts'
 import { type RawToolCall, type ToolArguments, type ToolCall, toolCallOf } from './tool-call.ts'
 import type { Ask, Block, Decision, Inject, Pass, Retry, Rewrite } from './verdict.ts'
 
-/** A message of a conversation, in one language. */
+/** A message of the conversation, in a host-independent form. */
 export interface ModelMessage {
-  /** Who says it; `tool`: a result. */
+  /** The author's role; `tool` is a tool result. */
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  /** What is text of it. */
+  /** The text parts of the message. */
   readonly text: string
 }
 
-/** What the person has said; nothing has been made of it. */
+/** The user has sent a prompt. The agent has not processed it yet. */
 export interface BeforeTurn {
-  /** What the person has written. */
+  /** The user's prompt. */
   readonly prompt: string
 }
 
-/** What the agent would answer. */
+/** The agent is about to answer. */
 export interface AfterTurn {
   /** The last text of the turn. */
   readonly answer: string
-  /** How often this turn has been sent on by `retry`. */
+  /** The number of retries of this turn so far. */
   readonly attempt: number
 }
 
-/** What is about to be sent to the model. A rewrite has the same messages, with other texts. */
+/** A request is about to be sent to the model. A rewrite must keep the messages and may only change their texts. */
 export interface BeforeModel {
-  /** The model's name, where the agent tells it. */
+  /** The model's name, if the agent reports it. */
   readonly model: string | undefined
   /** The whole conversation, oldest first. */
   readonly messages: readonly ModelMessage[]
 }
 
-/** What the model has answered, or how the request failed. */
+/** The model has answered, or the request has failed. */
 export interface AfterModel {
-  /** The model's name, where the agent tells it. */
+  /** The model's name, if the agent reports it. */
   readonly model: string | undefined
-  /** What it said; empty where it only calls tools, or failed. */
+  /** The text of the answer. Empty if the model only calls tools or the request failed. */
   readonly text: string
-  /** What it wants to be run. */
+  /** The tool calls that the model requests. */
   readonly toolCalls: readonly ToolCall[]
-  /** How the request failed; `status` is that of HTTP. */
+  /** The error of a failed request; `status` is the HTTP status. */
   readonly error?:
     | {
         readonly type?: string | undefined
@@ -48,19 +48,19 @@ export interface AfterModel {
         readonly message?: string | undefined
       }
     | undefined
-  /** What the request took, where the agent tells it. */
+  /** Usage of the request, if the agent reports it. */
   readonly usage?: ModelUsage | undefined
-  /** 0: the first one. */
+  /** 0 for the first attempt. */
   readonly attempt: number
 }
 
-/** What a request to the model took. */
+/** Token usage and cost of a request to the model. */
 export interface ModelUsage {
-  /** All that was read, from a cache or not. */
+  /** All input tokens, cached or not. */
   readonly inputTokens?: number | undefined
-  /** All that was written, reasoning included. */
+  /** All output tokens, reasoning included. */
   readonly outputTokens?: number | undefined
-  /** What it cost, in US dollars. */
+  /** The cost in US dollars. */
   readonly costUsd?: number | undefined
 }
 
@@ -74,17 +74,17 @@ export interface BeforeTool {
 export interface AfterTool {
   /** The call, with the arguments that it ran with. */
   readonly tool: ToolCall
-  /** As the model is to get it. */
+  /** The result that the model will receive. */
   readonly result: unknown
-  /** The agent takes the result for a failure. */
+  /** The agent considers the result an error. */
   readonly isError: boolean
-  /** 0: the first run of this call; 1: the first `retry`. */
+  /** 0 for the first run of this call, 1 for the first `retry`. */
   readonly attempt: number
 }
 
-/** What each phase sees, what a rewrite of it is, and what may be decided in it beside `pass`. */
+/** Event, rewritable value and possible decisions (beside `pass`) of each phase. */
 export interface Phases {
-  /** A person has said something. */
+  /** The user has sent a prompt. */
   beforeTurn: { readonly event: BeforeTurn; readonly value: string; readonly decision: 'block' | 'rewrite' | 'inject' }
   /** The agent has its answer. */
   afterTurn: { readonly event: AfterTurn; readonly value: string; readonly decision: 'block' | 'rewrite' | 'retry' }
@@ -110,28 +110,28 @@ export interface Phases {
   }
 }
 
-/** Where hooks are asked. */
+/** The name of a phase. */
 export type Phase = keyof Phases
-/** What the hooks of a phase are handed. */
+/** The event of a phase. */
 export type EventOf<P extends Phase> = Phases[P]['event']
-/** What a rewrite of a phase replaces. */
+/** The value that a rewrite replaces in a phase. */
 export type ValueOf<P extends Phase> = Phases[P]['value']
-/** What may be decided in a phase, beside `pass`. */
+/** The possible decisions of a phase, beside `pass`. */
 export type DecisionOf<P extends Phase> = Phases[P]['decision']
 
-/** What a hook may say in a phase. */
+/** The possible verdicts of a phase. */
 export type Verdict<P extends Phase, D extends Decision = Decision> =
   | Pass
   | Extract<Block | Rewrite<ValueOf<P>> | Inject | Retry | Ask, { decision: DecisionOf<P> & D }>
 
 interface PhaseRow<P extends Phase> {
-  /** The word of it in the trace. */
+  /** The name of the phase in the trace. */
   readonly word: string
-  /** After something has happened the hooks come in reversed order. */
+  /** Hooks run in reversed order in `after…` phases. */
   readonly isAfter: boolean
   readonly decisions: ReadonlySet<Decision>
   valueOf(event: EventOf<P>): ValueOf<P>
-  /** The event with another value. Undefined: that is none. */
+  /** Returns the event with a new value. Undefined if the value is invalid. */
   rewritten(event: EventOf<P>, value: unknown): EventOf<P> | undefined
 }
 
@@ -185,12 +185,12 @@ export const PHASES: { readonly [P in Phase]: PhaseRow<P> } = {
 
 export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
 
-/** The folder that other arguments have named is not the agent's. */
+/** The folder named by the old arguments must not leak into the rewritten call. */
 function rawOf({ name, id, cwd, agentCwd, kind }: ToolCall, args: ToolArguments): RawToolCall {
   return { name, arguments: args, id, cwd: kind === 'shell' ? agentCwd : cwd }
 }
 
-/** Other texts of the same messages: with others than those no host could find its own again. */
+/** Checks that only the texts differ: a host cannot map changed messages back to its own. */
 function sameShape(value: unknown, messages: readonly ModelMessage[]): value is readonly ModelMessage[] {
   return (
     Array.isArray(value) &&

@@ -5,17 +5,17 @@ import type { AfterModel, AfterTool, AfterTurn, BeforeModel, BeforeTool, BeforeT
 import type { ToolCall } from './tool-call.ts'
 import { type AnyVerdict, block, retry, rewrite } from './verdict.ts'
 
-/** May be called, with a reason or with `{ reason }`, or set: to a reason, or to true. Once set it reads as what it was set to. */
+/** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */
 export type Cancel = ((why?: string | { readonly reason?: string }) => void) | string | boolean
 
-/** May be called or set to true. */
+/** Callable, or assignable to true. */
 export type RetryAgain = ((why?: { readonly feedback?: string }) => void) | boolean
 
 const WITHOUT_REASON = ''
 
 /**
- * What all have. A field that is not to be written throws where it is written: fields are read-only, and the object is frozen; what
- * may be decided is behind setters and methods.
+ * The base of all events. Assigning a read-only field throws, because the object is frozen; decisions go through setters and
+ * methods.
  */
 class ProviderEvent {
   readonly #ctx: HookContext
@@ -24,7 +24,7 @@ class ProviderEvent {
     this.#ctx = ctx
   }
 
-  /** Of this turn: made with it, gone with it. */
+  /** State of this turn, shared by all hooks. */
   get state(): Record<string, unknown> {
     return this.#ctx.state
   }
@@ -77,7 +77,7 @@ class Repeatable extends ProviderEvent {
     this.#retry = is === true
   }
 
-  /** For the model. */
+  /** Feedback for the model. */
   get retry_feedback(): string | undefined {
     return this.#feedback
   }
@@ -92,7 +92,7 @@ class Repeatable extends ProviderEvent {
   }
 }
 
-/** Before a turn. */
+/** Fired before a turn. */
 export class BeforeInvocationEvent extends Cancellable {
   readonly prompt: string
 
@@ -107,9 +107,9 @@ export class BeforeInvocationEvent extends Cancellable {
   }
 }
 
-/** Behind a turn. */
+/** Fired after a turn. */
 export class AfterInvocationEvent extends ProviderEvent {
-  /** What the agent would answer. */
+  /** The answer of the agent. */
   readonly result: string
 
   constructor({ answer }: AfterTurn, ctx: HookContext) {
@@ -123,7 +123,7 @@ export class AfterInvocationEvent extends ProviderEvent {
   }
 }
 
-/** Before a request. */
+/** Fired before a request to the model. */
 export class BeforeModelCallEvent extends Cancellable {
   readonly model: string | undefined
   readonly #given: readonly ModelMessage[]
@@ -137,7 +137,7 @@ export class BeforeModelCallEvent extends Cancellable {
     Object.freeze(this)
   }
 
-  /** As many, of the same roles, with other contents: no agent finds others again. */
+  /** The messages. An assigned list must have the same length and roles: the agent cannot map others back to its own. */
   get messages(): readonly { readonly role: string; readonly content: string }[] {
     return this.#messages
   }
@@ -152,7 +152,7 @@ export class BeforeModelCallEvent extends Cancellable {
   }
 }
 
-/** Behind a request. */
+/** Fired after a request to the model. */
 export class AfterModelCallEvent extends Repeatable {
   readonly model: string | undefined
   readonly tool_calls: readonly ToolCall[]
@@ -170,7 +170,7 @@ export class AfterModelCallEvent extends Repeatable {
     Object.freeze(this)
   }
 
-  /** What is text of it. */
+  /** The text of the response. */
   get response(): string {
     return this.#response
   }
@@ -184,7 +184,7 @@ export class AfterModelCallEvent extends Repeatable {
   }
 }
 
-/** Before a tool. */
+/** Fired before a tool call. */
 export class BeforeToolCallEvent extends Cancellable {
   readonly tool_name: string
   readonly tool_call_id: string | undefined
@@ -200,7 +200,7 @@ export class BeforeToolCallEvent extends Cancellable {
     Object.freeze(this)
   }
 
-  /** May be set, and changed in place. */
+  /** May be assigned, or changed in place. */
   get arguments(): Record<string, unknown> {
     return this.#arguments
   }
@@ -220,14 +220,14 @@ export class BeforeToolCallEvent extends Cancellable {
   }
 }
 
-/** Behind a tool. */
+/** Fired after a tool call. */
 export class AfterToolCallEvent extends Repeatable {
   readonly tool_name: string
-  /** The same as of the event before it: of calls that run at once, the one. */
+  /** The same id as in the event before the call. Distinguishes parallel calls. */
   readonly tool_call_id: string | undefined
-  /** With which the tool ran. */
+  /** The arguments that the tool ran with. */
   readonly arguments: Readonly<Record<string, unknown>>
-  /** What the tool failed with; null where it did not. */
+  /** The tool's error; null if it succeeded. */
   readonly error: string | null
   readonly #given: unknown
   #result: unknown

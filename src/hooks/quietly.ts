@@ -1,4 +1,4 @@
-/** Does what is only for the person or the trace: that it fails changes nothing. */
+/** Ignores errors of code that only reports or traces: they must not affect a decision. */
 export function quietly<Value>(does: () => Value): Value | undefined {
   try {
     return does()

@@ -4,19 +4,18 @@ import type { AnyHook } from './hook.ts'
 import { type LoadedHook, type LoadedHooks, nameOf, type OptionsOfFiles } from './load-folder.ts'
 import { type Block, block } from './verdict.ts'
 
-/** What comes of files that the person cannot do without, and that are not loaded. */
+/** The replacement for required files that are not loaded. */
 export interface RequiredFiles {
-  /** In their place: hooks that let nothing happen. */
+  /** Hooks that block everything, one for each missing file. */
   readonly closed: readonly LoadedHook[]
-  /** One each for a file about which nothing is said yet. */
+  /** One line for each missing file that is not reported yet. */
   readonly lines: readonly string[]
 }
 
 interface Folders {
   readonly globalFolder: string
-  /** What is in the person's folder. */
   readonly own: LoadedHooks
-  /** What files of the project are called: none of them is as good as one of the person. */
+  /** The names of the project's files. They cannot replace a required file of the user. */
   readonly projectNames: readonly string[]
 }
 
@@ -32,7 +31,7 @@ export function requiredFiles(options: OptionsOfFiles, folders: Folders): Requir
       file: join(globalFolder, file),
       isIsolated: false,
     })),
-    // Of one that is there its loading has said what is wrong.
+    // The loader has already reported files that exist but failed.
     lines: missing.filter(file => !isOwn(file)).map(file => lineOf(showName(file), globalFolder, isProjects(file))),
   }
 }

@@ -5,7 +5,7 @@ import { makePrivateDirectory, PRIVATE_FILE } from '../trace-log/private-place.t
 import type { FolderFile } from './folder-files.ts'
 
 /**
- * The folder of this copy of the package; `dist/chunks` is as deep as this file in `src`.
+ * The folder of this package; `dist/chunks` is as deep as this file in `src`.
  *
  * @throws Error if hookspan is part of a bundle, which leaves that folder behind
  */
@@ -18,21 +18,20 @@ function packageFolder(): string {
 
 const PREFIX = 'run-'
 
-/** A folder whose files are run. */
+/** A folder with a running copy of hook files. */
 export interface RunCopy {
   readonly path: string
-  /** What has not been loaded from it by then cannot be. */
+  /** Deletes the copy. Files not yet imported from it cannot be loaded afterwards. */
   remove(): void
 }
 
-/** Those of this process. */
 const copies = new Set<string>()
 
 /**
- * Writes files that have been read into a folder that is ours alone, to be run from there: what was judged is what runs, whatever
- * becomes of the folder that they came from. In it `hookspan/hooks` is this hookspan. It goes with the process, at the latest.
+ * Writes checked files to a private folder and runs them from there, so that later changes of the original have no effect. In
+ * the copy, `hookspan/hooks` resolves to this package. It is deleted at process exit at the latest.
  *
- * @param place where copies are; made where it is not there
+ * @param place the parent folder, created if missing
  * @throws the error of the file system
  */
 export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
@@ -48,7 +47,7 @@ export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
     mkdirSync(dirname(full), { recursive: true })
     writeFileSync(full, bytes, { mode: PRIVATE_FILE })
   }
-  // Without it a `.js` would not be a module.
+  // Without it, a `.js` file would not be an ES module.
   if (!has('package.json')) writeFileSync(join(copy, 'package.json'), '{"type":"module"}\n', { mode: PRIVATE_FILE })
   if (own !== undefined) {
     mkdirSync(join(copy, 'node_modules'), { recursive: true })
@@ -67,11 +66,11 @@ function remove(copy: string): void {
   try {
     rmSync(copy, { recursive: true, force: true })
   } catch {
-    // The next process that makes one tries again.
+    // The next process that creates a copy tries again.
   }
 }
 
-/** Of processes that were killed. */
+/** Removes copies of killed processes. */
 function sweep(place: string): void {
   for (const name of readdirSync(place)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]

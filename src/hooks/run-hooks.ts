@@ -4,20 +4,20 @@ import type { Traced } from './hook-trace.ts'
 import { ABLE_OF_ALL, HostHooks, type HostHooksOptions } from './host-hooks.ts'
 import { quietly } from './quietly.ts'
 
-/** Where your agent asks hooks, and where they are traced. */
+/** Options of `runHooks`. */
 export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 'report'> {
   /** The name of your agent, as in its trace. */
   readonly host: string
   /**
-   * The plugin that traces the agent, or a function that returns it. Default: the plugin that `createPlugin({ host })` or `register`
-   * made in this process for the same host; without one, one line says that decisions are not traced. `() => undefined`: no trace is
-   * wanted, and nothing is said.
+   * The plugin that traces the agent, or a function that returns it. Default: the plugin that `createPlugin({ host })` or
+   * `register` made in this process for the same host. Without one, a single line reports that decisions are not traced. A
+   * function that returns undefined disables tracing without that line.
    */
   readonly plugin?: Traced | (() => Traced | undefined) | undefined
 }
 
 /**
- * Hooks for an agent of your own. Ask them where something is about to happen, and do what they say:
+ * Runs hooks in a custom agent. Call `run` before each operation and apply its outcome:
  *
  * @example
  * const plugin = createPlugin({ host: 'my-agent' })

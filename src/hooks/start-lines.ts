@@ -4,10 +4,10 @@ import type { Decision } from './verdict.ts'
 
 const LAST_SECURITY_PRIORITY = 99
 
-/** By phase: what a host can do. */
+/** The decisions that a host supports, by phase. */
 type Decisions = { readonly [P in Phase]?: readonly Decision[] }
 
-/** What hooks would decide and a host cannot do: a line each, when they are attached and not when it matters. */
+/** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
 export function impossible(hooks: readonly HookInfo[], host: string, able: Decisions): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []

@@ -1,46 +1,46 @@
 import { isAbsolute, resolve } from 'node:path'
 import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
-/** What tools do. */
+/** All kinds of tools. */
 export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
 
-/** What a tool does, whichever agent it belongs to. `other`: nobody could tell. */
+/** The kind of a tool, independent of the agent. `other` if unknown. */
 export type ToolKind = (typeof TOOL_KINDS)[number]
 
-/** A call of a tool, as a hook sees it: frozen. */
+/** A frozen tool call, the input of a hook. */
 export interface ToolCall {
-  /** As the agent calls it. */
+  /** The agent's name of the tool. */
   readonly name: string
-  /** What it does. */
+  /** The kind of the tool. */
   readonly kind: ToolKind
-  /** As the model has them, or a hook before has rewritten them. */
+  /** The arguments, as sent by the model or rewritten by an earlier hook. */
   readonly arguments: ToolArguments
-  /** Of a shell, as one text: each that the arguments name, one below the other. */
+  /** The command of a shell. If several arguments hold one, they are joined by line breaks. */
   readonly command: string | undefined
-  /** Files and folders that the arguments name, as they name them. */
+  /** Files and folders named by the arguments, unresolved. */
   readonly paths: readonly string[]
-  /** Where it leads, of a tool that fetches. */
+  /** The URL of a tool that fetches. */
   readonly url: string | undefined
-  /** Folder in which the tool works, where the agent tells it, or the arguments do; these may name what the tool ignores. */
+  /** The working folder of the tool, from the agent or from the arguments. The tool may ignore the latter. */
   readonly cwd: string | undefined
-  /** Folder in which the agent works, where it tells it. */
+  /** The working folder of the agent, if it reports it. */
   readonly agentCwd?: string | undefined
   /** The agent's id of this call. */
   readonly id: string | undefined
 }
 
-/** Arguments of a tool, by name. */
+/** The arguments of a tool, by name. */
 export type ToolArguments = Readonly<Record<string, unknown>>
 
-/** A call of a tool, as the agent tells it. */
+/** A tool call as reported by the agent. */
 export interface RawToolCall {
-  /** As the agent calls the tool. */
+  /** The agent's name of the tool. */
   readonly name: string
-  /** As the model has sent them, parsed. */
+  /** The parsed arguments sent by the model. */
   readonly arguments: ToolArguments
   /** The agent's id of this call. */
   readonly id?: string | undefined
-  /** Folder in which the agent works. */
+  /** The working folder of the agent. */
   readonly cwd?: string | undefined
 }
 
@@ -56,7 +56,7 @@ const KINDS: ReadonlyMap<string, ToolKind> = new Map(
     agent: 'task agent spawn_agent delegate_task subagent',
   }).flatMap(([kind, names]) => names.split(' ').map(name => [name, kind as ToolKind] as const)),
 )
-/** `chars`: typed into a shell that runs. */
+/** `chars` is typed into a running shell. */
 const COMMANDS = ['command', 'cmd', 'script', 'chars']
 const PATHS = [
   'path',
@@ -76,7 +76,7 @@ const FOLDERS = ['cwd', 'workdir', 'dir_path', 'directory']
 const PATCHED =
   /^(?:[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to):|(?:---|\+\+\+) (?:[ab]\/)?)[ \t]*(\S[^\t\r\n]*)/gm
 
-/** Says in one language what agents say in many: a shell is `bash`, `Bash`, `exec`, …, and its text `command` or `cmd`. Never throws. */
+/** Normalizes a tool call: a shell is `bash`, `Bash`, `exec`, … and its command `command` or `cmd`. Never throws. */
 export function toolCallOf({ name, arguments: given, id, cwd }: RawToolCall): ToolCall {
   const args: ToolArguments = typeof given === 'object' && given !== null ? given : {}
   const kind = kindOf(name)
@@ -105,12 +105,12 @@ function commandOf(args: ToolArguments): string | undefined {
   return commands.length === 0 ? undefined : commands.join('\n')
 }
 
-/** Every argument that may be the command: which of them a tool reads, the model does not decide. */
+/** Every argument that may hold the command. The model cannot choose which one a tool reads, so all count. */
 export function commandsIn(args: ToolArguments): readonly string[] {
   const commands = COMMANDS.flatMap(key => {
     const value = peek(args, key)
     if (typeof value === 'string') return [value]
-    // A program and its arguments: each is one word, whatever is in it.
+    // An argv list: each element is one quoted word.
     return isArray(value) ? [wordsOf(value).map(quoted).join(' ')] : []
   })
   return [...new Set(commands)]
@@ -119,11 +119,13 @@ export function commandsIn(args: ToolArguments): readonly string[] {
 function workingFolder(args: ToolArguments, cwd: string | undefined): string | undefined {
   const [named] = foldersIn(args)
   if (named === undefined) return cwd
-  // Agents resolve it against their own; a home directory is not theirs to resolve.
+  // Agents resolve it against their own folder; `~` and variables are left to the shell.
   return cwd !== undefined && isAbsolute(cwd) && !/^[~$]/.test(named) ? resolve(cwd, named) : named
 }
 
-/** Every argument of a shell that may be its folder, as it is named: which of them a tool reads, the model does not decide. */
+/**
+ * Every argument that may hold the folder of a shell, unresolved. The model cannot choose which one a tool reads, so all count.
+ */
 export function foldersIn(args: ToolArguments): readonly string[] {
   return [...new Set(FOLDERS.flatMap(key => textOf(peek(args, key)) ?? []))]
 }

@@ -3,42 +3,41 @@ import { dirname, join } from 'node:path'
 import { isOpen, makePrivateDirectory, OPEN, reason, withOwnFile, writePrivate } from '../trace-log/private-place.ts'
 import { type FolderFile, hashOf, isThere, readFolder } from './folder-files.ts'
 
-/** A project's folder of hooks, read once. */
+/** The hooks folder of a project, read once. */
 export interface ProjectFolder {
-  /** Without links. */
+  /** The real path, without links. */
   readonly path: string
   readonly files: readonly FolderFile[]
   /** SHA-256 of the names and contents of all files, as hex. */
   readonly hash: string
-  /** Why it can be neither trusted nor loaded, a line each. */
+  /** Reasons why the folder can be neither trusted nor loaded, one line each. */
   readonly lines: readonly string[]
 }
 
 const [OUTER, INNER] = ['.hookspan', 'hooks'] as const
 
-/** Which folders a person has trusted, and how they were then. */
+/** Hashes of trusted folders at the time of trust, by path. */
 type Trusted = Readonly<Record<string, string>>
 
-/** Where a project has its hooks. */
 export function projectFolderOf(project: string): string {
   return join(project, OUTER, INNER)
 }
 
-/** The folder of hooks of a project, whichever that is, in which a file is. Undefined: it is in none. */
+/** The hooks folder of any project that contains a file. Undefined if there is none. */
 export function projectFolderAround(file: string): string | undefined {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder))
     if (folder === projectFolderOf(dirname(dirname(folder)))) return folder
   return undefined
 }
 
-/** Reads the folder of a project. Undefined: it has none. Never throws. */
+/** Reads the hooks folder of a project. Returns undefined if there is none. Never throws. */
 export function readProjectFolder(project: string): ProjectFolder | undefined {
   const folder = projectFolderOf(project)
   const outer = dirname(folder)
   if (!isThere(folder)) return undefined
   try {
     const path = join(realpathSync(project), OUTER, INNER)
-    // A link in it would be another folder tomorrow, without a change in this one.
+    // A link could point to another folder later, without a change in this one.
     if (realpathSync(outer) !== dirname(path))
       return refused(path, [`hooks: ${outer} is not loaded: it is a symbolic link`])
     const { files, lines } = readFolder(path, { mayLink: false })
@@ -52,16 +51,16 @@ function refused(path: string, lines: readonly string[]): ProjectFolder {
   return { path, files: [], hash: hashOf([]), lines }
 }
 
-/** What a person trusts, in a file that is theirs alone. */
+/** The list of trusted folders, in a private file. */
 export class TrustStore {
   readonly #file: string
 
-  /** @param place a private folder; made where it is not there */
+  /** @param place a private folder, created if missing */
   constructor(place: string) {
     this.#file = join(place, 'trusted.json')
   }
 
-  /** As it was when it was trusted: the hash. A list that others could have written trusts nothing. */
+  /** The hash at the time of trust. If other users could write the file, nothing is trusted. */
   hashOf(folder: string): string | undefined {
     const trusted = this.#read()
     return Object.hasOwn(trusted, folder) ? trusted[folder] : undefined

@@ -1,21 +1,21 @@
 import type { HookContext } from './hook.ts'
 
-/** By its name: what a file imports of hookspan need not be the module that its thread runs. */
+/** A registered symbol, because the hookspan imported by a file may be another module instance than that of its thread. */
 const TURN: unique symbol = Symbol.for('hookspan.turn')
 const TURNS_LIMIT = 1000
 
 type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
 
-/** The same object in all calls of a turn. In a thread `state` is a new copy in each of them, and something else stands for the turn. */
+/** The identity of a turn. In a thread `state` is a new copy in each call, so another object identifies the turn there. */
 export function turnOf(context: HookContext): object {
   return (context as ContextInThread)[TURN] ?? context.state
 }
 
-/** What stands for turns in a thread, by their numbers. Nobody says there when one is over: the one silent longest is forgotten. */
+/** Identities of turns in a thread, by number. A thread receives no turn end, so the least recently used one is evicted. */
 export class TurnIdentities {
   readonly #turns = new Map<number, object>()
 
-  /** What is to be added to the context of a call. */
+  /** Returns the property to add to the context of a call. */
   of(turn: number): object {
     const identity = this.#turns.get(turn) ?? {}
     this.#turns.delete(turn)
@@ -29,7 +29,7 @@ export class TurnIdentities {
   }
 }
 
-/** Numbers turns, for a thread that is sent copies of them. */
+/** Numbers turns for a thread, which only receives copies of their state. */
 export class TurnNumbers {
   readonly #numbers = new WeakMap<object, number>()
   #last = 0

@@ -1,68 +1,66 @@
-/**
- * What a hook says. A value, never an exception: a `catch` on the way could eat that, and a cancellation would look like one.
- */
+/** Verdicts are values, never exceptions: a `catch` on the way could swallow one, and a cancellation would look like one. */
 
-/** What there is to decide. What a phase cannot do is not in its type (`phases.ts`). */
+/** All decisions. The types of a phase exclude those that it does not support (`phases.ts`). */
 export type Decision = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask'
 
-/** How something injected is said: as a part of the system prompt, or beside what the user says. */
+/** The role of injected text: part of the system prompt, or beside the user's message. */
 export type InjectedRole = 'system' | 'user'
 
-/** What every verdict may have. */
+/** Properties common to all verdicts. */
 export interface Said {
-  /** Handed on to the hooks behind, as `ctx.metadata`. */
+  /** Passed to later hooks as `ctx.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** No objection. It is never sent to a host as "allow", which would skip the question to the person. */
+/** No objection. Never sent to a host as "allow", which would skip the host's own question to the user. */
 export interface Pass extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'pass'
 }
 
-/** It does not happen. */
+/** Prevents the operation. */
 export interface Block extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'block'
   /** For the model. */
   readonly reason: string
-  /** For the person and the trace. */
+  /** For the user and the trace. */
   readonly detail?: string | undefined
 }
 
-/** It happens with another value. */
+/** Continues with another value. */
 export interface Rewrite<Value> extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'rewrite'
-  /** In the place of what the event has. */
+  /** The new value. */
   readonly value: Value
 }
 
-/** Something is said to the model. */
+/** Adds text for the model. */
 export interface Inject extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'inject'
-  /** What is said. */
+  /** The text. */
   readonly text: string
-  /** As what. */
+  /** The role of the text. */
   readonly role: InjectedRole
 }
 
-/** It is done again. */
+/** Repeats the operation. */
 export interface Retry extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'retry'
   /** For the model. */
   readonly feedback?: string | undefined
-  /** How long to wait before it, in milliseconds. Default 0. */
+  /** The delay before the retry, in milliseconds. Default 0. */
   readonly delayMillis?: number | undefined
 }
 
-/** A person decides. */
+/** Leaves the decision to the user. */
 export interface Ask extends Said {
-  /** Which of the six. */
+  /** The discriminant. */
   readonly decision: 'ask'
-  /** For the person. */
+  /** For the user. */
   readonly question: string
 }
 
@@ -70,32 +68,35 @@ export type AnyVerdict<Value = unknown> = Pass | Block | Rewrite<Value> | Inject
 
 const PASS: Pass = Object.freeze({ decision: 'pass' })
 
-/** No objection; the same as to return nothing, but that it may hand on metadata. */
+/** No objection. Equivalent to returning nothing, but can carry metadata. */
 export function pass(said: Said = {}): Pass {
   return said.metadata === undefined ? PASS : Object.freeze({ decision: 'pass', metadata: said.metadata })
 }
 
-/** @param reason for the model; `detail` in `more` is for the person and the trace */
+/** Prevents the operation. @param reason for the model; `detail` in `more` is for the user and the trace */
 export function block(reason: string, more: Said & { readonly detail?: string } = {}): Block {
   return Object.freeze({ ...more, decision: 'block', reason })
 }
 
-/** @param value in the place of what the event has: the prompt, the arguments of the tool, its result, … */
+/** Continues with another value. @param value the new prompt, tool arguments, tool result, … */
 export function rewrite<Value>(value: Value, said: Said = {}): Rewrite<Value> {
   return Object.freeze({ ...said, decision: 'rewrite', value })
 }
 
-/** `system` text changes what the model provider has cached: keep it the same for a turn, or say it as `user`. */
+/**
+ * Adds text for the model. `system` text changes the prompt that the provider has cached: keep it constant for a turn, or use
+ * `user`.
+ */
 export function inject(text: string, role: InjectedRole = 'user', said: Said = {}): Inject {
   return Object.freeze({ ...said, decision: 'inject', text, role })
 }
 
-/** It is done again, three times at most. */
+/** Repeats the operation, three times at most. */
 export function retry(more: Said & { readonly feedback?: string; readonly delayMillis?: number } = {}): Retry {
   return Object.freeze({ ...more, decision: 'retry' })
 }
 
-/** A person is asked about exactly what would run, behind all rewrites. */
+/** Asks the user about the final call, after all rewrites. */
 export function ask(question: string, said: Said = {}): Ask {
   return Object.freeze({ ...said, decision: 'ask', question })
 }

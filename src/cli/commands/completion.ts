@@ -23,7 +23,6 @@ It completes "hookspan", so that has to be on the PATH: npm install -g hookspan.
   options: {},
 } as const satisfies CommandPage
 
-/** @param rows all commands, this one too: what a shell completes */
 export function completionOf(rows: readonly CommandRow[]): Command {
   return command(PAGE, async ({ operands: [shell, second] }, io) => {
     if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)

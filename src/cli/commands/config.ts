@@ -20,7 +20,7 @@ ${KEY_NAMES.map(keyHelp).join('')}
 docs/configuration.md has their defaults, and the fields of backends.`,
 } as const satisfies CommandPage
 
-/** Exit code: 1 only with `--check`, when there is a problem. */
+/** Exit code: 1 only with `--check` and a problem. */
 export const config: Command = command(PAGE, ({ values }, io) => show(values, io))
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
@@ -48,7 +48,6 @@ function table(shown: readonly ShownKey[]): string {
     .join('\n')
 }
 
-/** What the key is about, in the words of the documentation; no line is wider than a terminal. */
 function keyHelp(key: KeyName): string {
   return `  ${key}\n${wrapped(KEY_ROWS[key].about, 74)
     .map(line => `      ${line}\n`)

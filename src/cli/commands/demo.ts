@@ -14,7 +14,7 @@ import { showRun, summaryOf, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
-/** Beside the code in the package: a turn with a sub-agent, and a session of three turns. */
+/** Recordings in the package: a turn with a sub-agent, and a session of three turns. */
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
@@ -29,7 +29,7 @@ configuration or environment says otherwise.`,
   closing: 'Exits with 1 when a backend did not get everything.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 when a backend did not get everything. */
+/** Exit code: 1 if a backend did not receive everything. */
 export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
@@ -55,9 +55,9 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   }
 }
 
-/** The recordings are made up, so there is nothing to hide in them. What a person has set counts all the same. */
+/** Records full content, because the recordings are fictional. The user's own setting still wins. */
 function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
-  // By default and `off`: what the person has set could not be read.
+  // `off` by default means that the user's setting could not be read.
   const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
   return isUnset ? { content_capture: 'full' } : {}
 }
@@ -74,7 +74,7 @@ async function play(
   { place, progress, interruption }: Run,
   io: CommandIo,
 ): Promise<ReplayResult> {
-  // Ids are new each time: the same ids at another time would be two traces in one for a server.
+  // New ids each time: a server would merge two demos with the same ids into one trace.
   const plugin = { ...code, local_log: true, deterministic_ids: false }
   const batchSpans = config.span_batch_max_export_batch_size
   const { home } = io
@@ -101,7 +101,7 @@ async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]>
 
 const SECONDS_FIELDS = ['started_at', 'ended_at', 'first_chunk_at']
 
-/** Moves a record in time: servers show the last hour first, and a trace of long ago looks like none. */
+/** Shifts a record in time: servers show the last hour first, so an old trace would be missing there. */
 function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecord {
   const moved: Record<string, unknown> = { ...(payload as Record<string, unknown>) }
   for (const field of SECONDS_FIELDS) {
@@ -112,7 +112,7 @@ function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecor
 
 const COMPOSE_FILE = fileURLToPath(new URL('docker-compose.yml', PACKAGE_FOLDER))
 
-/** Servers to look at traces in: profiles of the compose file, and types of backends. */
+/** Trace servers: profiles of the compose file and types of backends. */
 const SERVERS = [
   { name: 'Jaeger', type: 'jaeger', shownAt: 'http://127.0.0.1:16686' },
   { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
@@ -124,14 +124,14 @@ interface Step {
   readonly outcome: string
 }
 
-/** Where the traces are, and what to do next: a line each, ready to be copied. */
+/** Names the place of the traces and the commands for the next steps, one per line, ready to copy. */
 function nextSteps(result: ReplayResult, place: TracePlace): string {
   const { backends } = result.stats
   const here = [
     { label: 'draw them again', command: 'npx hookspan tree', outcome: '' },
     { label: 'see them in a page', command: 'npx hookspan view --open', outcome: '' },
   ]
-  // Not what has just been done.
+  // Skip servers that have just received the traces.
   const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
   const steps: Step[] = [...(place.whyNotKept === undefined ? here : []), ...others.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))
@@ -145,7 +145,7 @@ function nextSteps(result: ReplayResult, place: TracePlace): string {
 
 function sentTo(backends: PluginStats['backends']): string {
   const others = backends.filter(({ name }) => name !== 'local_log')
-  // One that is sent metrics only has no spans to count.
+  // A backend for metrics only has no spans to count.
   const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))
   if (reached.length > 0) return `sent to ${reached.map(({ name }) => name).join(', ')}`
   return others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'
@@ -160,7 +160,7 @@ function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]): Step {
   }
 }
 
-/** Nothing in the directory where Docker finds the file by itself. */
+/** Empty in the directory where Docker finds the file by default. */
 function composeFileOption(): string {
   const path = relative(process.cwd(), COMPOSE_FILE)
   if (path === 'docker-compose.yml') return ''

@@ -22,7 +22,7 @@ person.`,
     'Exits with 1 when A or B is not there, or does not name one turn or session. That they differ is no failure.',
 } as const satisfies CommandPage
 
-/** Exit code: 0 also when they differ. */
+/** Exit code: 0 even if they differ. */
 export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
   const [sideA, sideB] = await findSides(operands, io)
   const a = await readSide(sideA, io)

@@ -7,7 +7,7 @@ import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
 import { Progress } from '../progress.ts'
 
-/** Keeps the process alive: the requests of the pipeline do not. */
+/** A timer that keeps the process alive, because requests of the pipeline do not. */
 const LONG_MILLIS = 60_000
 
 const PAGE = {
@@ -27,7 +27,7 @@ backlog and losses, clocks, proxy variables and Node.`,
   closing: 'Exits with 1 when something is wrong; warnings alone are no reason to.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 when something is wrong. */
+/** Exit code: 1 if something is wrong. */
 export const doctor: Command = command(PAGE, async ({ values }, io) => {
   const options = readOptions(values)
   const alive = setInterval(() => undefined, LONG_MILLIS)

@@ -4,7 +4,7 @@ import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../
 import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject } from '../tree-place.ts'
 
-/** More in one file nobody opens. */
+/** A file with more traces is too large to open. */
 const MOST = 1000
 
 const PAGE = {

@@ -15,5 +15,5 @@ Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hoo
   },
 } as const satisfies CommandPage
 
-/** Its help: what it does, `cli/main.ts` has done before anything else is loaded. */
+/** Only prints the help: `cli/main.ts` handles the command before loading anything else. */
 export const hook: Command = command(PAGE, () => EXIT.ok)

@@ -33,7 +33,7 @@ type HooksOptions = Given<typeof PAGE.options>['values']
 
 export const hooks: Command = hooksOf(() => process.cwd())
 
-/** @param where the folder that the user is in: absolute */
+/** @param where returns the user's current folder, absolute */
 export function hooksOf(where: () => string): Command {
   return command(PAGE, ({ values, operands: [action, ...rest] }, io) => {
     const project = where()
@@ -56,7 +56,7 @@ function check(action: string | undefined, rest: readonly string[], { yes, undo,
   if (action === 'test' && rest.length !== 2) throw new WrongUse('test takes a FILE of hooks and a RECORDING')
 }
 
-/** Who names the folder itself means the project that it is in. */
+/** The hooks folder itself stands for its project. */
 function projectOf(folder: string): string {
   const project = dirname(dirname(folder))
   return folder === projectFolderOf(project) ? project : folder

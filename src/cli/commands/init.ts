@@ -52,24 +52,24 @@ type InitOptions = Omit<Given<typeof PAGE.options>['values'], 'guards'> & {
   readonly guards: Surroundings['guards']
 }
 
-/** Where this hookspan is, and who asks. */
+/** The installed copy of hookspan and the user's folder. */
 export interface Installed {
   readonly folder: string
-  /** The folder that the user is in: absolute. */
+  /** The user's current folder, absolute. */
   readonly project: string
-  /** Why no host should be told of it. */
+  /** The reason why no host should refer to this copy. */
   readonly refusal: string | undefined
   readonly isTemporary: boolean
 }
 
-/** Exit code 1 when the configuration is not what it should be. */
+/** Exit code: 1 if the configuration is not as it should be. */
 export const init: Command = initOf(() => {
   const folder = packageFolder()
   const project = process.cwd()
   return { folder, project, refusal: whyNotLasting(folder, project), isTemporary: isTemporary(folder) }
 })
 
-/** The command of a hookspan that is installed there. */
+/** @param where returns the installed copy */
 export function initOf(where: () => Installed): Command {
   return command(PAGE, async (given, io) => {
     const installed = where()
@@ -107,7 +107,7 @@ async function initOne(
   return carryOut(plan, setup, surroundings, options, io)
 }
 
-/** It is what was asked for, so it is done; but somebody will wonder one day. */
+/** The user asked for it, so it is done, but the warning explains a later failure. */
 function notForLong(folder: string, title: string): string {
   return `hookspan init: ${folder} is in a temporary folder: when that is emptied, ${title} finds no hookspan there`
 }
@@ -182,7 +182,7 @@ async function carryOut(
   return EXIT.ok
 }
 
-/** An agent that has never run may be one that is not there. */
+/** An agent that has never run may not be installed. */
 function doubtOf({ title }: HostSetup, folder: string, newFolder: string | undefined): string[] {
   if (newFolder === undefined || relative(newFolder, folder).startsWith('..')) return []
   return [`${folder} did not exist before. Is ${title} installed, for this user?`]

@@ -40,7 +40,7 @@ skipped.`,
   closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
+/** Exit code: 1 if a line was malformed, a file unreadable, or spans were dropped. */
 export const replay: Command = command(PAGE, async (given, io) => {
   const job = readJob(given)
   if (job.out !== undefined) return replayInto(job.out, job, io)
@@ -49,7 +49,7 @@ export const replay: Command = command(PAGE, async (given, io) => {
   return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
 })
 
-/** What was given, with the factor of `speed` as a number; of `files`, `-` is standard input. */
+/** The parsed options, with `speed` as a number. `-` in `files` is standard input. */
 type Job = Omit<Given<typeof PAGE.options>['values'], 'speed'> & {
   readonly files: readonly string[]
   readonly speed: number | undefined
@@ -76,7 +76,7 @@ function readSpeed(text: string | undefined): number | undefined {
   throw new WrongUse(`--speed takes a number above 0, got ${JSON.stringify(text)}`)
 }
 
-/** What is written is emptied first: a recording must not go that way by a slip. */
+/** Output files are truncated first, so a mistake must not destroy a recording. */
 function checkOutputs(files: readonly string[], out: string | undefined, metricsOut: string | undefined): void {
   for (const [option, path] of [['--out', out] as const, ['--metrics-out', metricsOut] as const]) {
     if (path?.trim() === '') throw new WrongUse(`${option} takes a path`)
@@ -95,9 +95,9 @@ function isSameFile(a: string, b: string): boolean {
 }
 
 /**
- * Empties the files that are to be written.
+ * Truncates the output files.
  *
- * @throws when one of them cannot be written
+ * @throws if one of them cannot be written
  */
 async function prepareOutputs({ out, 'metrics-out': metricsOut }: Job): Promise<void> {
   for (const path of [out, metricsOut]) {
@@ -108,7 +108,7 @@ async function prepareOutputs({ out, 'metrics-out': metricsOut }: Job): Promise<
   }
 }
 
-/** Into a file, and nowhere else. */
+/** Replays only into a file. */
 async function replayInto(out: string, job: Job, io: CommandIo): Promise<number> {
   await prepareOutputs(job)
   const file: UserBackend = { type: 'file', path: out, metrics_path: job['metrics-out'] }
@@ -132,7 +132,7 @@ function playingOf({ files, speed, host }: Job): Playing {
   return { command: 'replay', files, speed, reader: () => new RecordReader(host) }
 }
 
-/** Something in the records was not read, and the person wants to know. */
+/** True if `--strict` is set and parts of the records were not read. */
 function isTooLax({ stats: { unread } }: ReplayResult, { strict }: Job): boolean {
   return strict && unread.hooks + unread.fields + unread.types > 0
 }

@@ -19,7 +19,7 @@ a trace of its own.`,
 there is no such program, 126 when it cannot be run.`,
 } as const satisfies CommandPage
 
-/** Exit code: that of the program. Ends by the program's signal where one has ended it. */
+/** Exit code: that of the program. If a signal ended the program, this process ends by the same signal. */
 export const run: Command = command(PAGE, ({ operands }, io) => runIn(operands, io))
 
 async function runIn([program, ...args]: readonly string[], io: CommandIo): Promise<number> {
@@ -40,7 +40,7 @@ function sayWhy(program: string, code: string): string {
   return `${named} cannot be run (${code})`
 }
 
-/** Whoever waits for us sees the program's own end. */
+/** The parent process sees how the program itself ended. */
 function handOn(ended: Ended): number {
   if (ended.how === 'signal') process.kill(process.pid, ended.signal)
   return exitCodeOf(ended)

@@ -14,7 +14,6 @@ import { sinceAt } from '../since-option.ts'
 import { findTrace } from '../trace-query.ts'
 import { localLog, namesTrace, traceFiles } from '../tree-place.ts'
 
-/** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200
 
 const PAGE = {
@@ -40,7 +39,7 @@ tells it from others, it gets that trace of the local trace log: one that "keep"
   closing: 'Exits with 1 when something is left.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 when a backend has not got everything. */
+/** Exit code: 1 if a backend did not receive everything. */
 export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   if (operands.length > 0 && values.all) throw new WrongUse('--all is of the trace log: it goes without FILE')
   const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
@@ -63,7 +62,7 @@ export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   return 'exitCode' in found ? found.exitCode : deliver({ ...job, ...found }, io)
 })
 
-/** The trace, and the files of the log that may have a part of it. */
+/** The trace, and the log files that may contain a part of it. */
 async function namedTrace(
   beginning: string,
   io: CommandIo,
@@ -78,7 +77,7 @@ async function deliver(job: Job, io: CommandIo): Promise<number> {
   const pipeline = openPipeline(job, interruption.giveUp, { env: io.env, home: io.home, stderr: progress.stderr })
   const before = await readBacklog(job.directory)
   const delivery = new Delivery(pipeline, job, before)
-  // It also keeps the process alive: requests do not.
+  // This timer also keeps the process alive, because requests do not.
   const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
   try {
     await Promise.race([delivery.run(interruption.stop), stopped(interruption)])
@@ -111,7 +110,7 @@ function openPipeline(
   const settings = pipelineSettings({ ...config, backends, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
   const takers = settings.backends.map(backend => ({ ...backend, metrics: false }))
-  // What nobody is owed is not sent later by itself.
+  // Resent spans are not in a backlog, so the line must not promise that they are kept or sent later.
   const say = (line: string): void =>
     io.stderr.write(`hookspan: ${since === undefined ? line : withoutMeanwhile(line)}\n`)
   return createPipeline(

@@ -38,7 +38,6 @@ const ACTIONS = ['detach', 'status', 'stop', 'install', 'undo'] as const
 
 export const serve: Command = serveOf(THIS_SYSTEM)
 
-/** The command on that system. */
 export function serveOf(system: System): Command {
   return command(PAGE, ({ values }, io) => {
     const action = actionOf(values)
@@ -71,7 +70,7 @@ function idleOf(text: string | undefined): number | undefined {
   throw new WrongUse(`--idle-exit takes an age such as 15m or 2h, got ${JSON.stringify(text.slice(0, 60))}`)
 }
 
-/** What `node` runs for a receiver with these options. */
+/** The arguments of `node` for a receiver with these options. */
 function programOf({ port, 'idle-exit': idle }: ServeOptions): readonly string[] {
   return [
     packageFile(packageFolder(), 'dist', 'cli', 'main.js'),

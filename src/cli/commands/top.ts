@@ -19,7 +19,7 @@ On a terminal it is redrawn in its place until Ctrl-C; in a pipe it is told once
   },
 } as const satisfies CommandPage
 
-/** Exit code: 0, also when nothing is open, and after Ctrl-C, which is its end. */
+/** Exit code: 0, also if nothing is open, and after Ctrl-C, the regular end. */
 export const top: Command = command(PAGE, async ({ values }, io) => {
   const directory = stateHome(io.env, io.home)
   if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
@@ -34,7 +34,7 @@ export const top: Command = command(PAGE, async ({ values }, io) => {
   return EXIT.ok
 })
 
-/** Until interrupted. `pause` is what passes between two looks. */
+/** Redraws until interrupted. @param pause waits between two polls */
 export async function watchTop(
   traces: OpenTraces,
   io: CommandIo,

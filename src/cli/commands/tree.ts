@@ -14,7 +14,6 @@ import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../
 import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
-/** So many are drawn when nobody says how many. */
 const DEFAULT_LAST = 5
 const MOST_RUNNING_LINES = 20
 
@@ -46,7 +45,7 @@ or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
   closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
 } as const satisfies CommandPage
 
-/** Exit code: 0 also when nothing passes the filters, 1 as the usage says, 2 for wrong use. */
+/** Exit code: 0 even if no trace matches, 1 as described in the usage, 2 for wrong use. */
 export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
   const options = readOptions(values, io.now())
   const { place, traceId } = await findSubject(operands, io)
@@ -57,7 +56,6 @@ export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
 
 interface TreeOptions {
   readonly filter: TraceFilter
-  /** Undefined where nobody said. */
   readonly last: number | undefined
   readonly json: boolean
 }
@@ -79,7 +77,7 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
   if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
-  // A program that reads the JSON must not find a sentence in it.
+  // Keep the message out of the JSON output.
   const out = options.json ? io.stderr : io.stdout
   if (traceCount === 0) out.write(`${nothingThere(place)}\n`)
   else if (trees.length === 0) out.write(`${nothingMatches(place, query, selection)}\n`)
@@ -111,7 +109,7 @@ function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: Command
   return json ? treeJson(trace) : `${renderTree(trace, { ...lookOf(io), now: io.now() })}\n`
 }
 
-/** The sums, what was left out, and what else is running. */
+/** The totals, the number of omitted traces, and other running traces. */
 function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOptions, io: CommandIo): string {
   const look = { ...lookOf(io), now: io.now() }
   const parts = trees.length > 1 ? [`${renderTotals(trees, look)}\n`] : []

@@ -28,7 +28,7 @@ reads, and asks nothing of any other machine.`,
 trace log, or the port is not to be had.`,
 } as const satisfies CommandPage
 
-/** Exit code: 0 also when it runs already, 1 as the usage says, 2 for wrong use. */
+/** Exit code: 0 even if it runs already, 1 as described in the usage, 2 for wrong use. */
 export const view: Command = command(PAGE, async ({ values, operands }, io) => {
   const port = portOf(values.port)
   const { place, traceId } = await findSubject(operands, io)

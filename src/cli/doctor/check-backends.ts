@@ -6,7 +6,7 @@ import type { ProbeOptions, ProbeResult } from './probe-result.ts'
 const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} yourself`
 const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN}: it says when it was sent and from where, and is no agent's turn`
 
-/** What the probes say, a line for each backend and one for each problem. */
+/** Reports the probes: a line for each backend and for each problem. */
 export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly Finding[] {
   if (results.length === 0) return [finding('ok', 'Backends', 'none is configured: nothing leaves this machine')]
   const probed = results.some(({ delivered }) => delivered === true) ? [finding('note', 'Backends', PROBE)] : []
@@ -18,7 +18,7 @@ export function checkBackends(results: readonly ProbeResult[], options: ProbeOpt
   return [...findings, ...probed]
 }
 
-/** Nothing where a problem says it all. */
+/** Returns nothing if the problems already explain the outcome. */
 function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOptions): Finding[] {
   const { name, type, url, isSentLogs, delivered, metrics, problems } = result
   const say = (level: Level, what: string, remedy?: string): Finding[] => [

@@ -3,10 +3,9 @@ import type { ConfigProblem, KeyName, Resolution } from '../../config/types.ts'
 import type { CommandIo } from '../command.ts'
 import { type Finding, finding } from './finding.ts'
 
-/** The configuration in force, as far as somebody has set it. */
 export interface ConfigFacts {
   readonly file: string | undefined
-  /** Keys that do not have their default; secrets as `<set>`. */
+  /** Keys with a non-default value; secrets as `<set>`. */
   readonly values: readonly ShownKey[]
   readonly problems: readonly ConfigProblem[]
 }
@@ -16,7 +15,7 @@ export function readConfigFacts(resolution: Resolution): ConfigFacts {
   return { file: resolution.file, values: values.map(fromCommandLine), problems: resolution.problems }
 }
 
-/** Only one option of this command goes into the configuration. */
+/** `--backend` is the only option of this command that sets a key. */
 function fromCommandLine(shown: ShownKey): ShownKey {
   return shown.source === 'code' ? { ...shown, source: '--backend' } : shown
 }
@@ -37,7 +36,7 @@ function problemFinding({ level, message }: ConfigProblem): Finding {
   return finding(level === 'error' ? 'fail' : 'warn', 'Configuration', what, remedy)
 }
 
-/** What is configured rightly and makes that little or nothing is seen. */
+/** Reports valid settings that cause little or no data. */
 function intentions({ config, sources }: Resolution): Finding[] {
   const found: Finding[] = []
   const say = (level: 'note' | 'warn', key: KeyName, what: string, remedy: string): void => {

@@ -2,17 +2,17 @@ import type { BacklogEntry, Loss, UnjudgedEntry } from '../../trace-log/index.ts
 import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 
-/** What an agent with this configuration does about what others had held until they would judge it. */
+/** An agent's handling, with this configuration, of traces that killed processes held for tail sampling. */
 export interface Judging {
-  /** Where its backends send to, by name. */
+  /** Destinations of its backends, by name. */
   readonly destinations: ReadonlyMap<string, string>
   readonly isOn: boolean
 }
 
 export interface BacklogContext {
-  /** Names of the backends that are configured. */
+  /** Names of the configured backends. */
   readonly configured: ReadonlySet<string>
-  /** Names of those that did not take the probe. */
+  /** Names of the backends that did not accept the probe. */
   readonly failing: ReadonlySet<string>
   /** `local_log_max_age_hours` */
   readonly maxAgeHours: number
@@ -21,7 +21,7 @@ export interface BacklogContext {
   readonly now: number
 }
 
-/** What the trace log still holds for backends, and what killed processes had held back from them. */
+/** Reports pending data of the trace log, and traces that killed processes held for tail sampling. */
 export function checkBacklog(
   entries: readonly BacklogEntry[],
   context: BacklogContext,
@@ -45,13 +45,13 @@ function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, n
     return say('warn', 'no backend has that name any more', remedy)
   }
   if (isLive) return say('note', 'an agent that is running delivers it')
-  // Sent now, it would fail as the probe did.
+  // Sent now, it would fail like the probe.
   const first = failing.has(backend) ? `see that ${backend} answers, above; then ` : ''
   const remedy = `${first}hookspan send --backend ${backend}, or start an agent`
   return say('warn', 'no agent that is running delivers it', remedy)
 }
 
-/** It goes to exactly the backends that it was held for: a process with others leaves it alone, and would for ever. */
+/** Held traces can only go to the backends they were held for: a process with other backends leaves them alone forever. */
 function unjudgedFinding(entry: UnjudgedEntry, { judging, maxAgeHours, now }: BacklogContext): Finding {
   const { destinations, segments, bytes, oldestAt } = entry
   const age = humanDuration(Math.max(0, now - oldestAt))
@@ -75,7 +75,6 @@ function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, str
 const DAYS = 7
 export const LOSSES_SHOWN_MILLIS: number = DAYS * 86_400_000
 
-/** What backends will never get, and why. */
 export function checkLosses(losses: readonly Loss[], now: number): readonly Finding[] {
   if (losses.length === 0) return [finding('ok', 'Lost', `nothing in the last ${DAYS} days`)]
   return losses.map(loss => lossFinding(loss, now))
@@ -87,7 +86,6 @@ function lossFinding({ at, backend, spans, reason }: Loss, now: number): Finding
   return finding('warn', 'Lost', what, remedyFor(reason))
 }
 
-/** What the reasons of the pipeline come down to. */
 const REMEDIES: readonly (readonly [reason: RegExp, remedy: string])[] = [
   [/trace log/, 'raise local_log_max_bytes, or mend that backend sooner'],
   [/queue/, 'see that the trace log can be written, or raise span_batch_max_queue_size'],

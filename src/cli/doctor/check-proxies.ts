@@ -1,19 +1,18 @@
 import { type Environment, variable } from '../../config/paths.ts'
 import { type Finding, finding } from './finding.ts'
 
-/** A backend as far as a proxy could stand between. */
 export interface ProxiedBackend {
   readonly name: string
-  /** Absent for a file or the terminal. */
+  /** Undefined for a file or the terminal. */
   readonly url?: string
-  /** Null = nothing was sent. */
+  /** Null if nothing was sent. */
   readonly delivered: boolean | null
 }
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1']
 const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goes through the proxy'
 
-/** What proxy variables do to traffic that hookspan depends on. Its own requests never go through a proxy. */
+/** Reports effects of proxy variables on traffic that hookspan depends on. Its own requests never use a proxy. */
 export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly Finding[] {
   const proxies = new ProxyVariables(env)
   const names = new Set([proxies.forScheme('http'), proxies.forScheme('https')])
@@ -25,10 +24,7 @@ export function checkProxies(env: Environment, backends: readonly ProxiedBackend
   ]
 }
 
-/**
- * Many HTTP clients make no exception for loopback by themselves: a host that posts its hooks to this machine would hand
- * prompts to the proxy.
- */
+/** Many HTTP clients do not exempt loopback: a host that posts its hooks to this machine would send prompts to the proxy. */
 function loopbackFinding(proxies: ProxyVariables, names: string): Finding {
   const name = proxies.forScheme('http')
   const captured = LOCAL_HOSTS.filter(host => !proxies.spares(host))
@@ -55,7 +51,7 @@ function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: Proxie
   return [finding(delivered === false ? 'warn' : 'note', 'Proxies', what, remedy)]
 }
 
-/** Proxies as the environment has them. Their addresses may hold credentials, so only names of variables leave here. */
+/** The proxy settings of the environment. Addresses may contain credentials, so only variable names are exposed. */
 class ProxyVariables {
   readonly #env: Environment
   readonly #exceptions: readonly string[]
@@ -66,13 +62,13 @@ class ProxyVariables {
     this.#exceptions = (named === undefined ? '' : (variable(env, named) ?? '')).toLowerCase().split(/[\s,]+/)
   }
 
-  /** The variable that names a proxy for such addresses; undefined where there is none. */
+  /** The name of the proxy variable in force for a scheme; undefined if there is none. */
   forScheme(scheme: 'http' | 'https'): string | undefined {
     const name = `${scheme}_proxy`
     return this.#first(name, name.toUpperCase(), 'all_proxy', 'ALL_PROXY')
   }
 
-  /** Whether `NO_PROXY` names the host, itself or by a domain or `*`; not by one port alone. */
+  /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
   spares(host: string): boolean {
     const wanted = bare(host)
     return this.#exceptions.some(entry => {
@@ -86,7 +82,7 @@ class ProxyVariables {
     return this.#exceptions.some(entry => entry !== '')
   }
 
-  /** Whether Node itself is told to use them, from version 24 on. */
+  /** True if Node itself is configured to use them, which is possible from version 24 on. */
   get areNodes(): boolean {
     const options = variable(this.#env, 'NODE_OPTIONS') ?? ''
     return variable(this.#env, 'NODE_USE_ENV_PROXY') === '1' || /(^|\s)--use-env-proxy(\s|$)/.test(options)
@@ -97,7 +93,7 @@ class ProxyVariables {
   }
 }
 
-/** Whether what is sent to the host stays on this machine. */
+/** True if requests to the host stay on this machine. */
 function isLoopback(host: string): boolean {
   const name = bare(host.toLowerCase())
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d+){3}$/.test(name)
@@ -107,7 +103,7 @@ function bare(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** `127.0.0.0/8` covers all of loopback; other blocks hold no host that matters here. */
+/** `127.0.0.0/8` covers all of loopback. Other blocks are irrelevant here. */
 function isBlockOf(entry: string, host: string): boolean {
   return entry === '127.0.0.0/8' && host.startsWith('127.')
 }

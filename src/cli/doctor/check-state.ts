@@ -10,7 +10,7 @@ const OTHERS = 0o077
 
 export type StateConfig = Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>
 
-/** Whether the trace log can be written, is private and has room; it is written to, as an agent would. */
+/** Checks that the trace log is writable, private and has space. Writes a file as an agent would. */
 export async function checkState(
   config: StateConfig,
   { env, home }: CommandIo,
@@ -61,9 +61,9 @@ function unwritable(directory: string, error: unknown): Finding {
   return finding('fail', 'Trace log', what, `${remedy}, or set XDG_STATE_HOME to another place`)
 }
 
-/** What lies in a directory that only its owner may enter is private, whatever its own mode. */
+/** Files in a directory that only its owner may enter are private, whatever their own mode. */
 function checkModes(directory: string, entries: readonly StateEntry[]): Finding[] {
-  // There, modes are made up.
+  // On Windows, modes are not real.
   if (process.platform === 'win32') return []
   const [top, ...inner] = entries
   const wide = inner.filter(({ mode }) => (mode & OTHERS) !== 0)
@@ -103,7 +103,7 @@ function octal({ mode }: StateEntry): string {
   return mode.toString(8).padStart(4, '0')
 }
 
-/** For a shell. */
+/** Quotes for a shell. */
 function quoted(path: string): string {
   return /[^\w./-]/.test(path) ? `'${path.replaceAll("'", "'\\''")}'` : path
 }

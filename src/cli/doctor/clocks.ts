@@ -4,18 +4,18 @@ import { humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 
 const CHANNEL = 'http.client.response.finish'
-/** A `Date` header is cut to whole seconds. */
+/** The `Date` header is truncated to whole seconds. */
 const HALF_A_SECOND = 500
 
-/** How far ahead of this machine's the clock of a server is; negative: behind. */
+/** The offset of a server's clock from this machine's. Positive: ahead. */
 export interface ClockSkew {
   readonly host: string
   readonly millis: number
 }
 
 /**
- * Reads the time off all answers that this process gets while it listens: also of those requests that the pipeline
- * makes, which keeps the answers to itself.
+ * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the pipeline
+ * does not expose its responses.
  */
 export class AnswerDates {
   readonly #skews = new Map<string, number>()
@@ -24,7 +24,7 @@ export class AnswerDates {
     subscribe(CHANNEL, this.#note)
   }
 
-  /** Of each server that told the time, its last answer. */
+  /** The last measured skew of each server. */
   get skews(): readonly ClockSkew[] {
     return [...this.#skews].map(([host, millis]) => ({ host, millis }))
   }
@@ -43,7 +43,7 @@ export class AnswerDates {
 const MOST_MILLIS = 30_000
 const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
 
-/** Whether servers agree with this machine about the time. Nothing where none of them told it. */
+/** Compares the clocks of servers with this machine's. Empty if no server sent a date. */
 export function checkClocks(skews: readonly ClockSkew[]): readonly Finding[] {
   const wrong = skews.filter(({ millis }) => Math.abs(millis) > MOST_MILLIS)
   if (wrong.length > 0) return wrong.map(skewFinding)

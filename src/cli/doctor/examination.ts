@@ -26,11 +26,10 @@ import type { ProbeOptions, ProbeResult } from './probe-result.ts'
 import { type TrialWriter, writeTrial } from './state-directory.ts'
 
 export interface ExaminationOptions extends ProbeOptions {
-  /** As on the command line; they take the place of the configured ones. */
+  /** Backends of the command line, which replace the configured ones. */
   readonly backends: readonly string[]
 }
 
-/** All that was found out. */
 export interface Examination {
   readonly version: string
   readonly node: string
@@ -42,7 +41,7 @@ export interface Examination {
   readonly findings: readonly Finding[]
 }
 
-/** Looks at everything, and sends a probe to each backend. Never rejects for what it finds. */
+/** Runs all checks and sends a probe to each backend. Never rejects because of a finding. */
 export async function examine(
   options: ExaminationOptions,
   io: CommandIo,
@@ -87,7 +86,7 @@ interface Probed {
   readonly skews: readonly ClockSkew[]
 }
 
-/** All at once: one that hangs does not hold up the others. */
+/** Probes in parallel, so that a hanging backend does not delay the others. */
 async function probeAll({ config }: Resolution, options: ProbeOptions, { env, home }: CommandIo): Promise<Probed> {
   const settings = pipelineSettings(config, env, home)
   const dates = new AnswerDates()
@@ -112,7 +111,7 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
   return { backlog, unjudged, losses }
 }
 
-/** As the pipeline of an agent decides it: a terminal keeps nothing, and without a log of what is kept nothing is judged. */
+/** Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling. */
 function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
   const directory = stateHome(env, home)
   const { backends, holding } = pipelineSettings(config, env, home)
@@ -125,10 +124,10 @@ function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
   return { destinations: new Map(destinations), isOn }
 }
 
-/** The first version that will do, as `package.json` has it. */
+/** The minimum version from `package.json`. */
 const NEEDED = NODE_RANGE.replace(/^[^\d]*/, '')
 
-/** The agent may run under another one: what is looked at is the Node that runs this command. */
+/** Checks the Node that runs this command. The agent may run under another one. */
 export function checkNode(version: string = process.versions.node): Finding {
   if (version.localeCompare(NEEDED, 'en', { numeric: true }) >= 0) return finding('ok', 'Node', `v${version}`)
   const what = `v${version} is too old: hookspan needs ${NEEDED} or later`

@@ -1,7 +1,6 @@
-/** `note`: good to know; `warn`: it works, but somebody should look; `fail`: something is wrong, and the exit code says so. */
+/** `note`: information; `warn`: works, but needs attention; `fail`: broken, and the exit code is 1. */
 export type Level = 'ok' | 'note' | 'warn' | 'fail'
 
-/** Parts of the report, in its order. */
 export const AREAS = [
   'Node',
   'Configuration',
@@ -15,12 +14,11 @@ export const AREAS = [
 
 export type Area = (typeof AREAS)[number]
 
-/** One thing that was looked at. No secret is in it. */
+/** The result of one check. Contains no secrets. */
 export interface Finding {
   readonly level: Level
   readonly area: Area
   readonly what: string
-  /** What to do about it. */
   readonly remedy?: string
 }
 

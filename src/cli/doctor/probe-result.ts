@@ -1,53 +1,53 @@
 import type { ReadBackOutcome } from './read-back.ts'
 
-/** What became of the probe of one backend. Null: it was not tried. */
+/** The result of the probe of one backend. Null: not tried. */
 export interface ProbeResult {
   readonly name: string
   readonly type: string
-  /** Where it was sent, or the path of a file; absent for the terminal, and where it cannot be told. */
+  /** The URL or the path of a file. Undefined for the terminal, or if unknown. */
   readonly url?: string
-  /** It is sent log events, of which there is no probe. */
+  /** The backend receives log events, which are not probed. */
   readonly isSentLogs?: boolean
   readonly delivered: boolean | null
   readonly metrics: boolean | null
   readonly readBack: ReadBackOutcome | null
-  /** Where it was asked for. */
+  /** Set if the probe was read back. */
   readonly readBackUrl?: string
-  /** Until it was read back; else until it was delivered. */
+  /** Time until the probe was read back; if it was not, until it was delivered. */
   readonly millis: number | null
-  /** Why it did not arrive. */
+  /** Reasons for a failed delivery. */
   readonly problems: readonly ProbeProblem[]
-  /** What else the pipeline had to say, such as a setting that is ignored. */
+  /** Other diagnostics of the pipeline, such as an ignored setting. */
   readonly warnings: readonly ProbeProblem[]
 }
 
 export interface ProbeOptions {
-  /** How long a server may take to show what it has taken. */
+  /** Time limit for a server to show the probe. */
   readonly waitMillis: number
-  /** Send nothing: only look whether it could be sent. */
+  /** Send nothing and only check that sending is possible. */
   readonly isOffline: boolean
 }
 
-/** A line of the pipeline, cut into what is wrong and what to do about it. */
+/** A diagnostic of the pipeline, split into problem and remedy. */
 export interface ProbeProblem {
-  /** All of it, on one line. */
+  /** The whole text on one line. */
   readonly line: string
   readonly what: string
   readonly remedy?: string
 }
 
-/** What is said of what is recorded while it goes on. It is not true of a probe, which no trace log keeps. */
+/** The part of a message about spans of the meantime. Wrong for a probe, which no trace log keeps. */
 const MEANWHILE = /;[^;.(]*\b(?:is|are) (?:dropped|kept)\b[^.(]*?(?=\s*\(|\.\s|$)/g
 
-/** Advice starts a sentence, or stands behind a semicolon. */
+/** A remedy starts a sentence or follows a semicolon. */
 const ADVICE = /\. (?=[A-Z])|; (?=correct |look for |its own log )/
 
-/** A line of the pipeline about spans that are neither kept for the backend nor dropped. */
+/** Adapts a diagnostic to spans that are neither kept nor dropped. */
 export function withoutMeanwhile(said: string): string {
   return said.replace(MEANWHILE, '')
 }
 
-/** `backend NAME: problem. Remedy`, as the pipeline says it. */
+/** Parses a diagnostic of the form `backend NAME: problem. Remedy`. */
 export function probeProblem(said: string): ProbeProblem {
   const line = withoutMeanwhile(said)
   const at = ADVICE.exec(line)

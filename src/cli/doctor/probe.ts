@@ -10,10 +10,12 @@ import { PACKAGE_NAME, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { type ProbeOptions, type ProbeResult, probeProblem } from './probe-result.ts'
 import { type ReadBackOutcome, readBack, readBackFile } from './read-back.ts'
 
-/** The command holds the process itself; this is how long a pipeline that closes may try again what it tried already. */
+/** The retry time of a closing pipeline. It can be short, because the command itself waits for the probe. */
 const CLOSE_MILLIS = 500
 
-/** Sends a span, and a metric where metrics are taken, the way an agent's would go, and asks for the span again. Never rejects. */
+/**
+ * Sends a span, and a metric if the backend accepts them, over the path of an agent, and reads the span back. Never rejects.
+ */
 export async function probe(
   backend: BackendConfig,
   settings: PipelineSettings,
@@ -47,7 +49,7 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
   return url === undefined ? undefined : shownUrl(url)
 }
 
-/** As configured, for one backend and for one span: whatever the configuration samples away or keeps to itself. */
+/** The configured settings for one backend and one span, without sampling and other filters. */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
   const { resourceAttributes, globalTags } = settings
@@ -63,7 +65,7 @@ function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSe
   }
 }
 
-/** They would win over the name of the probe. */
+/** These attributes would override the service name of the probe. */
 function withoutService(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const { 'service.name': _name, 'service.namespace': _namespace, ...rest } = attributes
   return rest
@@ -80,7 +82,7 @@ async function tryBoth(
   const span = plan.traces ? await sendSpan(pipeline) : undefined
   const delivered = span === undefined ? null : statsOf(pipeline).delivered > 0
   const millis = span?.millis ?? null
-  // The same cause would be told twice.
+  // Avoids reporting the same cause twice.
   if (span !== undefined && !delivered) return { delivered, metrics: null, readBack: null, millis }
   const [asked, metrics] = await Promise.all([
     span && askFor(plan, span.traceId, projectName, waitMillis),
@@ -93,7 +95,7 @@ async function tryBoth(
   return { delivered, metrics, readBack: outcome, readBackUrl: url, millis: tookMillis }
 }
 
-/** What keeps nothing from arriving is no more than a warning. */
+/** Problems that do not prevent delivery are only warnings. */
 function judged(
   lines: readonly string[],
   expected: readonly string[],
@@ -107,23 +109,23 @@ function judged(
   return { problems: problems.map(probeProblem), warnings: expected.map(probeProblem) }
 }
 
-/** Not that of an agent: in the lists of servers it stands beside agents, and is counted with none of them. */
+/** A service name of its own, so that servers do not count probes with an agent's data. */
 export const PROBE_SERVICE = 'hookspan-doctor'
 export const PROBE_SPAN = 'hookspan.doctor'
 const PROBE_METRIC = 'hookspan.doctor.probes'
 
-/** What tells a person who comes upon it what it is. */
+/** Describes the probe to a user who finds it on a server. */
 function probeAttributes(): Record<string, string> {
   const [at, from] = [new Date().toISOString(), hostname()]
   return {
     'hookspan.doctor.sent_at': at,
     'hookspan.doctor.sent_from': from,
-    // Phoenix and others list it.
+    // Phoenix and other servers show this attribute in lists.
     [OPENINFERENCE.inputValue]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
   }
 }
 
-/** Resolves when it has arrived or failed. */
+/** Resolves if the span was delivered or has failed. */
 async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string; readonly millis: number }> {
   const tracer = pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION)
   const span = tracer.startSpan(PROBE_SPAN, { root: true, attributes: probeAttributes() })
@@ -133,7 +135,7 @@ async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string;
   return { traceId: span.spanContext().traceId, millis: Math.round(performance.now() - startedAt) }
 }
 
-/** Whether it was taken. */
+/** @returns whether the metric was accepted */
 async function sendMetric(pipeline: Pipeline): Promise<boolean> {
   const meter = pipeline.meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION)
   meter.createCounter(PROBE_METRIC, { description: 'Probes that hookspan doctor has sent' }).add(1)
@@ -147,7 +149,7 @@ interface Asked {
   readonly afterMillis: number
 }
 
-/** Asks the backend for the trace; undefined where it has no API for that. */
+/** Reads the trace back from the backend. Undefined if the backend has no API for that. */
 async function askFor(
   plan: BackendPlan,
   traceId: string,
@@ -164,12 +166,12 @@ async function askFor(
   if (plan.row.transport === 'file' && path !== undefined) return asked(await readBackFile(path, traceId), path)
   const request = traceLinks(plan.settings, traceId, projectName).readBack
   if (request === undefined) return undefined
-  // What cannot be used, the pipeline has said.
+  // The pipeline has already reported unusable files.
   const tls = readTlsFiles(plan.settings, () => undefined)
   return asked(await readBack({ request, traceId, tls }, waitMillis), new URL(request.url).origin)
 }
 
-/** Of the one backend that the pipeline has. */
+/** The stats of the pipeline's only backend. */
 function statsOf(pipeline: Pipeline): { readonly delivered: number; readonly lastError?: string } {
   return pipeline.stats().backends[0] ?? { delivered: 0 }
 }

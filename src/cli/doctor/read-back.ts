@@ -8,17 +8,16 @@ import { untraced } from '../../pipeline/sdk.ts'
 import type { TlsFiles } from '../../pipeline/tls-files.ts'
 
 const POLL_MILLIS = 250
-/** The trace has one span; what is longer than this is something else. */
+/** The trace has one span, so a longer response is something else. */
 const MAX_ANSWER_BYTES = 1_048_576
 
-/** What came of asking for the trace. */
 export type ReadBackOutcome =
   | { readonly kind: 'found' }
-  /** It is not there, or not yet; `status`: of the last answer. */
+  /** Not there, or not yet. `status` is that of the last response. */
   | { readonly kind: 'missing'; readonly status?: number }
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unreachable'; readonly code: string }
-  /** A user interface answers there. */
+  /** The address belongs to a user interface. */
   | { readonly kind: 'page' }
 
 export interface ReadBackTarget {
@@ -27,7 +26,7 @@ export interface ReadBackTarget {
   readonly tls: TlsFiles
 }
 
-/** Asks until the server shows the trace, until it is no use, or until the time is over. Never rejects. */
+/** Polls until the server returns the trace, polling is useless, or the time is over. Never rejects. */
 export async function readBack(target: ReadBackTarget, waitMillis: number): Promise<ReadBackOutcome> {
   const agent = createAgent(target.request.url, target.tls)
   const deadlineAt = performance.now() + waitMillis
@@ -68,12 +67,12 @@ function judge(response: IncomingMessage, body: string, { found }: ReadBackReque
   const { statusCode: status = 0, headers } = response
   if (status === 401 || status === 403) return { kind: 'refused', status }
   if (status !== 200) return { kind: 'missing', status }
-  // The server of a user interface answers every address, and with 200.
+  // The server of a user interface answers every path with 200.
   if (headers['content-type']?.startsWith('text/html')) return { kind: 'page' }
   return found === 'status' || body.includes(traceId) ? { kind: 'found' } : { kind: 'missing', status }
 }
 
-/** What came of it, also where the connection broke. */
+/** Returns the received part if the connection breaks. */
 async function bodyOf(response: IncomingMessage): Promise<string> {
   let body = ''
   try {
@@ -82,12 +81,12 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
       if (body.length > MAX_ANSWER_BYTES) break
     }
   } catch {
-    // The status counts.
+    // The status is enough.
   }
   return body
 }
 
-/** Looks at the end of a file for the trace. Never rejects. */
+/** Searches the end of a file for the trace. Never rejects. */
 export async function readBackFile(path: string, traceId: string): Promise<ReadBackOutcome> {
   const handle = await open(path, 'r').catch(() => undefined)
   if (handle === undefined) return { kind: 'missing' }

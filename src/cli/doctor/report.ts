@@ -9,7 +9,7 @@ const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'war
 const MARK_WIDTH = 6
 const LONGEST_VALUE = 60
 
-/** For a person: a heading for each area, a line for each finding, and what it all comes to. */
+/** The report as text: a heading for each area, a line for each finding, and a summary. */
 export function reportText(examination: Examination, color: boolean): string {
   const { version, findings } = examination
   const lines: Segment[][] = [[segment('strong', `hookspan ${version}`)]]
@@ -51,7 +51,7 @@ function summary(findings: readonly Finding[]): Segment {
   return segment('ok', 'All is well.')
 }
 
-/** One line for programs; docs/doctor.md has its fields. */
+/** The report as one line of JSON; docs/doctor.md documents its fields. */
 export function reportJson(examination: Examination): string {
   const { version, node, config, backends, backlog, unjudged, losses, findings } = examination
   return JSON.stringify({

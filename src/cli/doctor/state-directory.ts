@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path'
 
 const TRIAL_BYTES = 65_536
 
-/** Writes a file as the trace log does. @throws the error of the file system */
+/** Writes a file like the trace log. @throws the error of the file system */
 export type TrialWriter = (path: string) => Promise<void>
 
 /**
- * Does what the first span will need: makes the directories, writes a file as large as a batch, and removes all of it.
+ * Does the same work as the first span: creates the directories, writes a file of the size of a batch, and removes everything
+ * again.
  *
- * @returns the error of the file system; undefined when all went well
+ * @returns the error of the file system; undefined on success
  */
 export async function tryState(stateDirectory: string, write: TrialWriter): Promise<unknown> {
   const traces = join(stateDirectory, 'traces')
@@ -24,12 +25,12 @@ export async function tryState(stateDirectory: string, write: TrialWriter): Prom
     return error
   } finally {
     await rm(file, { force: true }).catch(() => undefined)
-    // Only what is empty goes: an agent that has begun to use them meanwhile keeps them.
+    // Only empty directories are removed: an agent may have started to use them.
     for (const directory of made.reverse()) await rmdir(directory).catch(() => undefined)
   }
 }
 
-/** One by one: `recursive` says of a file system that is read-only that there is no such directory. */
+/** One level at a time: on a read-only file system, `recursive` reports ENOENT instead of the true error. */
 async function makeDirectories(path: string, made: string[]): Promise<void> {
   try {
     await makeDirectory(path, made)
@@ -50,7 +51,10 @@ async function makeDirectory(path: string, made: string[]): Promise<void> {
   }
 }
 
-/** Random, because a file system may store zeros in no space; and to the disk itself, which may refuse what a cache takes. */
+/**
+ * Random data, because a file system may store zeros without space. Synced, because a disk may reject data that a cache
+ * accepts.
+ */
 export async function writeTrial(path: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600)
   try {
@@ -61,23 +65,23 @@ export async function writeTrial(path: string): Promise<void> {
   }
 }
 
-/** A file or directory of the trace log, as far as it matters who may read it. */
+/** The permissions of a file or directory of the trace log. */
 export interface StateEntry {
   readonly path: string
-  /** The nine bits. */
+  /** The nine permission bits. */
   readonly mode: number
-  /** User id. */
+  /** The user id. */
   readonly owner: number
   readonly bytes: number
 }
 
 const LOG = ['traces', 'spool', 'sent']
-/** What is kept where traces are held until they are judged is a log of its own: as `keptDirectory` has it. */
+/** Traces held for tail sampling have a log of their own, see `keptDirectory`. */
 const DIRECTORIES = [...LOG, 'kept', ...LOG.map(name => join('kept', name))]
 
-/** The state directory first, then what it holds. Empty where there is none. */
+/** The state directory, then its contents. Empty if it does not exist. */
 export async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {
-  // It may be a symbolic link to another disk, and the mode of a link says nothing.
+  // Follow the link: the state directory may be on another disk, and the mode of a link means nothing.
   const top = await stat(stateDirectory).catch(() => undefined)
   if (!top?.isDirectory()) return []
   const names = await namesIn(stateDirectory)
@@ -85,7 +89,7 @@ export async function listState(stateDirectory: string): Promise<readonly StateE
   const held = await Promise.all(inner.map(async path => (await namesIn(path)).map(name => join(path, name))))
   const paths = [...names.map(name => join(stateDirectory, name)), ...held.flat()]
   const entries: StateEntry[] = [{ path: stateDirectory, mode: top.mode & 0o777, owner: top.uid, bytes: 0 }]
-  // One after the other: a long outage leaves more files than should be looked at together.
+  // Sequential: a long outage leaves too many files to read at once.
   for (const path of paths) entries.push(...(await look(path)))
   return entries
 }
@@ -100,7 +104,7 @@ async function namesIn(directory: string): Promise<string[]> {
   return (await readdir(directory).catch(() => [])).sort()
 }
 
-/** Bytes that this user can still write there; undefined where the system does not say. */
+/** The free bytes available to this user. Undefined if the system does not report it. */
 export async function freeBytes(path: string): Promise<number | undefined> {
   for (let place = path; ; place = dirname(place)) {
     const found = await statfs(place).catch(() => undefined)

@@ -3,7 +3,10 @@ import { clipToWidth, displayWidth, padEndToWidth } from '../../viewer/display-w
 
 const MOST_CELLS = 120
 
-/** Rows below a head, each cell as wide as its widest; what somebody else wrote cannot move the cursor. Lines end in a break. */
+/**
+ * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
+ * cursor. Lines end with a line break.
+ */
 export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MOST_CELLS)))]
   const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))

@@ -12,14 +12,14 @@ import { projectFolderOf } from '../../hooks/trust.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { columns } from './columns.ts'
 
-/** What the configuration says of hooks; what is wrong with it is said. */
+/** The hook settings of the configuration. Prints their problems. */
 export function settingsOf(io: CommandIo): HookSettings {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
   return hookSettings(resolution.config, io.env, io.home)
 }
 
-/** Says what is loaded for a project, in the order in which it is asked, and what is not, and why. */
+/** Lists the hooks loaded for a project, in order, and the reasons why others are not loaded. */
 export async function list(project: string, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const configured = await loadConfiguredHooks(settings, project)
@@ -44,7 +44,7 @@ function there(folder: string): string {
   return isThere(folder) ? folder : `${folder} (there is none)`
 }
 
-/** A guard that is in the list, and that no agent of the receiver asks, would be taken for one that guards there. */
+/** Without this note, a user would expect the receiver to run the project's hooks. */
 const OF_PROJECT =
   'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.\n'
 

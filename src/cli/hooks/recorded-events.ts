@@ -3,23 +3,22 @@ import type { ModelMessage, ModelUsage, Phase, Phases } from '../../hooks/phases
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
 import type { ReadRecord } from '../raw-events.ts'
 
-/** What hooks would have been asked at a record. */
+/** The hook event that corresponds to a record. */
 export type RecordedEvent = {
   readonly [P in Phase]: {
     readonly phase: P
     readonly event: Phases[P]['event']
-    /** The tool or the model. */
+    /** The name of the tool or the model. */
     readonly what: string
   }
 }[Phase]
 
-/** A phase that hooks cannot be asked in, because the recording has not got what they would look at. */
+/** A phase without enough data in the recording to run hooks. */
 export interface Missing {
   readonly phase: Phase
   readonly missing: string
 }
 
-/** A turn of a recording, as hooks see turns. */
 export interface RecordedTurn {
   readonly sessionId: string | undefined
   readonly turnId: string | undefined
@@ -32,11 +31,11 @@ export function turnOf({ payload }: ReadRecord): RecordedTurn {
   return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
 }
 
-/** Makes events of hooks that act out of hook records. It remembers calls of tools, for whose ends often tell less. */
+/** Builds hook events from records. Remembers tool calls, because their end records often have fewer fields. */
 export class RecordedEvents {
   readonly #calls = new Map<string, ToolCall>()
 
-  /** Undefined: nobody would be asked there. */
+  /** Undefined if no hook would run at this record. */
   of({ hook, payload }: ReadRecord): RecordedEvent | Missing | undefined {
     switch (hook) {
       case 'pre_llm_call':
@@ -150,7 +149,7 @@ function callOf(payload: unknown): ToolCall | undefined {
   return namedCall(textOf(peek(payload, 'tool_name')), peek(payload, 'args'), idOf(peek(payload, 'tool_call_id')))
 }
 
-/** As OpenAI's protocol has it, or as the others do. */
+/** Reads a tool call in OpenAI's format or in that of other providers. */
 function modelCallOf(call: unknown): ToolCall | undefined {
   const inner = peek(call, 'function') ?? call
   const args = peek(inner, 'arguments') ?? peek(inner, 'input')
@@ -172,7 +171,7 @@ function argumentsIn(given: unknown): ToolArguments | undefined {
   }
 }
 
-/** Text, or what is text of a list of content parts. */
+/** A string, or the text parts of a list of content parts. */
 function textIn(content: unknown): string | undefined {
   if (typeof content === 'string') return content
   if (!isArray(content)) return undefined

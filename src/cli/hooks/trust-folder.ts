@@ -7,7 +7,7 @@ import { saysYes } from '../yes-or-no.ts'
 import { columns } from './columns.ts'
 import { settingsOf } from './list.ts'
 
-/** @param hasSaidYes it was said beforehand */
+/** @param hasSaidYes skip the confirmation */
 export async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const store = storeOf(settings)
@@ -32,7 +32,6 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
   return EXIT.ok
 }
 
-/** Takes the trust back. */
 export function withdraw(project: string, io: CommandIo): number {
   const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
   const wasTrusted = storeOf(settingsOf(io)).withdraw(path)

@@ -19,15 +19,14 @@ import { type RecordedEvent, RecordedEvents, turnOf } from './recorded-events.ts
 export interface TryOut {
   readonly file: string
   readonly recording: string
-  /** The host of records that name none. */
+  /** The default host of records. */
   readonly host: string | undefined
-  /** The folder that the user is in. */
   readonly project: string
 }
 
 const MOST_ROWS = 200
 
-/** Runs the hooks of a file over a recording, and says what they would have decided. */
+/** Runs the hooks of a file over a recording and prints their decisions. */
 export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const loaded = await loadOne(resolve(job.project, job.file), settings)
@@ -44,7 +43,7 @@ export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
   }
 }
 
-/** A file of a folder of hooks, as it is loaded from there; any other one from where it is. */
+/** Loads a file of a hooks folder like an agent does; any other file from its own place. */
 async function loadOne(file: string, settings: HookSettings): Promise<LoadedHooks> {
   const { place, globalFolder } = settings
   const isOwn = globalFolder !== undefined && isIn(globalFolder, file)
@@ -82,7 +81,6 @@ async function readAll({ recording, host }: TryOut, trial: Trial, io: CommandIo)
   }
 }
 
-/** Hooks that are asked at the records of a recording, and what they have said. */
 class Trial {
   readonly #hooks: ControlHooks
   readonly #io: CommandIo
@@ -90,9 +88,9 @@ class Trial {
   readonly #states = new Map<string, Record<string, unknown>>()
   readonly #rows: string[][] = []
   readonly #asked = new Map<Phase, number>()
-  /** `beforeTurn: no prompt` → how often. */
+  /** Counts by text, for example `beforeTurn: no prompt`. */
   readonly #missing = new Map<string, number>()
-  /** By hook, then by verdict. */
+  /** Counts by hook and verdict. */
   readonly #totals = new Map<string, Map<HookRun['verdict'], number>>()
 
   constructor(hooks: ControlHooks, io: CommandIo) {

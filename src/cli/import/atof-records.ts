@@ -25,19 +25,19 @@ import {
   verdictOf,
 } from './scope-facts.ts'
 
-/** Where something stands: the turn that it is in, and what is above it in that. */
+/** The position of a scope: its turn and its ancestors within the turn. */
 interface Place {
   readonly turn: Turn
   readonly request: string | undefined
   readonly call: string | undefined
-  /** Somebody has said already that an agent is started here. */
+  /** A delegation has already been emitted above this scope. */
   readonly isDelegated: boolean
 }
 
 interface Turn {
   readonly ids: { readonly session_id: string; readonly turn_id: string | undefined }
   readonly calls: Call[]
-  /** By what the file calls them, and by the calls that they asked for. */
+  /** Request ids by their ids in the file, and by the tool calls they requested. */
   readonly requests: Map<string, string>
 }
 
@@ -56,7 +56,6 @@ interface Session {
   readonly place: Place | undefined
 }
 
-/** What the trees of a file say, as hook records. */
 export function recordsOfScopes(roots: readonly ScopeNode[]): readonly ReadRecord[] {
   const teller = new Teller()
   const open: Visit[] = [...roots].reverse().map(node => ({ node, place: undefined, session: undefined }))
@@ -133,11 +132,13 @@ class Teller {
     return { place: { turn, request: undefined, call: undefined, isDelegated: false }, session: undefined }
   }
 
-  /** Returns the session that a child's start names as its parent's, where nothing else says who started it. */
+  /**
+   * Emits the delegation to a child. For our own files, returns the parent session id instead, for the child's start record.
+   */
   #delegation({ scope }: ScopeNode, child_session_id: string, { turn, call, isDelegated }: Place): string | undefined {
     if (isDelegated) return undefined
     if (isOurs(scope)) return turn.ids.session_id
-    // Where the agent does not say by which tool, it is the one that was running.
+    // If the agent does not name the tool, use the one that was running.
     const running = turn.calls.findLast(({ startAt, endAt }) => startAt <= scope.startAt && scope.startAt <= endAt)
     const delegation = {
       parent_session_id: turn.ids.session_id,

@@ -1,13 +1,13 @@
 import { idOf, textOf } from '../../contract/foreign.ts'
 import { type Fields, fieldsOf, millisOf } from './json-fields.ts'
 
-/** What began and, mostly, ended: the two lines of a file that share their uuid. */
+/** A scope: the start and end lines of a file with the same uuid. */
 export interface Scope {
   readonly uuid: string
   readonly parent: string | undefined
   readonly name: string
   readonly category: string
-  /** Of both lines: what the end says counts. */
+  /** Merged from both lines; fields of the end line win. */
   readonly profile: Fields
   readonly metadata: Fields
   readonly input: unknown
@@ -22,7 +22,7 @@ export interface ScopeNode {
   readonly children: ScopeNode[]
 }
 
-/** An end has to be later than its start, so that what takes no time is told to take a microsecond. */
+/** The end must be later than the start, so an instant scope gets a microsecond. */
 const LEAST_MILLIS = 0.0015
 
 interface Half {
@@ -36,11 +36,11 @@ interface Halves {
   end?: Half
 }
 
-/** Lines of ATOF, in any order, as trees. */
+/** Builds trees from ATOF lines in any order. */
 export class ScopeReader {
   readonly #halves = new Map<string, Halves>()
 
-  /** Returns what is wrong with an event; marks mean nothing here. */
+  /** Returns the problem of an event, if any. Marks are ignored. */
   take(value: unknown): string | undefined {
     const event = fieldsOf(value)
     const kind = event['kind']
@@ -54,12 +54,12 @@ export class ScopeReader {
     if (which !== 'start' && which !== 'end') return 'its "scope_category" is neither "start" nor "end"'
     const halves = this.#halves.get(uuid) ?? { uuid }
     this.#halves.set(uuid, halves)
-    // Told twice is told once.
+    // Ignore duplicates.
     halves[which] ??= { at, event }
     return undefined
   }
 
-  /** Those whose parent is in no line are roots; of a circle it is the scope that began first. */
+  /** Scopes without a known parent are roots. In a cycle, the scope that started first is the root. */
   trees(): readonly ScopeNode[] {
     const nodes = byStart([...this.#halves.values()].map(each => ({ scope: scopeOf(each), children: [] })))
     const byId = new Map(nodes.map(node => [node.scope.uuid, node]))
@@ -93,7 +93,7 @@ function byStart(nodes: ScopeNode[]): ScopeNode[] {
   return nodes.sort((a, b) => a.scope.startAt - b.scope.startAt)
 }
 
-/** Of an end without a beginning: it began when it ended. */
+/** An end without a start starts when it ends. */
 function scopeOf({ uuid, start, end }: Halves): Scope {
   const first = (start ?? end) as Half
   const [before, after] = [start?.event ?? {}, end?.event ?? {}]

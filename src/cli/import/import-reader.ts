@@ -11,17 +11,16 @@ import { recordsOfTrajectory } from './trajectory-records.ts'
 
 export type ImportFormat = 'atof' | 'atif'
 
-/** What a file may have: all of it is in memory before it can be told in the order of time. */
+/** The size limit of a file: all of it is in memory before it can be sorted by time. */
 const MOST_BYTES = 256 * 1024 * 1024
 
 const TOO_MUCH = `more than ${MOST_BYTES / 1024 / 1024} MiB of events in one file; what stands behind is not read`
 
-/** Reads a file of another's format as hook records. */
 export class ImportReader implements EntryReader {
   readonly #given: ImportFormat | undefined
   readonly #mostBytes: number
 
-  /** @param format undefined: the file says it */
+  /** @param format undefined to detect it */
   constructor(format: ImportFormat | undefined, mostBytes: number = MOST_BYTES) {
     this.#given = format
     this.#mostBytes = mostBytes
@@ -56,12 +55,15 @@ async function* linesOf(input: Readable, onTaken: (bytes: number) => void): Asyn
 }
 
 interface FileReader {
-  /** Returns what is wrong with a line. */
+  /** Returns the problem of a line, if any. */
   take(line: string): string | undefined
   end(): Iterable<RecordEntry>
 }
 
-/** By its first line: events stand on a line each, and so may trajectories; else one trajectory is the whole file. */
+/**
+ * Detects the format by the first line: events, and sometimes trajectories, have one line each. Otherwise the whole file is one
+ * trajectory.
+ */
 function readerOf(given: ImportFormat | undefined, first: string): FileReader {
   const value = parsed(first)
   if (given === 'atof') return new EventLines()

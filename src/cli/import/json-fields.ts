@@ -1,9 +1,10 @@
 import { numberOf, ownValue } from '../../contract/foreign.ts'
 
-/** An object of a file of somebody else's. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** RFC 3339 with any number of digits, or whole microseconds since the epoch → epoch milliseconds with fractions. */
+/**
+ * Parses RFC 3339 with any number of digits, or whole microseconds since the epoch. Returns epoch milliseconds with fractions.
+ */
 export function millisOf(timestamp: unknown): number | undefined {
   if (typeof timestamp === 'number') return Number.isFinite(timestamp) ? timestamp / 1000 : undefined
   const [, date, fraction = '', zone] =
@@ -16,7 +17,6 @@ export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** What stands at the end of a path of fields. */
 export function within(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((each, key) => ownValue(each, key), value)
 }

@@ -4,7 +4,7 @@ import { fieldsOf, within } from './json-fields.ts'
 
 const MOST_CALLS = 1000
 
-/** The kind in our words: those of our own files say it, of others the category does. */
+/** The kind of a scope: explicit in our own files, derived from the category in others. */
 export function kindOf({ category, metadata, name, profile }: Scope): string {
   const own = textOf(metadata['kind'])
   if (own !== undefined && textOf(metadata['span_id']) !== undefined) return own
@@ -19,12 +19,12 @@ export function isOurs({ metadata }: Scope): boolean {
   return textOf(metadata['kind']) !== undefined && textOf(metadata['span_id']) !== undefined
 }
 
-/** `hermes.turn`: a session of NeMo Relay has one for each turn. */
+/** True for a scope like `hermes.turn`: a NeMo Relay session has one for each turn. */
 export function isTurn({ scope }: ScopeNode): boolean {
   return scope.category === 'function' && !isOurs(scope) && /\bturn$/i.test(scope.name)
 }
 
-/** Of a child that says its parent's, an id of its own: two agents are never one session. */
+/** A child with its parent's session id gets an id of its own, because two agents must not share a session. */
 export function sessionIdOf({ scope }: ScopeNode, above: string | undefined): string {
   const said = textOf(scope.metadata['session_id'])
   return said === undefined || said === above ? scope.uuid : said
@@ -35,7 +35,7 @@ export function originOf({ metadata }: Scope): Record<string, string> {
   return { imported_from: 'atof', ...(traceId !== undefined && { imported_trace_id: traceId }) }
 }
 
-/** Requests of the agent itself, in the order of their starts. */
+/** The agent's own requests, ordered by start. */
 export function requestsBelow(turn: ScopeNode): readonly Scope[] {
   const found: Scope[] = []
   const open = [...turn.children]
@@ -100,7 +100,7 @@ export function hasFailed({ metadata, output }: Scope): boolean {
   return /^(?:error|failed|failure)$/i.test(String(within(output, 'outcome') ?? ''))
 }
 
-/** Of our own: it was cut off, and nobody said how it ended. */
+/** True for a scope of our own that was cut off without an outcome. */
 export function isUnended(scope: Scope): boolean {
   const { metadata } = scope
   return isOurs(scope) && metadata['status'] === 'unset' && textOf(metadata['outcome']) === undefined

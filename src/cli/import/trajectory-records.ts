@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, millisOf } from './json-fields.ts'
 import { Retelling } from './retelling.ts'
 
 const MOST = 100_000
-/** Documents that contain each other in a circle cannot be, and such a depth is nobody's. */
+/** A limit for documents nested in each other, which may be cyclic. */
 const DEEPEST = 50
 
 interface Ids {
@@ -17,14 +17,14 @@ interface Parent extends Ids {
   readonly at: number
 }
 
-/** What a trajectory says, as hook records: a turn for each message of the user, a request for each answer. */
+/** Converts a trajectory to hook records: a turn for each user message, a request for each answer. */
 export function recordsOfTrajectory(document: unknown): readonly ReadRecord[] {
   const told = new Retelling()
   tell(fieldsOf(document), undefined, told, 0)
   return told.records()
 }
 
-/** Returns when it ended. */
+/** Returns the end time. */
 function tell(document: Fields, parent: Parent | undefined, told: Retelling, depth: number): number {
   return new TrajectoryTeller(document, parent, told, depth).tell()
 }
@@ -37,7 +37,7 @@ class TrajectoryTeller {
   readonly #model: string | undefined
   readonly #children: Map<string, Fields>
   readonly #isOurs: boolean
-  /** Where a step says no time, it is a millisecond after what was before it. */
+  /** A step without a time is placed one millisecond after the previous one. */
   #at: number
   #turn: Ids | undefined
   #turns = 0
@@ -78,7 +78,7 @@ class TrajectoryTeller {
     }
     const turn = this.#turn ?? this.#beginTurn({}, undefined)
     for (const attempt of listOf(fieldsOf(step['extra'])['failed_attempts'])) this.#failed(turn, attempt)
-    // Of our own: what no request asked for stands in a step without a span.
+    // A step without a span in our own files holds output that no request produced.
     const isApart = this.#isOurs && textOf(fieldsOf(step['extra'])['span_id']) === undefined
     const request = isApart ? undefined : this.#answered(turn, step, message)
     if (message !== undefined) this.#answer = message
@@ -151,7 +151,7 @@ class TrajectoryTeller {
     return api_request_id
   }
 
-  /** A call without a result was told, and has no end. */
+  /** A call without a result is emitted without an end. */
   #calls(turn: Ids, step: Fields, api_request_id: string | undefined): void {
     const results = listOf(fieldsOf(step['observation'])['results'])
     const asked = listOf(step['tool_calls'])
@@ -204,7 +204,7 @@ class TrajectoryTeller {
     this.#told.ends(end, 'post_tool_call', { ...told, result: textIn(result['content']), status, error_type })
   }
 
-  /** Child agents that are embedded; of others, in files of their own, nothing is known. Returns when the last ended. */
+  /** Emits embedded child agents. Those in separate files are unknown. Returns the end time of the last one. */
   #delegations(turn: Ids, result: Fields, call: { readonly id: string; readonly at: number } | undefined): number {
     let last = call?.at ?? this.#at
     for (const reference of listOf(result['subagent_trajectory_ref'])) {
@@ -243,13 +243,13 @@ class TrajectoryTeller {
   }
 }
 
-/** Of a child that says its parent's, the name of its trajectory: two agents are never one session. */
+/** A child with its parent's session id uses the id of its trajectory, because two agents must not share a session. */
 function sessionIdOf(document: Fields, parent: string | undefined): string {
   const [said, own] = [textOf(document['session_id']), textOf(document['trajectory_id'])]
   return (said === parent ? own : (said ?? own)) ?? `${parent ?? 'trajectory'}/child`
 }
 
-/** Of a file without any time. */
+/** For a file without any time. */
 const FIRST_TIME = Date.UTC(2026, 0, 1)
 
 function firstTime(steps: readonly Fields[]): number | undefined {
@@ -279,7 +279,7 @@ function listOf(value: unknown): readonly Fields[] {
   return elementsOf(value, MOST).map(fieldsOf)
 }
 
-/** Text, or parts of which those of text are kept. */
+/** A string, or the text parts of a list. */
 function textIn(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   const texts = listOf(value).flatMap(part => textOf(part['text']) ?? [])

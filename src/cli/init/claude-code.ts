@@ -2,7 +2,6 @@ import { claudeSettings } from './claude-settings.ts'
 import { hookAgent } from './hook-agent.ts'
 import type { HostSetup } from './plan.ts'
 
-/** Claude Code: HTTP hooks in the user's settings. */
 export const claudeCode: HostSetup = hookAgent({
   settings: claudeSettings,
   folder: '.claude',

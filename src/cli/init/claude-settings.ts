@@ -3,7 +3,7 @@ import { UNLESS_UP } from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 
-/** Claude Code sends these by itself. */
+/** Events that Claude Code posts by HTTP. */
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
@@ -11,12 +11,13 @@ const BY_HTTP = [
 ]
 
 /**
- * Sent by a program, which starts a receiver if none listens.
+ * Events sent by a program, which starts a receiver if none listens.
  *
  * - SessionStart: Claude Code has no other way. The program waits for the receiver, so that the hooks that follow find it.
- * - SessionEnd: Claude Code prints to standard error that nothing listens. The program leaves the event in the spool instead.
+ * - SessionEnd: Claude Code prints an error if nothing listens. The program leaves the event in the spool instead.
  * - UserPromptSubmit: sent by HTTP as well. The program covers a receiver that has ended while the user was away.
- * - PostToolBatch, Stop: sent by HTTP as well. A shell looks for the receiver's process, and runs the program only if it is gone.
+ * - PostToolBatch, Stop: sent by HTTP as well. A shell looks for the receiver's process, and runs the program only if it is
+ * gone.
  */
 const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
   SessionStart: 'awaited',
@@ -26,14 +27,17 @@ const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = 
   SessionEnd: 'awaited',
 }
 
-/** What hooks may decide about. */
+/** Events that hooks may decide about. */
 const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
-/** What can still be kept from happening. */
+/** Events that can still be blocked. */
 const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
 
-/** Seconds. The receiver answers before it works, so only one that hangs takes so long. A shorter limit loses hooks on a busy machine. */
+/**
+ * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
+ * busy machine.
+ */
 const TIMEOUT = 1
-/** Hooks that act are given up after one. */
+/** Guards time out after one second. */
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 
@@ -88,7 +92,7 @@ function programs(event: string, how: 'awaited' | 'async' | 'unless up', receive
   const program = { type: 'command', command: process.execPath, args, timeout: PROGRAM_TIMEOUT }
   if (how === 'awaited') return [program]
   if (how === 'async') return [{ ...program, async: true }]
-  // A shell that Windows need not have.
+  // Windows may have no such shell.
   if (process.platform === 'win32') return []
   const shell = ['-c', UNLESS_UP, 'sh', receiver.pidFile, process.execPath, ...args]
   return [{ ...program, command: 'sh', args: shell, async: true }]

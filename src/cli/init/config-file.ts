@@ -20,13 +20,13 @@ import type { Change } from './plan.ts'
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 const BACKUP = '.hookspan-backup'
-/** As far as the kernel follows links. */
+/** The limit of the kernel. */
 const MOST_LINKS = 40
 
 /**
- * The text of a host's file, byte order mark included; undefined when there is none.
+ * Reads a host's file, including its byte order mark. Undefined if it does not exist.
  *
- * @throws Error in one line when it cannot be read, or is not UTF-8: writing it back would change it
+ * @throws Error in one line if it is unreadable or not UTF-8: writing it back would change it
  */
 export async function readText(file: string): Promise<string | undefined> {
   try {
@@ -39,7 +39,7 @@ export async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** The backups of a file that earlier runs kept, the newest first. */
+/** The backups of earlier runs, newest first. */
 export async function backupsOf(file: string): Promise<readonly string[]> {
   const target = await targetOf(file)
   const start = basename(target) + BACKUP
@@ -49,9 +49,9 @@ export async function backupsOf(file: string): Promise<readonly string[]> {
 }
 
 /**
- * Makes the change: all of it or none. The file keeps its mode and its owner, and a symbolic link stays one.
+ * Applies a change atomically. The file keeps its mode and owner, and a symbolic link stays one.
  *
- * @returns the backup that was kept; undefined when there was nothing to keep
+ * @returns the new backup; undefined if none was needed
  * @throws Error in one line
  */
 export async function makeChange(
@@ -74,7 +74,7 @@ export async function makeChange(
   }
 }
 
-/** What a chain of symbolic links leads to, whether it is there or not. */
+/** Resolves a chain of symbolic links. The target need not exist. */
 async function targetOf(file: string): Promise<string> {
   let path = file
   for (let links = 0; links < MOST_LINKS; links++) {
@@ -100,9 +100,9 @@ async function keep({ before, after, isUsers }: Change, target: string): Promise
 
 async function link(path: string, to: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
-  // One that leads to another copy of us.
+  // Replaces a link to another copy of hookspan.
   await rm(path, { force: true })
-  // The kind is for Windows, where a link wants rights and a junction does not.
+  // On Windows, a link needs privileges and a junction does not.
   await symlink(to, path, 'junction')
 }
 
@@ -110,7 +110,7 @@ function numberOf(name: string, start: string): number {
   return Number(/^-(\d{1,9})$/.exec(name.slice(start.length))?.[1] ?? 1)
 }
 
-/** A rename is all or nothing: a host that reads meanwhile sees the one or the other. */
+/** Replaces by rename, so that a host never reads a partial file. */
 async function replace(change: Change, target: string, text: string): Promise<void> {
   const temporary = join(dirname(target), `.hookspan-${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
@@ -133,11 +133,11 @@ async function write(
   try {
     await handle.writeFile(text)
     await handle.sync()
-    // Root must not take a user's file away from them; others cannot give theirs away, and need not.
+    // If root runs this, the file must stay the user's. Other users cannot and need not change the owner.
     if (like !== undefined) await handle.chown(like.uid, like.gid).catch(() => undefined)
     if (like !== undefined) await chmod(path, like.mode & 0o7777)
   } catch (error) {
-    // Half a file would pass for a backup.
+    // A partial file would look like a backup.
     await rm(path, { force: true })
     throw error
   } finally {
@@ -145,12 +145,12 @@ async function write(
   }
 }
 
-/** Hosts write their configuration, too. */
+/** The host may have written its configuration meanwhile. */
 async function expectUnchanged({ before }: Change, target: string): Promise<void> {
   if ((await readText(target)) !== before) throw new Error('it has changed meanwhile; run this again')
 }
 
-/** A link to it goes first: hosts report one that leads nowhere. */
+/** Removes links first: hosts report a dangling one. */
 async function remove(change: Change, target: string): Promise<void> {
   const { file, folders = [] } = change
   await expectUnchanged(change, target)

@@ -16,12 +16,12 @@ export interface EveryOptions {
   readonly 'dry-run': boolean
 }
 
-/** What is to be done for an agent, or why it cannot be. */
+/** The planned change of an agent, or the reason why it is impossible. */
 interface Task {
   readonly name: string
-  /** A path: what shows that the agent is here. */
+  /** The path that shows that the agent is installed. */
   readonly sign: string
-  /** Of one that has a configuration. */
+  /** Undefined for an agent without a configuration. */
   readonly setup?: HostSetup
   readonly plan: Plan | { readonly kind: 'lines'; readonly lines: readonly string[] } | Failure
 }
@@ -34,10 +34,10 @@ interface Failure {
 type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: Change }
 
 /**
- * Sets up every agent that is here, or takes hookspan out of every one that it is set up in: shows it all, and asks once.
+ * Sets up every installed agent, or removes hookspan from all of them. Shows all changes and asks once.
  *
- * @param project the folder that the user is in
- * @returns the exit code: 1 when something could not be done, or was not allowed
+ * @param project the user's current folder
+ * @returns the exit code: 1 if a change failed or was declined
  */
 export async function initEvery(
   options: EveryOptions,
@@ -63,7 +63,7 @@ export async function initEvery(
 
 async function tasksHere(surroundings: Surroundings, project: string): Promise<Task[]> {
   const tasks: Task[] = []
-  // One by one: each tries the same ports.
+  // Sequential, because each tries the same ports.
   for (const { name, sign, row } of hostsHere(surroundings)) {
     tasks.push({ name, sign, setup: row.setup, plan: await planned(() => enabling(row, surroundings)) })
   }
@@ -74,13 +74,13 @@ async function tasksHere(surroundings: Surroundings, project: string): Promise<T
   return tasks
 }
 
-/** Who has chosen another way keeps it. */
+/** Keeps the other way of setup if the user has chosen it. */
 async function enabling({ setup, otherWay }: HostRow, surroundings: Surroundings): Promise<Plan> {
   const other = await otherWay?.enable(surroundings).catch(() => undefined)
   return other?.kind === 'nothing' ? other : setup.enable(surroundings)
 }
 
-/** Also of agents that are not here any more. What stands in programs is not ours to know. */
+/** Includes agents that are no longer installed. Programs of the user are not changed. */
 async function tasksToUndo(surroundings: Surroundings): Promise<Task[]> {
   const tasks = [...HOSTS].map(async ([name, { setup }]): Promise<Task> => {
     const plan = await planned(() => setup.undo(surroundings))
@@ -127,7 +127,7 @@ function sayNone({ undo, json }: EveryOptions, { home }: Surroundings, project: 
   )
 }
 
-/** A short list, and behind it all that there is to say of each. */
+/** Prints a short list, then the details of each agent. */
 function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): void {
   const signOf = ({ sign }: Task): string => (sign.startsWith(io.home + sep) ? `~${sign.slice(io.home.length)}` : sign)
   const nameWidth = Math.max(...tasks.map(({ name }) => name.length))
@@ -183,7 +183,7 @@ interface Result {
   readonly error?: string
 }
 
-/** A failure with one is in the way of no other. */
+/** A failure with one agent does not stop the others. */
 async function makeAll(
   changes: readonly ChangeTask[],
   { undo, json }: EveryOptions,
@@ -207,7 +207,7 @@ async function makeAll(
   return results
 }
 
-/** As with one agent, one object. */
+/** The same object as for a single agent. */
 function resultOf({ name, plan }: Task, results: ReadonlyMap<string, Result>): object {
   const result = results.get(name)
   const isChanged = result !== undefined && result.error === undefined

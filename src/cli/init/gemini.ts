@@ -4,17 +4,17 @@ import type { HookSettings, Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 import type { HostSetup } from './plan.ts'
 
-/** A program runs for each of them, and Gemini CLI waits: none for what is said by others, or for each chunk of an answer. */
+/** Gemini CLI waits for a program at each event, so redundant events and those for each chunk of an answer are left out. */
 const EVENTS = ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent', 'SessionEnd']
 const TIMEOUT_MILLIS = 5000
-/** Here it waits for what hooks decide. */
+/** Events at which it waits for guards. */
 const GUARDED: GuardedEvents = {
   asked: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool', 'AfterAgent']),
   closed: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool']),
   first: 'SessionStart',
 }
 
-/** Gemini CLI (read from 0.61.0), which knows commands only. */
+/** Gemini CLI (read from 0.61.0), which supports only commands. */
 const settings: HookSettings = {
   title: 'Gemini CLI',
   hooksOf,
@@ -37,7 +37,7 @@ function check(root: unknown): void {
   }
 }
 
-/** Of a request it tells nothing that the session file does not say: it is there only where a hook may decide about it. */
+/** Request events add nothing to the session file, so they are only enabled for guards. */
 function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
   const { guards } = receiver
   const events = guards === undefined ? EVENTS : [...new Set([...EVENTS, ...GUARDED.asked])]

@@ -7,20 +7,19 @@ import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
 const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
 
-/** An agent that is here. */
 export interface Seen<Row> {
   readonly name: string
   readonly row: Row
-  /** What shows it: a path. */
+  /** The path that shows that it is installed. */
   readonly sign: string
 }
 
-/** The agents of this user that have a configuration. */
+/** The user's agents that have a configuration. */
 export function hostsHere(surroundings: Surroundings): Seen<HostRow>[] {
   return seen(HOSTS, row => programOf(row, surroundings) ?? folderOf(row, surroundings))
 }
 
-/** The SDKs that the project uses which `from` is in. */
+/** The SDKs used by the project that contains `from`. */
 export function sdksNear(from: string): Seen<SdkCode>[] {
   return seen(SDK_CODE, row => row.manifests.map(name => nearest(from, name)).find(path => path && uses(path, row)))
 }
@@ -59,7 +58,7 @@ function nearest(from: string, name: string): string | undefined {
   return dirname(from) === from ? undefined : nearest(dirname(from), name)
 }
 
-/** What cannot be read names nothing: these files are not ours to judge. */
+/** Unreadable files count as not using it: they belong to the project and are not checked here. */
 function uses(path: string, { package: name }: SdkCode): boolean {
   try {
     const text = readFileSync(path, 'utf8')
@@ -71,7 +70,7 @@ function uses(path: string, { package: name }: SdkCode): boolean {
   }
 }
 
-/** Python takes `.`, `-` and `_` in names for the same. */
+/** Python treats `.`, `-` and `_` in names alike. */
 function namesPython(text: string, name: string): boolean {
   const spelled = name.replaceAll('-', '[-_.]')
   return new RegExp(`(?<![\\w.-])${spelled}(?![\\w-]|\\.\\w)`, 'i').test(text)

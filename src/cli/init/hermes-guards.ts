@@ -4,9 +4,9 @@ import { writePrivate } from '../../trace-log/private-place.ts'
 import { aboutGuards } from './hook-settings.ts'
 import type { Change, Link, Surroundings } from './plan.ts'
 
-/** What of a plan is about hooks that act: the plugin in Hermes reads it from a file of its own beside the configuration. */
+/** The part of a plan that concerns guards. The plugin in Hermes reads them from its own file beside the configuration. */
 export interface GuardsPlan {
-  /** Something changes. */
+  /** The plan changes something. */
   readonly isNew: boolean
   readonly prepare?: Change['prepare']
   readonly links: readonly Link[]
@@ -15,7 +15,7 @@ export interface GuardsPlan {
 
 const NONE: GuardsPlan = { isNew: false, links: [], notes: [] }
 
-/** @param home that of Hermes */
+/** @param home the Hermes home */
 export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'>): GuardsPlan {
   if (guards === undefined) return NONE
   if (guards === 'off') return { ...NONE, ...gone(home) }
@@ -25,7 +25,6 @@ export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'
   return { ...NONE, isNew: true, prepare: () => writePrivate(path, text), notes: aboutGuards('Hermes', guards) }
 }
 
-/** Nothing waits any more. */
 export function noGuards(home: string): readonly Link[] {
   return gone(home).links
 }

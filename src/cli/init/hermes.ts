@@ -12,21 +12,21 @@ import type { Change, HostSetup, Link, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 import { addItem, type Item, type ListPath, listAt, NotEditable, removeItems } from './yaml-list.ts'
 
-/** Hermes by its plugin in Python: links to folders of this package, and a line in `config.yaml` (0.19 and 0.22.2). */
+/** Hermes with its Python plugin: links to folders of this package and a line in `config.yaml` (0.19 and 0.22.2). */
 export const hermes: HostSetup = setup('plugin')
-/** Hermes by outbound webhooks, which need nothing of ours in Hermes (since 0.22). */
+/** Hermes with outbound webhooks, which need no plugin (since 0.22). */
 export const hermesWebhook: HostSetup = setup('webhook')
 
 type Way = 'plugin' | 'webhook'
 
 const NAME = 'hookspan'
-/** As its endpoint of the receiver. */
+/** The name of its endpoint in the receiver. */
 const HERMES = 'hermes'
 const ENABLED: ListPath = ['plugins', 'enabled']
 const DISABLED: ListPath = ['plugins', 'disabled']
 const OUTBOUND: ListPath = ['hooks', 'outbound']
 const PLUGIN: Item = { value: NAME, block: [NAME], flow: NAME }
-/** What other agents tell alone: Hermes warns of a hook that it does not know. */
+/** Hooks of other agents only: Hermes warns about unknown hooks. */
 const NONE_OF_ITS: ReadonlySet<string> = new Set([
   'on_iteration_start',
   'on_turn_event',
@@ -34,7 +34,7 @@ const NONE_OF_ITS: ReadonlySet<string> = new Set([
   'post_control_hook',
 ])
 const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.has(name))
-/** Seconds. A receiver answers within a millisecond. */
+/** In seconds. A receiver answers within a millisecond. */
 const TIMEOUT = 2
 const RESTART = 'A Hermes that runs loads it when it starts the next time: hermes gateway restart'
 const NEEDED =
@@ -100,7 +100,7 @@ function print(way: Way, surroundings: Surroundings): ReturnType<HostSetup['prin
   }
 }
 
-/** One way at a time: by two, each hook would be told twice. */
+/** Enables one way only: two would emit each hook twice. */
 function enabled(text: string, way: Way, surroundings: Surroundings, secret: string): string {
   if (way === 'plugin') {
     const cleared = removeItems(removeItems(text, OUTBOUND, isOurWebhook), DISABLED, isOurPlugin)
@@ -143,19 +143,19 @@ function webhook({ env, home }: Surroundings, secret: string): Item {
   }
 }
 
-/** What Hermes signs with: one for all its profiles, as there is one receiver. Empty for the plugin, which does not. */
+/** The signing secret, one for all profiles because there is one receiver. Empty for the plugin, which does not sign. */
 function secretFor(way: Way, { env, home }: Surroundings, fresh: string): string {
   return way === 'plugin' ? '' : (readSecret(placeOf(env, home), HERMES) ?? fresh)
 }
 
-/** The receiver has it before Hermes does. */
+/** The receiver must have the secret before Hermes does. */
 function keepSecret(surroundings: Surroundings, secret: string): void {
   const place = placeOf(surroundings.env, surroundings.home)
   makePlace(place, () => undefined)
   if (readSecret(place, HERMES) === undefined) writePrivate(secretPath(surroundings), `${secret}\n`)
 }
 
-/** Where Hermes has signed until now. */
+/** Removes the secret of earlier webhooks. */
 function noSecret(text: string, surroundings: Surroundings): readonly Link[] {
   const path = secretPath(surroundings)
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -166,7 +166,7 @@ function secretPath({ env, home }: Surroundings): string {
   return join(placeOf(env, home).directory, `${HERMES}-secret`)
 }
 
-/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
+/** Restores the original byte by byte if only our change was made since. */
 async function exactly({ file, before }: Change, surroundings: Surroundings): Promise<Partial<Change> | undefined> {
   const becomes = (old: string): boolean =>
     (['plugin', 'webhook'] as const).some(way => {
@@ -183,12 +183,12 @@ async function exactly({ file, before }: Change, surroundings: Surroundings): Pr
   return becomes('') ? { after: undefined, isUsers: false } : undefined
 }
 
-/** Those that are missing, or lead elsewhere. @throws Error when something else is there */
+/** The links that are missing or point elsewhere. @throws Error if something else is at the path */
 function linksTo(surroundings: Surroundings): readonly Link[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined || found.isSymbolicLink()) return found === undefined || readlinkSync(path) !== to
-    // Somebody has copied it, into a container say.
+    // A copy, for example in a container image.
     if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
     throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)
   })
@@ -211,7 +211,7 @@ function isOurManifest(path: string): boolean {
   }
 }
 
-/** The plugin, and what the gateway alone tells, and only to hooks of its own kind. */
+/** The plugin, and the gateway hooks for events that only the gateway emits. */
 function places(surroundings: Surroundings): readonly Link[] {
   const [home, ours] = [hermesHome(surroundings), join(surroundings.folder, 'integrations', 'hermes')]
   return [
@@ -220,7 +220,7 @@ function places(surroundings: Surroundings): readonly Link[] {
   ]
 }
 
-/** A file that we cannot change without spoiling it is left to the person. */
+/** Falls back to instructions if the file cannot be edited safely. */
 function edited(file: string, plan: () => Plan): Plan {
   try {
     return plan()
@@ -235,7 +235,7 @@ function configPath(surroundings: Surroundings): string {
   return join(hermesHome(surroundings), 'config.yaml')
 }
 
-/** @throws Error when there is no home directory */
+/** @throws Error if there is no home directory */
 function hermesHome(surroundings: Surroundings): string {
   const { env, home } = surroundings
   return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)

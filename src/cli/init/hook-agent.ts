@@ -18,25 +18,24 @@ import { packageFile } from './package-folder.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-/** Where the receiver listens from now on, where it has listened nowhere yet: below the ports that systems give away. */
+/** The first port to try for a receiver that has never run. Below the ephemeral ports of operating systems. */
 const FIRST_PORT = 27_640
 const PORTS = 20
 const PRIVATE =
   'The token in it lets in whoever reads it: the file is for you alone now. It opens nothing but the receiver of this machine.'
 
-/** An agent that reads its hooks from a `settings.json` in a folder of its own. */
+/** An agent that reads its hooks from a `settings.json` in its own folder. */
 export interface HookAgent {
   readonly settings: HookSettings
-  /** In the home directory, unless the variable names another. */
+  /** In the home directory, unless the variable overrides it. */
   readonly folder: string
   readonly variable: string
-  /** Of the variable's folder, where the settings are not in that one itself. */
+  /** The subfolder of the variable's folder that contains the settings. */
   readonly below?: string
-  /** It sends its hooks by itself: where to, and with which token, stands in the file. */
+  /** The agent posts its hooks itself, so the file contains address and token. */
   readonly isByHttp: boolean
 }
 
-/** What `init` does for it. */
 export function hookAgent(agent: HookAgent): HostSetup {
   return {
     title: agent.settings.title,
@@ -102,7 +101,7 @@ function exactly(
   return exactUndo(config, root => enabling(settings, root, receiver))
 }
 
-/** What the settings will name: the receiver's own place has it before them. */
+/** Stores port and token for the receiver before the settings refer to them. */
 function settle(surroundings: Surroundings, { token, port }: Receiver): void {
   const place = placeFor(surroundings)
   makePlace(place, () => undefined)
@@ -112,7 +111,7 @@ function settle(surroundings: Surroundings, { token, port }: Receiver): void {
   if (lastPort(place) === undefined) rememberPort(place, port)
 }
 
-/** Who sets up other agents, too, leaves this one as it is. */
+/** Without an explicit choice, the existing setting is kept. */
 function guardsFor({ settings }: HookAgent, { guards }: Surroundings, value: unknown): Guards {
   if (settings.guardsOf === undefined || guards === 'off') return undefined
   return guards ?? guardsIn(settings, value)
@@ -124,12 +123,12 @@ function receiverOf(surroundings: Surroundings, port: number, guards: Guards): R
   return { port, token, folder: surroundings.folder, pidFile: placeFor(surroundings).pid, guards }
 }
 
-/** That of the receiver, which keeps it; for one that has never run, a free one. */
+/** The port of the receiver, which is stable; for one that has never run, a free port. */
 async function portFor(surroundings: Surroundings, named: number | undefined): Promise<number> {
   return lastPort(placeFor(surroundings)) ?? named ?? surroundings.freshPort()
 }
 
-/** @throws Error in one line when there is none */
+/** @throws Error in one line if there is none */
 export async function freePort(): Promise<number> {
   for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
   throw new Error(
@@ -157,7 +156,7 @@ function fileOf(agent: HookAgent, surroundings: Surroundings): string {
   return join(folderOf(agent, surroundings), 'settings.json')
 }
 
-/** @throws Error when there is no home directory */
+/** @throws Error if there is no home directory */
 function folderOf({ variable, below, folder }: HookAgent, surroundings: Surroundings): string {
   const { env, home } = surroundings
   const own = env[variable]?.trim() ?? ''

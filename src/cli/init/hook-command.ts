@@ -2,11 +2,11 @@ import type { Guards } from './hook-settings.ts'
 import { packageFile } from './package-folder.ts'
 
 /**
- * As a line of a shell: the program that hands a hook to the receiver. By the Node that runs this: agents may have another one,
- * or none, on their PATH.
+ * The shell command line of the program that forwards a hook to the receiver. Uses the current Node binary, because the agent's
+ * PATH may have another one or none.
  *
- * @param options as the program reads them
- * @throws Error when this copy of hookspan lacks it
+ * @param options for the program
+ * @throws Error if this copy of hookspan lacks the program
  */
 export function commandFor(
   agent: string,
@@ -17,9 +17,9 @@ export function commandFor(
 }
 
 /**
- * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest is the
- * program. It takes a millisecond or two, where starting Node takes fifty. A killed process may stay as a zombie for long, as in a
- * container whose first process collects none. Input is read to its end: an agent may report a broken pipe.
+ * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest is
+ * the program. It takes 1 to 2 ms, while starting Node takes 50 ms. A killed process may remain a zombie, for example in a
+ * container whose first process does not reap. Input is read to its end: an agent may report a broken pipe.
  */
 export const UNLESS_UP: string = [
   'state=',
@@ -28,12 +28,15 @@ export const UNLESS_UP: string = [
   'exec "$@"',
 ].join('; ')
 
-/** As a line of a shell: `commandFor`, only if the receiver's process is gone. */
+/** The `commandFor` line, run only if the receiver's process is gone. */
 export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {
   return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
 }
 
-/** The same without Node where a receiver listens and there is curl: `/bin/sh …/hook.sh /usr/bin/node codex`. On Windows as above. */
+/**
+ * Like `commandFor`, but without Node if a receiver listens and curl exists: `/bin/sh …/hook.sh /usr/bin/node codex`. On
+ * Windows, the same as `commandFor`.
+ */
 export function lightCommandFor(
   agent: string,
   { folder }: { readonly folder: string },
@@ -45,7 +48,7 @@ export function lightCommandFor(
   return ['/bin/sh', script, process.execPath, agent, ...options].map(quoted).join(' ')
 }
 
-/** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */
+/** Matches commands of any copy of hookspan, with options and with `|| true`. */
 export function isCommandFor(agent: string, command: unknown): boolean {
   const ours = new RegExp(
     `[/\\\\]dist[/\\\\]hook\\.(?:cjs['"]?|sh['"]? .{1,4096}) ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`,
@@ -53,29 +56,28 @@ export function isCommandFor(agent: string, command: unknown): boolean {
   return typeof command === 'string' && ours.test(command)
 }
 
-/** Events at which an agent waits for what hooks decide. */
+/** Events at which an agent waits for guards. */
 export interface GuardedEvents {
   readonly asked: ReadonlySet<string>
-  /** Those of them that something can still be kept from. */
+  /** The subset that can still be blocked. */
   readonly closed: ReadonlySet<string>
-  /** The first of a session. Its program waits for the receiver, so that all later hooks find it. */
+  /** The first event of a session. Its program waits for the receiver, so that all later hooks find it. */
   readonly first: string
 }
 
-/** The program's options for one event. */
 export function guardOptions(event: string, guards: Guards, { asked, closed, first }: GuardedEvents): string[] {
   if (event === first) return ['--up']
   if (guards === undefined || !asked.has(event)) return []
   return guards === 'closed' && closed.has(event) ? ['--closed', 'exit2'] : ['--decide']
 }
 
-/** What a command of ours says of that. */
+/** The guard mode of one of our commands. */
 export function guardsOfCommand(command: unknown): Guards {
   if (typeof command !== 'string') return undefined
   return / --closed /.test(command) ? 'closed' : / --decide\b/.test(command) ? 'open' : undefined
 }
 
-/** A word of a line for the shell. */
+/** Quotes a word for the shell. */
 export function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`

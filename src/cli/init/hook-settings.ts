@@ -1,9 +1,8 @@
 import { type JsonChange, valueAt } from './json-change.ts'
 
-/** Whether an agent waits for what hooks decide, and what it does where they cannot be asked. Undefined: it waits for nothing. */
+/** How the agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
 export type Guards = 'open' | 'closed' | undefined
 
-/** What the person is told of that. */
 export function aboutGuards(title: string, guards: Guards): string[] {
   if (guards === undefined) return []
   const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
@@ -11,43 +10,42 @@ export function aboutGuards(title: string, guards: Guards): string[] {
   return [`${waits} Where the receiver is not there, it runs no tool and takes no prompt.`]
 }
 
-/** What an agent is told of the receiver. */
+/** The receiver's data for an agent's settings. */
 export interface Receiver {
   readonly port: number
   readonly token: string
-  /** Only for an agent in which hooks can act. */
+  /** Only for an agent that supports guards. */
   readonly guards?: Guards
-  /** Where hookspan is installed. */
+  /** The folder of the installed hookspan. */
   readonly folder: string
-  /** The file with its process id. */
+  /** The file with the process id of the receiver. */
   readonly pidFile: string
 }
 
-/** How the settings of an agent name what it tells, below `hooks` in a file of JSON. */
+/** The form of hooks in an agent's settings, below `hooks` in a JSON file. */
 export interface HookSettings {
-  /** As the agent calls itself. */
   readonly title: string
-  /** By event: ours. */
+  /** Our hooks by event. */
   hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]>
   isOurs(hook: object): boolean
-  /** What a hook of ours says of that. Absent: hooks cannot act in this agent. */
+  /** The guard mode of one of our hooks. Undefined if the agent does not support guards. */
   guardsOf?(hook: object): Guards
-  /** @throws Error in one line, where the agent would run none of them */
+  /** @throws Error in one line if the agent would run none of the hooks */
   check(root: unknown, receiver: Receiver): void
 }
 
-/** What is missing in the settings for the agent to tell the receiver; none when nothing is. @throws Error in one line */
+/** The changes that enable all hooks; empty if nothing is missing. @throws Error in one line */
 export function enabling(settings: HookSettings, root: unknown, receiver: Receiver): JsonChange[] {
   settings.check(root, receiver)
   return changes(settings, root, settings.hooksOf(receiver))
 }
 
-/** What there is of us, and nothing else. @throws Error in one line */
+/** The changes that remove only our hooks. @throws Error in one line */
 export function disabling(settings: HookSettings, root: unknown): JsonChange[] {
   return changes(settings, root, new Map())
 }
 
-/** The port that hooks of ours there name. */
+/** The port used by our existing hooks. */
 export function portIn(settings: HookSettings, root: unknown): number | undefined {
   for (const hook of ourHooks(settings, root)) {
     const { url } = hook as { url?: unknown }
@@ -56,7 +54,6 @@ export function portIn(settings: HookSettings, root: unknown): number | undefine
   return undefined
 }
 
-/** How the agent is set up to wait for hooks. */
 export function guardsIn(settings: HookSettings, root: unknown): Guards {
   const said = ourHooks(settings, root).map(hook => settings.guardsOf?.(hook))
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
@@ -70,7 +67,7 @@ function ourHooks(settings: HookSettings, root: unknown): object[] {
   return all.filter((hook): hook is object => isObject(hook) && settings.isOurs(hook))
 }
 
-/** Whether a list of addresses that hooks may go to has this one in it; `*` in it stands for anything. */
+/** True if the list of allowed URLs matches this one; `*` matches anything. */
 export function allows(list: unknown, url: string): boolean {
   return !Array.isArray(list) || list.some(one => typeof one === 'string' && covers(one, url))
 }
@@ -80,7 +77,7 @@ function covers(allowed: string, url: string): boolean {
   return new RegExp(`^${pattern.join('.*')}$`).test(url)
 }
 
-/** By event: ours in one group, in the place where it is; others stay as they are. */
+/** Changes by event. Our hooks form one group and keep its position; other hooks are unchanged. */
 function changes(settings: HookSettings, root: unknown, wanted: ReadonlyMap<string, readonly object[]>): JsonChange[] {
   const hooks = valueAt(root, ['hooks'])
   if (hooks !== undefined && !isObject(hooks))
@@ -101,7 +98,7 @@ function changesOf(
   const own = groups.findIndex(group => hooksIn(group).some(isOurs))
   const group = wanted === undefined ? [] : [{ hooks: wanted }]
   if (own < 0) return group.length === 0 ? [] : [{ path, value: [...groups, ...group] }]
-  // Somebody may have put hooks of their own beside ours.
+  // The user may have added hooks to our group.
   const kept = groups.flatMap((each, index) => {
     const others = hooksIn(each).filter(hook => !isOurs(hook))
     const isAll = others.length === hooksIn(each).length

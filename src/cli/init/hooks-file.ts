@@ -13,30 +13,30 @@ import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } 
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-/** An agent that starts a command for each hook, by a JSON file of lists: `{hooks: {<event>: [<entry>]}}`. */
+/** An agent that runs a command for each hook, configured by a JSON file: `{hooks: {<event>: [<entry>]}}`. */
 interface HooksFileHost {
   readonly name: string
   readonly title: string
   readonly events: readonly string[]
-  /** Its hooks are started by the shell forwarder where no decision is wanted: it waits for each. */
+  /** Hooks that need no decision use the shell forwarder, because the agent waits for each. */
   readonly isLight?: boolean
-  /** Events that it need not wait for, unless a decision is wanted. */
+  /** Events that the agent need not wait for, unless a guard decides. */
   readonly async?: ReadonlySet<string>
-  /** What stands in the list of each event. @param command our forwarder, as a line for the shell */
+  /** The entry in the list of an event. @param command the shell command line of the forwarder */
   entry(command: string, isAsync: boolean): object
-  /** What the file has beside the hooks. */
+  /** Other content of the file. */
   readonly head: readonly JsonChange[]
-  /** Said when it is enabled. */
+  /** Messages shown after enabling. */
   readonly notes: readonly string[]
-  /** Absent: hooks cannot act in it. */
+  /** Undefined if the agent does not support guards. */
   readonly guarded?: GuardedEvents
-  /** Its own. @throws Error when there is no home directory */
+  /** The agent's folder. @throws Error if there is no home directory */
   folder(surroundings: Surroundings): string
-  /** In that folder. */
+  /** Relative to the folder. */
   readonly file: string
 }
 
-/** Seconds: a forwarder takes a tenth of one, and the start of a process. */
+/** In seconds. A forwarder takes a tenth of a second and the start of a process. */
 const TIMEOUT = 5
 
 function hooksFileSetup(host: HooksFileHost): HostSetup {
@@ -86,7 +86,7 @@ function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings
   return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entryOf(event)] : []))]
 }
 
-/** Who sets up other agents, too, leaves this one as it is. */
+/** Without an explicit choice, the existing setting is kept. */
 function guardsFor(host: HooksFileHost, root: unknown, { guards }: Surroundings): Guards {
   if (host.guarded === undefined || guards === 'off') return undefined
   return guards ?? guardsIn(host, root)
@@ -100,7 +100,7 @@ function guardsIn(host: HooksFileHost, root: unknown): Guards {
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
 }
 
-/** Lists that are not as they should be: what is not ours stays in them. @throws Error in one line */
+/** The changes of lists that differ from the wanted ones. Entries of the user are kept. @throws Error in one line */
 function changesOf(root: unknown, host: HooksFileHost, wanted: (event: string) => readonly object[]): JsonChange[] {
   const hooks = valueAt(root, ['hooks']) ?? {}
   if (typeof hooks !== 'object' || Array.isArray(hooks)) throw new Error('hooks is no object in it')
@@ -119,7 +119,7 @@ function changesOf(root: unknown, host: HooksFileHost, wanted: (event: string) =
   })
 }
 
-/** Undefined where nothing else is in it; itself where nothing of ours is. */
+/** Undefined if nothing else remains; the same entry if it has no hooks of ours. */
 function withoutOurs(entry: unknown, host: HooksFileHost): unknown {
   const hooks = valueAt(entry, ['hooks'])
   if (!Array.isArray(hooks)) return isOurs(entry, host) ? undefined : entry
@@ -140,7 +140,7 @@ function fileOf(host: HooksFileHost, surroundings: Surroundings): string {
   return join(host.folder(surroundings), host.file)
 }
 
-/** Codex reads the hooks of its home and runs those that its user trusts (read from 0.169.0). */
+/** Codex reads the hooks of its home and runs those that the user has trusted (read from 0.169.0). */
 export const codex: HostSetup = hooksFileSetup({
   name: 'codex',
   title: 'Codex',
@@ -152,7 +152,7 @@ export const codex: HostSetup = hooksFileSetup({
     hooks: [{ type: 'command', command, timeout: TIMEOUT, ...(isAsync && { async: true }) }],
   }),
   isLight: true,
-  // The rollout has the result. The hook says only when to read it.
+  // The result is in the rollout; the hook only triggers reading it.
   async: new Set(['PostToolUse']),
   guarded: {
     asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
@@ -168,11 +168,11 @@ export const codex: HostSetup = hooksFileSetup({
   file: 'hooks.json',
 })
 
-/** Cursor, its editor and its command line, as its documentation has it. */
+/** Cursor, the editor and the CLI, according to its documentation. */
 export const cursor: HostSetup = hooksFileSetup({
   name: 'cursor',
   title: 'Cursor',
-  // Those of one kind of tool would tell of each call a second time.
+  // Events of a single kind of tool are left out: they would emit each call a second time.
   events: [
     ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure', 'subagentStart'],
     ...['subagentStop', 'afterAgentResponse', 'stop', 'sessionEnd'],
@@ -184,16 +184,16 @@ export const cursor: HostSetup = hooksFileSetup({
   file: 'hooks.json',
 })
 
-/** GitHub Copilot CLI, which reads every file of a folder (read from 1.0.102). Its session file has most facts. */
+/** GitHub Copilot CLI reads every file of a folder (read from 1.0.102). Its session file has most facts. */
 export const copilot: HostSetup = hooksFileSetup({
   name: 'copilot',
   title: 'GitHub Copilot CLI',
-  // Spelled so, each says its own name.
+  // With this spelling, each event contains its own name.
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'ErrorOccurred', 'Stop'],
     ...['SubagentStop', 'SessionEnd'],
   ],
-  // A command that fails, as one that is not there any more, would refuse the tool.
+  // A failing command, for example one that was removed, would deny the tool.
   entry: command => ({
     type: 'command',
     bash: `${command} || true`,

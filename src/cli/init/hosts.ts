@@ -7,33 +7,33 @@ import type { HostSetup } from './plan.ts'
 import { kilo, opencode, pi } from './plugin-file.ts'
 import { qwen } from './qwen.ts'
 
-/** An agent that has a configuration, and what shows that it is on this machine: its program, or its own folder. */
+/** An agent with a configuration, detected by its program or its own folder. */
 export interface HostRow {
   readonly setup: HostSetup
-  /** Its names on the PATH; none where a program of somebody else is called the same. */
+  /** Its program names on the PATH; empty if another program has the same name. */
   readonly programs: readonly string[]
-  /** Only a folder with this file in it is a sign: others use the folder, too. */
+  /** The folder is shared with other programs, so this file in it must exist. */
   readonly file?: string
-  /** By which it may be set up already. */
+  /** An alternative way of setup that may be in use. */
   readonly otherWay?: HostSetup
 }
 
-/** By their names on the command line. */
+/** Agents by command-line name. */
 export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
-  // A Debian package has a `pi` that computes it.
+  // A Debian package has a `pi` that computes the number.
   ['pi', { setup: pi, programs: [] }],
   ['openclaw', { setup: openclaw, programs: ['openclaw'] }],
   ['opencode', { setup: opencode, programs: ['opencode'] }],
-  // An editor is called `kilo`.
+  // `kilo` is also an editor.
   ['kilo', { setup: kilo, programs: ['kilocode'] }],
-  // A JavaScript engine is called so, and a relayer of blockchains, which has its `config.toml` in the same folder.
+  // `hermes` is also a JavaScript engine and a blockchain relayer; the latter has its `config.toml` in the same folder.
   ['hermes', { setup: hermes, programs: [], file: 'config.yaml', otherWay: hermesWebhook }],
   ['claude-code', { setup: claudeCode, programs: ['claude'] }],
   ['codex', { setup: codex, programs: ['codex'] }],
   ['cursor', { setup: cursor, programs: ['cursor', 'cursor-agent'] }],
-  // AWS has one, too.
+  // AWS has a `copilot`, too.
   ['copilot', { setup: copilot, programs: [] }],
-  // Other programs of Google keep theirs in the same folder.
+  // Other Google programs use the same folder.
   ['gemini', { setup: gemini, programs: ['gemini'], file: 'settings.json' }],
   ['qwen', { setup: qwen, programs: ['qwen'] }],
 ])

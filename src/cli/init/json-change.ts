@@ -1,13 +1,13 @@
 import type { JsonPath, JsonText } from './json5.ts'
 
-/** What is to be at a place of a JSON value, in objects that are made where they are missing. */
+/** A wanted value in a JSON document. Missing parent objects are created. */
 export interface JsonChange {
   readonly path: JsonPath
-  /** Undefined: what is there goes, and what would be left empty around it. */
+  /** Undefined removes the value and parents that become empty. */
   readonly value?: unknown
 }
 
-/** What is at the path; undefined where there is nothing. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let current = value
   for (const step of path) {
@@ -18,9 +18,9 @@ export function valueAt(value: unknown, path: JsonPath): unknown {
 }
 
 /**
- * The text with the changes made: read and written by the standard functions, with its own indentation and line ends.
+ * Applies the changes with the standard JSON functions. Keeps indentation and line endings.
  *
- * @throws SyntaxError when it is no strict JSON
+ * @throws SyntaxError if the text is not strict JSON
  */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   const value: unknown = JSON.parse(text.trim())
@@ -33,12 +33,12 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
   return before + (text.includes('\r\n') ? written.replaceAll('\n', '\r\n') : written) + behind
 }
 
-/** None of what is written in one line; two blanks of what is empty. */
+/** The indentation of the document: empty if it is on one line, two spaces if it is an empty object. */
 function indentationOf(text: string): string {
   return /\n([ \t]+)\S/.exec(text)?.[1] ?? (text.length > 2 && !text.includes('\n') ? '' : '  ')
 }
 
-/** Why the text cannot be edited so without losing something; undefined when it can. */
+/** The reason why rewriting the text would lose something. Undefined if it is safe. */
 export function whyNotEditable(text: string): string | undefined {
   try {
     const kept = JSON.stringify(JSON.parse(text.trim()))
@@ -48,12 +48,12 @@ export function whyNotEditable(text: string): string | undefined {
   }
 }
 
-/** Strict JSON without blanks, each string as the standard functions write it. */
+/** Removes whitespace and normalizes strings as the standard functions write them. */
 function spelledShort(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, part => (part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : ''))
 }
 
-/** The changes as lines that tell a person what to write, and in which line of which file. */
+/** Instructions for making the changes by hand, with file and line number. */
 export function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
   const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
   const additions = new Map<string, Addition>()
@@ -80,7 +80,7 @@ interface Addition {
   readonly block: object
 }
 
-/** What goes into the same place is one block: a name that is there twice would hide the first. */
+/** Additions at the same place are merged into one block: a duplicate name would hide the first. */
 function add(additions: Map<string, Addition>, root: unknown, path: JsonPath, wanted: unknown): void {
   let depth = path.length
   while (depth > 0 && valueAt(root, path.slice(0, depth)) === undefined) depth--
@@ -108,7 +108,7 @@ function remove(root: unknown, path: JsonPath): void {
   else delete (holder as Record<string, unknown>)[step]
 }
 
-/** The path, or that of the outermost value that would have nothing else in it; never the whole document. */
+/** The path, or that of the outermost parent that would become empty. Never the whole document. */
 function prunedPath(root: unknown, path: JsonPath): JsonPath {
   const outer = path.slice(0, -1)
   const isAlone = outer.length > 0 && Object.keys(valueAt(root, outer) ?? {}).length === 1

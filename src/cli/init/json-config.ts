@@ -3,13 +3,12 @@ import { describeChanges, editJson, type JsonChange, whyNotEditable } from './js
 import { type JsonText, readJson5 } from './json5.ts'
 import type { Change, Plan } from './plan.ts'
 
-/** A file that is not there yet, before our own is in it. */
+/** The content of a missing file before our changes. */
 export const FRESH = '{}\n'
 
-/** A file of a host that is JSON, or JSON5. */
 export interface JsonConfig extends JsonText {
   readonly file: string
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   readonly before: string | undefined
   readonly text: string
 }
@@ -33,7 +32,7 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-/** For a file that a program cannot edit without losing something. @param otherwise why not, where the text itself lets us */
+/** Instructions for a file that cannot be edited safely. @param otherwise a further reason against editing */
 export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
   const why = whyNotEditable(text) ?? otherwise
@@ -48,9 +47,9 @@ export function edited(
 }
 
 /**
- * Where nothing but our own change has been made since, what was there before comes back, byte by byte.
+ * Restores the original byte by byte if only our change was made since.
  *
- * @param folders go with a file that there was none of, where they are empty
+ * @param folders removed if empty, together with a file that did not exist before
  */
 export async function exactUndo(
   { file, before }: JsonConfig,

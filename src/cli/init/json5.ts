@@ -1,12 +1,12 @@
 type Scalar = string | number | boolean | null
 
-/** Where in a value: names of members, and numbers of elements from 0. */
+/** A path in a value: member names, and element indexes from 0. */
 export type JsonPath = readonly (string | number)[]
 
-/** What a text says, and where it says it. */
+/** A parsed text with the positions of its values. */
 export interface JsonText {
   readonly value: unknown
-  /** Line of the value at the path, from 1; of the outermost one where there is none. */
+  /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
   lineOf(path: JsonPath): number
 }
 
@@ -23,10 +23,10 @@ const LITERALS: ReadonlyMap<string, boolean | null> = new Map([
 ])
 
 /**
- * Reads JSON, or JSON5: comments, commas at the end, single quotes, names without quotes. Of a name that is there twice the
- * last one counts, as all readers of JSON have it.
+ * Parses JSON or JSON5: comments, trailing commas, single quotes, unquoted names. For duplicate names the last one counts, as
+ * in all JSON parsers.
  *
- * @throws Error that says where the text is broken, and what was expected there
+ * @throws Error with the position of the fault and the expected token
  */
 export function readJson5(text: string): JsonText {
   const reader = new Reader(text)
@@ -43,7 +43,7 @@ function lineAt(text: string, offset: number): number {
 }
 
 class Reader {
-  /** Offsets of the values by their paths. */
+  /** Offsets of the values by path. */
   readonly starts = new Map<string, number>()
   readonly #text: string
   #at = 0
@@ -92,7 +92,7 @@ class Reader {
     return [name, this.#value([...path, name])]
   }
 
-  /** The first character behind spaces and comments; undefined at the end. */
+  /** Skips spaces and comments. Returns the next character; undefined at the end. */
   #next(): string | undefined {
     this.#match(SPACE)
     return this.#text[this.#at]

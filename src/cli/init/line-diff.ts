@@ -2,7 +2,7 @@ import { type DiffLine, diffLines } from '../../viewer/argument-lines.ts'
 
 const CONTEXT_LINES = 2
 const SECRET = /("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"/gi
-/** The same in YAML, and the receiver's token, where it stands in an address. */
+/** Secrets in YAML, and the receiver's token in a URL. */
 const SECRET_LINE =
   /^(\s*(?:- )?['"]?[\w.-]*(?:key|token|secret|passw|auth|credential)[\w.-]*['"]?\s*:\s+)(?![[{&*|>])\S.*$/i
 const TOKEN_PATH = /\/t\/[0-9a-f]{64}\//g
@@ -10,8 +10,8 @@ const COLORS = { '-': '\u001b[31m', '+': '\u001b[32m', ' ': '' } as const
 const PLAIN = '\u001b[39m'
 
 /**
- * What changes, line by line, with a little of what is around it; `''` when nothing does. What looks like a secret by
- * its name is hidden: the lines are made to be shown.
+ * A line diff with some context; `''` if nothing changes. Values that look secret by their name are hidden, because the diff is
+ * printed.
  */
 export function lineDiff(before: string, after: string, color: boolean): string {
   const lines = diffLines(linesOf(before), linesOf(after))

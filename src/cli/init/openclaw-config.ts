@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import { type JsonChange, valueAt } from './json-change.ts'
 import type { JsonPath } from './json5.ts'
 
-/** Our id in OpenClaw, as in `openclaw.plugin.json`. */
+/** The plugin id, as in `openclaw.plugin.json`. */
 const ID = 'hookspan'
 const PATHS: JsonPath = ['plugins', 'load', 'paths']
 const ALLOW: JsonPath = ['plugins', 'allow']
@@ -11,16 +11,16 @@ const ENTRY: JsonPath = ['plugins', 'entries', ID]
 const ENABLED: JsonPath = [...ENTRY, 'enabled']
 const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
 
-/** Where hookspan is installed, and what `~` stands for. */
+/** The folder of hookspan, and the home directory for `~`. */
 export interface Installed {
   readonly folder: string
   readonly home: string
 }
 
 /**
- * What is missing in OpenClaw's configuration for it to load us; none when nothing is.
+ * The changes that enable the plugin; empty if nothing is missing.
  *
- * @throws Error in one line when the user has forbidden it there, or a value is of another kind than OpenClaw takes
+ * @throws Error in one line if the user has disabled it, or a value has an unexpected type
  */
 export function enabling(root: unknown, installed: Installed): JsonChange[] {
   checkKinds(root)
@@ -33,22 +33,22 @@ export function enabling(root: unknown, installed: Installed): JsonChange[] {
   return [...pathChanges(root, installed), ...entryChanges(root), ...allowChanges(root)]
 }
 
-/** What there is of us, and nothing else. */
+/** The changes that remove only our entries. */
 export function disabling(root: unknown, installed: Installed): JsonChange[] {
   checkKinds(root)
   const paths = ownPaths(root, installed).map(index => ({ path: [...PATHS, index] }))
   const allow = stringsAt(root, ALLOW)
-  // An empty list allows everything: ours stays when it is the only one.
+  // An empty list allows everything, so our entry stays if it is the only one.
   const ours = isAloneAllowed(root) ? [] : indexesOf(allow, name => name === ID)
   return [...paths, ...entryRemovals(root), ...ours.map(index => ({ path: [...ALLOW, index] }))]
 }
 
-/** Whether the user has said no to us seeing prompts and answers. */
+/** True if the user has denied the plugin access to prompts and answers. */
 export function isAccessDenied(root: unknown): boolean {
   return valueAt(root, ACCESS) === false
 }
 
-/** Whether our id stays in the list of allowed plugins because it would be empty without. */
+/** True if our id must stay in the allow list, which would be empty without it. */
 export function isAloneAllowed(root: unknown): boolean {
   const allow = stringsAt(root, ALLOW)
   return allow.length > 0 && allow.every(name => name === ID)
@@ -74,13 +74,13 @@ function entryChanges(root: unknown): JsonChange[] {
   return valueAt(root, ACCESS) === undefined ? [...enabled, { path: ACCESS, value: true }] : enabled
 }
 
-/** An empty list is as good as none; the first name in it would shut out all other plugins. */
+/** An empty list allows all plugins. Adding ours to it would block all others. */
 function allowChanges(root: unknown): JsonChange[] {
   const allow = stringsAt(root, ALLOW)
   return allow.length === 0 || allow.includes(ID) ? [] : [{ path: [...ALLOW, allow.length], value: ID }]
 }
 
-/** The whole entry where it holds nothing but what we write; else only that. */
+/** Removes the whole entry if it contains only our settings, otherwise only these. */
 function entryRemovals(root: unknown): JsonChange[] {
   const names = (path: JsonPath): string[] => Object.keys(valueAt(root, path) ?? {})
   if (valueAt(root, ENTRY) === undefined) return []
@@ -90,7 +90,7 @@ function entryRemovals(root: unknown): JsonChange[] {
   return [ENABLED, ACCESS].filter(path => valueAt(root, path) !== undefined).map(path => ({ path }))
 }
 
-/** From the last to the first, so that taking one out leaves the others where they are. */
+/** From last to first, so that removing one keeps the other indexes valid. */
 function ownPaths(root: unknown, installed: Installed): number[] {
   return indexesOf(stringsAt(root, PATHS), path => isOwn(pathOf(path, installed), installed.folder))
 }
@@ -99,7 +99,7 @@ function indexesOf(values: readonly string[], fits: (value: string) => boolean):
   return values.flatMap((value, index) => (fits(value) ? [index] : [])).reverse()
 }
 
-/** Also one of another place, that an older Node or a checkout has left. */
+/** Includes a copy in another place, left by an older Node or a checkout. */
 function isOwn(path: string, folder: string): boolean {
   if (path === folder) return true
   const manifest = join(path, 'package.json')
@@ -115,7 +115,7 @@ function pathOf(given: string, { home }: Installed): string {
   return resolve(given.trim().replace(/^~(?=[/\\]|$)/, home))
 }
 
-/** The parts that are looked into, and those of them that are lists. */
+/** The inspected parts, and those that must be lists. */
 const LISTS: readonly JsonPath[] = [PATHS, ALLOW]
 const OBJECTS: readonly JsonPath[] = [
   [],
@@ -136,7 +136,7 @@ function checkKinds(root: unknown): void {
   }
 }
 
-/** With `''` for what is no string, so that the places stay what they are. */
+/** Maps other values to `''`, so that indexes stay the same. */
 function stringsAt(root: unknown, path: JsonPath): string[] {
   const value = valueAt(root, path)
   return Array.isArray(value) ? value.map(item => (typeof item === 'string' ? item : '')) : []

@@ -60,19 +60,19 @@ function print(surroundings: Surroundings): { file: string; content: string; not
   }
 }
 
-/** Its parts may lie elsewhere. */
+/** Falls back to instructions if parts of the file are included from others. */
 function editedByHand(config: JsonConfig, changes: readonly JsonChange[]): Plan | undefined {
   const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(config.value, path) !== undefined)
   return byHand(config, changes, isSplit ? 'it includes other files ($include)' : undefined)
 }
 
-/** OpenClaw takes a configuration for broken, and does not start, when a plugin that it names has no manifest. */
+/** A plugin without a manifest makes the configuration invalid, and OpenClaw does not start. */
 function checkPackage({ folder }: Surroundings): void {
   hostModule(folder, 'openclaw')
   packageFile(folder, 'openclaw.plugin.json')
 }
 
-/** @throws Error when there is no home directory */
+/** @throws Error if there is no home directory */
 function configPath(surroundings: Surroundings): string {
   const { env } = surroundings
   const user = { ...surroundings, home: homeOf(surroundings) }
@@ -81,7 +81,7 @@ function configPath(surroundings: Surroundings): string {
   return join(folderFrom(env['OPENCLAW_STATE_DIR'], join(user.home, DEFAULT_FOLDER), user), 'openclaw.json')
 }
 
-/** OpenClaw may have a home of its own. */
+/** OpenClaw can have its own home directory. */
 function homeOf(surroundings: Surroundings): string {
   const { env, home } = surroundings
   return env['OPENCLAW_HOME'] === undefined ? home : folderFrom(env['OPENCLAW_HOME'], home, surroundings)

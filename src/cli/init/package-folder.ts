@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PACKAGE_FOLDER } from '../own-folder.ts'
 
-/** Caches that package managers run a program from and empty by themselves, as parts of a path. */
+/** Path segments of caches that package managers run programs from and clear by themselves. */
 const CACHES: readonly (readonly [part: string, owner: string])[] = [
   ['/_npx/', 'npx'],
   ['/dlx/', 'pnpm dlx'],
@@ -14,8 +14,8 @@ const CACHES: readonly (readonly [part: string, owner: string])[] = [
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm']
 
 /**
- * Where this copy of hookspan is installed: an absolute path. Symbolic links are resolved, save that of pnpm: what it
- * leads to has the version in its name, and is gone after an upgrade.
+ * The absolute folder of this copy of hookspan. Symbolic links are resolved, except pnpm's: its target contains the version and
+ * disappears with an upgrade.
  */
 export function packageFolder(): string {
   const folder = fileURLToPath(PACKAGE_FOLDER).replace(/[/\\]$/, '')
@@ -23,16 +23,16 @@ export function packageFolder(): string {
   return resolved(link) === folder ? link : folder
 }
 
-/** `a/node_modules/.pnpm/hookspan@1.0.0/node_modules/hookspan` → `a/node_modules/hookspan`; all else as it is. */
+/** `a/node_modules/.pnpm/hookspan@1.0.0/node_modules/hookspan` -> `a/node_modules/hookspan`; other paths are unchanged. */
 export function withoutStore(folder: string): string {
   return folder.replace(/([/\\])\.pnpm\1[^/\\]+\1node_modules\1/, '$1')
 }
 
 /**
- * Why a host must not be told this folder, and what to do: a package manager takes the folder away by itself, or a host cannot
- * read what is in it. Undefined when it may be told.
+ * The reason why a host must not refer to this folder, with a remedy: a package manager clears it, or a host cannot read it.
+ * Undefined if it is suitable.
  *
- * @param from where to look for another copy: an absolute path
+ * @param from an absolute path to look for another copy
  */
 export function whyNotLasting(folder: string, from: string): string | undefined {
   const path = slashed(folder)
@@ -48,7 +48,7 @@ export function whyNotLasting(folder: string, from: string): string | undefined 
   return `${why}; install one that stays: npm install -g hookspan (or npm install hookspan in your project)`
 }
 
-/** The program of the copy that a project at `from` or above it has installed. */
+/** The program of the copy installed by a project at `from` or above. */
 function copyNear(from: string): string | undefined {
   const modules = join(from, 'node_modules')
   if (existsSync(join(modules, 'hookspan', 'package.json'))) return join(modules, '.bin', 'hookspan')
@@ -56,7 +56,7 @@ function copyNear(from: string): string | undefined {
   return parent === from ? undefined : copyNear(parent)
 }
 
-/** Whether the folder may be gone after a restart of the machine: a project there is one, but not for long. */
+/** True if the folder may be gone after a reboot. Projects can be in such a folder. */
 export function isTemporary(folder: string): boolean {
   const places = [...TEMPORARY_FOLDERS, tmpdir()].flatMap(each => [each, resolved(each)])
   return places.some(each => slashed(folder).startsWith(slashed(each)))
@@ -69,7 +69,7 @@ function slashed(path: string): string {
 /**
  * The module that a host loads.
  *
- * @throws Error when this copy of hookspan lacks it
+ * @throws Error if this copy of hookspan lacks it
  */
 export function hostModule(folder: string, host: string): string {
   return packageFile(folder, 'dist', 'hosts', host, 'index.js')
@@ -78,7 +78,7 @@ export function hostModule(folder: string, host: string): string {
 /**
  * A file of this copy of hookspan.
  *
- * @throws Error when it is not there
+ * @throws Error if it does not exist
  */
 export function packageFile(folder: string, ...names: readonly string[]): string {
   const path = join(folder, ...names)

@@ -1,7 +1,6 @@
 import { lineDiff } from './line-diff.ts'
 import type { ByHand, Change } from './plan.ts'
 
-/** What a change changes, as lines to be shown. */
 export function shown({ file, before, after, links = [] }: Change, color: boolean): string {
   const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
   const diff = before === after ? '' : `${file}${what}\n${lineDiff(before ?? '', after ?? '', color)}`
@@ -12,7 +11,7 @@ export function whyByHand({ file, why }: ByHand): string {
   return `${file} stays as it is: ${why}; please change it by hand`
 }
 
-/** What was done, and what the person should know of it. @param title the host's */
+/** The summary of a change with its notes. @param title the host's name */
 export function report(
   { restored, notes }: Change,
   backup: string | undefined,

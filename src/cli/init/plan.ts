@@ -1,23 +1,23 @@
-/** What `init` would do for one host, worked out before anything is touched. */
+/** The planned changes of `init` for one host. Computed before anything is written. */
 export type Plan = Change | Nothing | ByHand
 
 export interface Change {
   readonly kind: 'change'
   /** Absolute. */
   readonly file: string
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   readonly before: string | undefined
-  /** Undefined when the file goes. */
+  /** Undefined if the file is deleted. */
   readonly after: string | undefined
-  /** Whether it holds what the user wrote, that the change might spoil: then what it was is kept beside it. */
+  /** The file has content of the user that the change might damage, so a backup is kept. */
   readonly isUsers: boolean
-  /** Whether it holds a secret: then nobody else may read it. */
+  /** The file contains a secret, so only its owner may read it. */
   readonly isPrivate?: boolean
-  /** What has to be there before the file says so. @throws Error in one line */
+  /** Runs before the file is written. @throws Error in one line */
   readonly prepare?: () => void
-  /** Links to what of ours the host loads; they come before the file, and go after it, as may a file of ours. */
+  /** Links to our files that the host loads. They are created before the file and removed after it. */
   readonly links?: readonly Link[]
-  /** Folders that go, too, when nothing is left in them; the innermost first. */
+  /** Folders to remove if they become empty, innermost first. */
   readonly folders?: readonly string[]
   /** A backup that the change makes superfluous. */
   readonly restored?: string
@@ -26,7 +26,7 @@ export interface Change {
 
 export interface Link {
   readonly path: string
-  /** Undefined when it goes. */
+  /** Undefined to remove the link. */
   readonly to: string | undefined
 }
 
@@ -37,41 +37,40 @@ export interface Nothing {
   readonly notes?: readonly string[]
 }
 
-/** A file that we cannot edit without spoiling it. */
+/** A file that cannot be edited safely. */
 export interface ByHand {
   readonly kind: 'by-hand'
   readonly file: string
   readonly why: string
-  /** What the user has to do, as lines to print. */
   readonly lines: readonly string[]
 }
 
-/** What a plan is made of. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Absolute; empty where the system knows of none. */
+  /** Absolute. Empty if there is none. */
   readonly home: string
-  /** Where hookspan is installed. */
+  /** The folder of hookspan. */
   readonly folder: string
-  /** The receiver's, where it has none yet: one for all agents that are set up at once. */
+  /** The token for a receiver that has none yet. The same for all agents of one run. */
   readonly freshToken: string
-  /** Likewise its port: what is free now need not be so for the next agent. @throws Error in one line */
+  /**
+   * The port for a receiver that has none yet. The same for all agents, because a free port may be taken later. @throws Error
+   * in one line
+   */
   readonly freshPort: () => Promise<number>
-  /** Whether the agent is to wait for what hooks decide. Undefined: as it is set up already. */
+  /** The wanted guard mode. Undefined keeps the existing one. */
   readonly guards?: 'open' | 'closed' | 'off' | undefined
 }
 
 export interface HostSetup {
-  /** As the host calls itself. */
   readonly title: string
-  /** Hooks can act in it. */
   readonly canGuard?: boolean
-  /** Its own, which is there when it has run: absolute. @throws Error when there is no home directory */
+  /** The host's folder, which exists if it has run: absolute. @throws Error if there is no home directory */
   folder(surroundings: Surroundings): string
   /** @throws Error in one line */
   enable(surroundings: Surroundings): Promise<Plan>
   /** @throws Error in one line */
   undo(surroundings: Surroundings): Promise<Plan>
-  /** The configuration as text, and where it belongs. @throws Error in one line */
+  /** The configuration as text, and the file for it. @throws Error in one line */
   print(surroundings: Surroundings): { readonly file: string; readonly content: string; readonly note: string }
 }

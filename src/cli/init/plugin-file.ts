@@ -6,30 +6,30 @@ import type { HostSetup, Plan, Surroundings } from './plan.ts'
 
 /** A host that loads every module of a folder. */
 interface PluginFolderHost {
-  /** As on the command line. */
+  /** The command-line name. */
   readonly name: string
-  /** As in `dist/hosts/`, if it takes another host's plugin. */
+  /** The name in `dist/hosts/`, if the host shares another one's plugin. */
   readonly module?: string
   readonly title: string
-  /** What the host takes from our module. */
+  /** The export that the host uses. */
   readonly exported: string
-  /** Said when it is enabled. */
+  /** Messages shown after enabling. */
   readonly notes: readonly string[]
-  /** Its own. @throws Error when there is no home directory */
+  /** The host's folder. @throws Error if there is no home directory */
   folder(surroundings: Surroundings): string
-  /** Where in it the file may be; where we write it comes first. */
+  /** Possible places of the file in the folder; the preferred one first. */
   places(folder: string, surroundings: Surroundings): readonly PluginPlace[]
 }
 
 interface PluginPlace {
   readonly file: string
-  /** Those that exist for the host alone, the innermost first. */
+  /** Folders used only by the host, innermost first. */
   readonly folders: readonly string[]
 }
 
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 
-/** Enables us by a module of one line that the host finds, which leads to the installed package. */
+/** Enables the plugin by a one-line module that re-exports the installed package. */
 function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
@@ -44,7 +44,7 @@ function pluginFileSetup(host: PluginFolderHost): HostSetup {
   }
 }
 
-/** The folder that a variable names, as the host reads it: `~` is the home directory. */
+/** The folder named by a variable; `~` is the home directory, as in the host. */
 export function folderFrom(value: string | undefined, fallback: string, { home }: Pick<Surroundings, 'home'>): string {
   const given = value?.trim() ?? ''
   const path = given === '' ? fallback : given.replace(/^~(?=[/\\]|$)/, home)
@@ -96,12 +96,12 @@ function contentFor(host: PluginFolderHost, { folder }: Surroundings): string {
 }
 
 function lineFor({ exported }: PluginFolderHost, module: string): string {
-  // A drive letter is no module specifier, and a quote or a backslash would end it.
+  // A drive letter is not a valid module specifier, and a quote or a backslash would end it.
   const isPlain = /^\/[^'"\\\n\r%?#]*$/.test(module)
   return `export { ${exported} } from '${isPlain ? module : pathToFileURL(module).href.replaceAll("'", '%27')}'`
 }
 
-/** Whether all of it may go: comments of ours, and the line, whichever copy of hookspan it leads to. */
+/** True if the file contains only our comments and the export of any copy of hookspan. */
 function isOurs(text: string, { name, module: folder = name }: PluginFolderHost): boolean {
   const lines = text
     .split(/\r?\n/)
@@ -132,17 +132,17 @@ export const pi: HostSetup = pluginFileSetup({
   },
 })
 
-/** opencode loads each `.js` and `.ts` file of its folders `plugins`, as its documentation has it, and `plugin` (1.18.33). */
+/** opencode loads each `.js` and `.ts` file of its folders `plugins` (documented) and `plugin` (1.18.33). */
 export const opencode: HostSetup = pluginFileSetup({
   name: 'opencode',
   title: 'opencode',
-  // Not all that the module exports: opencode calls each export as a plugin.
+  // Only this export, because opencode calls each export as a plugin.
   exported: 'HookspanPlugin',
   notes: ['opencode loads it when it starts the next time.'],
   ...inConfigFolder('opencode'),
 })
 
-/** Kilo CLI is a fork of opencode and takes its plugin as it is (7.7.7). */
+/** Kilo CLI is a fork of opencode and accepts its plugin unchanged (7.7.7). */
 export const kilo: HostSetup = pluginFileSetup({
   name: 'kilo',
   module: 'opencode',

@@ -11,15 +11,15 @@ import { allows, type Guards, type HookSettings, type Receiver } from './hook-se
 import { valueAt } from './json-change.ts'
 import type { HostSetup } from './plan.ts'
 
-/** Qwen Code sends these by itself. */
+/** Events that Qwen Code posts by HTTP. */
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
 ]
 /**
- * Sent by a program, which starts a receiver if none listens. SessionStart waits for it. Where a request is sent as well, a shell looks
- * for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends without SessionEnd, and
- * might end before a program in the background has run.
+ * Events sent by a program, which starts a receiver if none listens. SessionStart waits for it. For events also sent by HTTP, a
+ * shell looks for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends
+ * without SessionEnd, and might end before a background program has run.
  */
 const BY_PROGRAM: Readonly<Record<string, 'always' | 'unless up'>> = {
   SessionStart: 'always',
@@ -30,17 +30,20 @@ const BY_PROGRAM: Readonly<Record<string, 'always' | 'unless up'>> = {
 }
 const GUARDED: GuardedEvents = {
   asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
-  // Where nobody answers, only the end of a program keeps them from happening.
+  // If nothing answers, only the exit code of a program can block these.
   closed: new Set(['UserPromptSubmit', 'PreToolUse']),
   first: 'SessionStart',
 }
-/** Seconds. The receiver answers before it works, so only one that hangs takes so long. A shorter limit loses hooks on a busy machine. */
+/**
+ * In seconds. The receiver answers before it does any work, so only a hung one takes so long. A shorter limit loses hooks on a
+ * busy machine.
+ */
 const TIMEOUT = 1
-/** Hooks that act are given up after one. */
+/** Guards time out after one second. */
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 const NAME = 'hookspan'
-/** Of hooks of an event that have one name, Qwen Code drops all but the first. */
+/** Qwen Code drops all but the first hook of the same name at one event. */
 const PROGRAM_NAME = 'hookspan-program'
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?qwen$/
 
@@ -73,7 +76,7 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
   const hooks = new Map<string, object[]>()
   for (const [event, how] of Object.entries(BY_PROGRAM)) {
     if (how === 'always') hooks.set(event, [program(guardOptions(event, guards, GUARDED))])
-    // A shell that Windows need not have.
+    // Windows may have no such shell.
     else if (process.platform !== 'win32') hooks.set(event, [programFor(unlessUp('qwen', receiver))])
   }
   for (const event of BY_HTTP) {

@@ -2,16 +2,14 @@ import { dirname } from 'node:path'
 import { quoted } from './hook-command.ts'
 import { packageFile } from './package-folder.ts'
 
-/** A host that has no configuration: its user writes the program. */
+/** A host without a configuration: the user adds code to the program. */
 export interface SdkCode {
   readonly title: string
-  /** As a project names it that uses the host. */
+  /** The package name in a project's manifest. */
   readonly package: string
-  /** Where projects do that. */
   readonly manifests: readonly string[]
-  /** What goes into the program. */
   readonly lines: readonly string[]
-  /** What has to be installed for that, and taken away again. @throws Error when this copy of hookspan lacks it */
+  /** The commands to install and remove the adapter. @throws Error if this copy of hookspan lacks it */
   readonly install?: { add(folder: string): string; readonly remove: string }
 }
 
@@ -73,7 +71,7 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map<string, SdkCode>([
   ],
 ])
 
-/** What the user has to write, or to take out again, and to run, as comments. @param folder where hookspan is installed */
+/** The code and commands for the user, with commands as comments. @param folder the folder of hookspan */
 export function linesOf({ lines, install }: SdkCode, folder: string, isUndo: boolean): readonly string[] {
   if (install === undefined) return lines
   const where = 'in the environment of your agents'

@@ -1,6 +1,5 @@
 import { nearestName } from '../../config/nearest.ts'
 
-/** Other names of a host that there is. */
 const ALIASES: Readonly<Record<string, string>> = {
   picodingagent: 'pi',
   pimono: 'pi',
@@ -26,12 +25,12 @@ const ALIASES: Readonly<Record<string, string>> = {
   locussdk: 'locus',
 }
 
-/** Agents that people ask for and that have no adapter: what there is instead. */
+/** Agents without an adapter, with the alternative. */
 const OTHERS: Readonly<Record<string, string>> = {
   openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
 }
 
-/** What to say of a host that there is not: the one that was meant, or what there is instead. */
+/** The message for an unknown host: the probable one, or the alternative. */
 export function unknownHost(name: string, hosts: readonly string[]): string {
   const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
   const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined
@@ -43,7 +42,7 @@ export function unknownHost(name: string, hosts: readonly string[]): string {
   return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/hooks.md`
 }
 
-/** `agents`, where one host alone has that in its name. */
+/** Finds the only host whose name contains a part, for example `agents`. */
 function onlyPart(part: string, hosts: readonly string[]): string | undefined {
   const [first, second] = part.length < 3 ? [] : hosts.filter(host => host.includes(part))
   return second === undefined ? first : undefined

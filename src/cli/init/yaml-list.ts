@@ -11,10 +11,10 @@ import {
   type YAMLSeq,
 } from 'yaml'
 
-/** A list in a YAML file, by the two keys that lead to it: `plugins`, `enabled`. */
+/** The two keys of a list in a YAML file: `plugins`, `enabled`. */
 export type ListPath = readonly [outer: string, inner: string]
 
-/** What is to be in a list, as it is written in each of the two styles. */
+/** An item to add, in both YAML styles. */
 export interface Item {
   readonly value: unknown
   /** Without the dash. */
@@ -22,13 +22,13 @@ export interface Item {
   readonly flow: string
 }
 
-/** A text that a program cannot change without spoiling it. The message says why, in a few words. */
+/** The text cannot be changed safely. The message gives the reason in a few words. */
 export class NotEditable extends Error {}
 
 type Keys = YAMLMap<ParsedNode, ParsedNode | null>
 type Found = Pair<ParsedNode, ParsedNode | null>
 
-/** What the list holds; empty where there is none. @throws NotEditable */
+/** The items of the list; empty if there is none. @throws NotEditable */
 export function listAt(text: string, [outer, inner]: ListPath): readonly unknown[] {
   const value: unknown = valueIn(text)
   const list = plain(plain(value)[outer])[inner] ?? []
@@ -37,7 +37,7 @@ export function listAt(text: string, [outer, inner]: ListPath): readonly unknown
 }
 
 /**
- * The text with one more in the list, and otherwise byte by byte what it was.
+ * Adds an item and keeps the rest byte by byte.
  *
  * @throws NotEditable
  */
@@ -47,7 +47,7 @@ export function addItem(text: string, path: ListPath, item: Item): string {
 }
 
 /**
- * The text without what of the list is ours; a list that is empty stays.
+ * Removes our items. An empty list stays.
  *
  * @throws NotEditable
  */
@@ -113,11 +113,11 @@ function without(text: string, [outer, inner]: ListPath, index: number): string 
   return spliced(text, start, end === 0 ? text.length : end, '')
 }
 
-/** In place of a value, or of nothing. */
+/** Replaces a value, also an empty one. */
 function replaced(text: string, { key, value }: Found, flow: string): string {
   const start = value === null || isEmptyText(value) ? text.indexOf(':', endOf(key)) + 1 : startOf(value)
   const end = value === null || isEmptyText(value) ? start : endOf(value)
-  // A list in block style begins on a line of its own, and its end is that of its last line.
+  // A block list starts on its own line, and its end is that of its last line.
   const isBlock = isSeq(value) && value.flow !== true
   if (isBlock)
     return spliced(text, text.indexOf(':', endOf(key)) + 1, text[end - 1] === '\n' ? end - 1 : end, ` ${flow}`)
@@ -134,7 +134,7 @@ function dashed(block: readonly string[], indent: string): string[] {
   return block.map((line, index) => `${indent}${index === 0 ? '- ' : '  '}${line}`)
 }
 
-/** What was spliced says what it should, and nothing else has changed. */
+/** Checks that the result has the expected list and is otherwise equal. */
 function verified(before: string, after: string, [outer, inner]: ListPath, list: readonly unknown[]): string {
   const root = plain(valueIn(before))
   const expected = { ...root, [outer]: { ...plain(root[outer]), [inner]: list } }
@@ -184,7 +184,6 @@ function isEmpty(node: ParsedNode | null): boolean {
   return (isMap(node) || isSeq(node)) && node.items.length === 0
 }
 
-/** Nothing stands there. */
 function isEmptyText(node: ParsedNode): boolean {
   return startOf(node) === endOf(node)
 }

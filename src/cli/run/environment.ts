@@ -1,9 +1,9 @@
 import type { CommandIo } from '../command.ts'
 
 /**
- * The environment of a program that stands below a span. A `tracestate` belongs to its trace: it stays in it.
+ * The environment of a program below a span. A `tracestate` is only passed on within its own trace.
  *
- * @param traceparent undefined where no context is handed on: then it is that of the caller
+ * @param traceparent undefined if no context is propagated; the caller's is kept then
  */
 export function environmentBelow(traceparent: string | undefined, env: CommandIo['env']): CommandIo['env'] {
   if (traceparent === undefined) return env
@@ -12,7 +12,7 @@ export function environmentBelow(traceparent: string | undefined, env: CommandIo
   return { ...rest, TRACEPARENT: traceparent, ...(isSameTrace && TRACESTATE !== undefined && { TRACESTATE }) }
 }
 
-/** Ours is valid, and no other one could say the same by chance. */
+/** No validation: ours is valid, and another one cannot match it by chance. */
 function traceIdIn(traceparent: string | undefined): string | undefined {
   return traceparent?.trim().split('-')[1]
 }

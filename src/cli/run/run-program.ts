@@ -3,7 +3,6 @@ import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import type { CommandIo } from '../command.ts'
 
-/** How a program ended. */
 export type Ended =
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'signal'; readonly signal: NodeJS.Signals }
@@ -11,18 +10,18 @@ export type Ended =
   | { readonly how: 'not started'; readonly code: string }
 
 const HANDED_ON: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2']
-/** A terminal gives these to the program as well, so that it would get them twice. */
+/** A terminal sends these to the program as well, so forwarding would duplicate them. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 const NOT_FOUND = 127
 const NOT_RUN = 126
 const SIGNALLED = 128
 
-/** Runs a program with our own input and outputs; signals that come to us are its. Never rejects. */
+/** Runs a program with our own standard streams and forwards signals to it. Never rejects. */
 export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<Ended> {
   let kill: (signal: NodeJS.Signals) => void = () => undefined
   const handOn = (signal: NodeJS.Signals): void => kill(signal)
   const handler = (signal: NodeJS.Signals): (() => void) => {
-    // `process.stdin` would open it, and it is the program's.
+    // `process.stdin` would open the input, which belongs to the program.
     const isToldAlready = OF_TERMINALS.includes(signal) && isatty(0)
     return () => !isToldAlready && handOn(signal)
   }
@@ -33,7 +32,7 @@ export async function runProgram(program: string, args: readonly string[], env: 
       const child = spawn(program, [...args], { env, stdio: 'inherit' })
       kill = signal => void child.kill(signal)
       child.on('error', (error: NodeJS.ErrnoException) => {
-        // A signal that cannot be sent is none of its ends.
+        // An error of sending a signal does not end the program.
         if (child.pid === undefined) resolve(notStarted(error))
       })
       child.on('exit', (code, signal) =>
@@ -51,7 +50,7 @@ function notStarted({ code = 'ERROR' }: NodeJS.ErrnoException): Ended {
   return { how: 'not started', code }
 }
 
-/** As shells have it. */
+/** The exit code that shells use. */
 export function exitCodeOf(ended: Ended): number {
   if (ended.how === 'exit') return ended.code
   if (ended.how === 'signal') return SIGNALLED + constants.signals[ended.signal]

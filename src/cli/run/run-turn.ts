@@ -2,21 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { Plugin } from '../../wiring/plugin.ts'
 import type { Ended } from './run-program.ts'
 
-/** Somebody has ended it, who has a right to. */
+/** Signals by which a user or supervisor ends a program. They are no failure. */
 const STOPPING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
 type How = 'completed' | 'failed' | 'interrupted'
 
-/** A program that is run, told as a turn with one tool. */
+/** Records a program as a turn with one tool call. */
 export class RunTurn {
-  /** What the program is to stand below; undefined where `propagate_context` is off, or nothing is recorded. */
+  /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
   readonly traceparent: string | undefined
   readonly #plugin: Plugin
   readonly #ids: { readonly session_id: string; readonly turn_id: string }
   readonly #call: { readonly tool_call_id: string; readonly tool_name: string }
 
-  /** @param words the command line */
   constructor(plugin: Plugin, name: string, words: readonly string[]) {
     const id = randomUUID()
     this.#plugin = plugin
@@ -45,7 +44,7 @@ function told(ended: Ended): { how: How; fields: object } {
   return { how: 'failed', fields: { status: 'error', error_type: `exit_${ended.code}`, result } }
 }
 
-/** As one would have to write it in a shell: whoever looks for secrets in it knows that. */
+/** Quotes for a shell, the form that the detector of secrets expects. */
 function quoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -8,10 +8,10 @@ import { checkBackends } from '../backend-option.ts'
 import { type CommandIo, WrongUse } from '../command.ts'
 
 /**
- * The backends that are meant: those of the configuration by their names, any other in short (`TYPE`, `TYPE=URL`); all that
- * are configured when none is named.
+ * The chosen backends: configured ones by name, others in short form (`TYPE`, `TYPE=URL`), or all configured ones if none is
+ * named.
  *
- * @throws WrongUse when there is none of that name, and no such type
+ * @throws WrongUse for an unknown name or type
  */
 export async function chosenBackends(
   values: readonly string[],
@@ -42,12 +42,12 @@ async function chosenBackend(
   const [backend] = resolveConfig({ code: { backends: [value] }, env: io.env, home: io.home }).config.backends
   if (backend === undefined) throw new WrongUse(`--backend ${JSON.stringify(value)} cannot be read`)
   const plan = planOf(backend)
-  // One that cannot be used is said to be so when it is opened.
+  // An unusable backend is reported when it is opened.
   if (plan === undefined) return backend
   return config.backends.find(other => isSame(plan, planOf(other))) ?? ownName(backend, plan, directory)
 }
 
-/** A word that is neither: a name or a type was meant. */
+/** Rejects a word that is neither a known name nor a known type. */
 function expectKnown(value: string, config: ResolvedConfig): void {
   const types: readonly string[] = BACKEND_TYPES
   if (!/^[\w.-]+$/.test(value) || types.includes(value.toLowerCase())) return
@@ -69,7 +69,7 @@ function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
   return destinationOf(as(plan.settings.name)) === destinationOf(plan)
 }
 
-/** What is kept for a backend of this name may be meant for another address; then it is none of this one's. */
+/** Renames the backend if pending spans under its name are for another address. */
 async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
   const meant = await destinationsOwed(directory, backend.name)
   const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))

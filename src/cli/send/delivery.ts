@@ -5,29 +5,28 @@ import type { BacklogEntry, Resend, ResendOutcome } from '../../trace-log/index.
 import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
 import type { Progress } from '../progress.ts'
 
-/** What is to be delivered, and to whom. */
 export interface Job {
   readonly directory: string
   readonly config: ResolvedConfig
   readonly backends: readonly BackendConfig[]
-  /** These are all that are configured. */
+  /** The backends are all configured ones. */
   readonly isOfAll: boolean
-  /** Absent = the trace log. */
+  /** Undefined for the trace log. */
   readonly files?: readonly string[] | undefined
-  /** Of these files only this trace. */
+  /** Send only this trace of the files. */
   readonly traceId?: string | undefined
-  /** Epoch milliseconds, 0 for all traces; undefined when only what is kept for the backends is to be delivered. */
+  /** Epoch milliseconds, 0 for all traces. Undefined to send only the backlog. */
   readonly since: number | undefined
 }
 
-/** First what is kept for the backends, then what they were never owed, where that is asked for. */
+/** Sends the backlog of the backends, then, if requested, spans that were not in it. */
 export class Delivery {
   readonly #pipeline: Pipeline
   readonly #job: Job
   readonly #before: readonly BacklogEntry[]
   #resend: Resend | undefined
   #isTakenOver = false
-  /** Spans by backend, of what was kept for it. */
+  /** Backlog spans delivered, by backend. */
   #kept: ReadonlyMap<string, number> = new Map()
 
   constructor(pipeline: Pipeline, job: Job, before: readonly BacklogEntry[]) {
@@ -36,12 +35,12 @@ export class Delivery {
     this.#before = before
   }
 
-  /** @throws the error of the file system when a file cannot be read */
+  /** @throws the error of the file system if a file cannot be read */
   async run(signal: AbortSignal): Promise<void> {
     const { files, traceId, since } = this.#job
     if (files === undefined) {
       await this.#pipeline.deliverBacklog()
-      // What a process that was killed had held is written to this process's own log of what is kept, and waits there.
+      // Spans recovered from a killed process that held them are first written to this process's own log, and wait there.
       await this.#pipeline.flush()
     }
     this.#kept = this.#arrived()
@@ -50,7 +49,6 @@ export class Delivery {
     await this.#resend?.run()
   }
 
-  /** On the line of a terminal. */
   show(progress: Progress): void {
     const spans = countOf(
       [...this.#arrived().values()].reduce((all, one) => all + one, 0),
@@ -63,14 +61,14 @@ export class Delivery {
   #backlog(): { readonly done: number; readonly total: number } {
     const total = this.#before.filter(this.#isAsked).reduce((all, { bytes }) => all + bytes, 0)
     const left = this.#pipeline.stats().backends.reduce((bytes, { spoolBytes }) => bytes + spoolBytes, 0)
-    // Until it has taken over what others left, there seems to be nothing to do.
+    // Before recovering files of other processes the backlog looks empty.
     this.#isTakenOver ||= left > 0
     return { done: this.#isTakenOver ? Math.max(0, total - left) : 0, total }
   }
 
   readonly #isAsked = ({ isLive, backend }: BacklogEntry): boolean => !isLive && this.#names().includes(backend)
 
-  /** In lines for a person, once the pipeline is shut down. `after`: what is kept for backends now. */
+  /** The report, after the pipeline was shut down. @param after the backlog now */
   outcome(after: readonly BacklogEntry[]): string[] {
     const { files, traceId, since, directory } = this.#job
     if (since === undefined) return backlogLines(this.#arrived(), this.#before, after)
@@ -85,7 +83,6 @@ export class Delivery {
     })
   }
 
-  /** Every backend has got what it was to get. */
   isComplete(after: readonly BacklogEntry[]): boolean {
     const { files, since } = this.#job
     const isOpen = this.#names().every(name => this.#pipeline.stats().backends.some(each => each.name === name))
@@ -98,7 +95,7 @@ export class Delivery {
     return this.#job.backends.map(({ name }) => name)
   }
 
-  /** By backend. This process records nothing: what counts as its own was held by one that was killed. */
+  /** Delivered spans by backend. This process records nothing, so its own spans were recovered from a killed process. */
   #arrived(): ReadonlyMap<string, number> {
     const { backends } = this.#pipeline.stats()
     const spansOf = (name: string): number => {
@@ -109,13 +106,12 @@ export class Delivery {
   }
 }
 
-/** Of a file of which a backend was to get something, and has not. */
+/** States of a file with spans that a backend should have received. */
 const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
 
-/** Of one backend, more than that would be a list nobody reads. */
+/** A longer list of files is not useful. */
 const SHOWN_FILES = 20
 
-/** What was delivered of what was kept for backends: a line for each, and for what is left for others. */
 function backlogLines(
   spans: ReadonlyMap<string, number>,
   before: readonly BacklogEntry[],
@@ -138,18 +134,16 @@ function backlogLines(
 }
 
 interface Asked {
-  /** Where the files are: the trace log, or what was named. */
   readonly place: string
   readonly isLog: boolean
-  /** Spans that were kept for the backend, and that it got first. */
+  /** Backlog spans, which the backend received first. */
   readonly kept: number
-  /** Bytes that are kept for it now. */
+  /** Backlog bytes now. */
   readonly waiting: number
-  /** Spans that it has refused, or that could not be delivered to it for good. */
+  /** Spans that the backend rejected or that failed permanently. */
   readonly dropped: number
 }
 
-/** What one backend got of what was asked for, and what it did not. */
 function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: Asked): string[] {
   const { isLog, kept, dropped } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
@@ -179,7 +173,7 @@ function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { plac
   return `nothing in ${place} is to be sent to ${backend}`
 }
 
-/** What becomes of files whose traces were held until they were judged. */
+/** The report on files whose traces were held for tail sampling. */
 function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: Asked): string[] {
   const [judged, unjudged] = [of('judged'), of('unjudged')]
   const isWaiting = judged > 0 && of('owed') === 0 && waiting > 0

@@ -6,11 +6,11 @@ import { type CommandIo, EXIT } from '../command.ts'
 import { comesTrue, findRunning, holderOf, placeIn, type Running } from './running.ts'
 import { where } from './status.ts'
 
-/** Longer than an older receiver may take to hand over. */
+/** Longer than an older receiver takes to hand over. */
 const START_MILLIS = 60_000
 const STOP_MILLIS = 30_000
 
-/** Starts a receiver that outlives us, and waits until it answers. @param program what `node` runs for `hookspan serve` */
+/** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
   const place = placeIn(io)
   makePlace(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
@@ -18,7 +18,7 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
   const before = await findRunning(place)
   if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
   const child = spawn(process.execPath, program, {
-    // Not where somebody works: nobody could unmount that.
+    // Not in the user's folder, which could then not be unmounted.
     cwd: place.directory,
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -28,7 +28,7 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
   const error = errorOf(child)
   let running: Running | undefined
   const isOver = async (): Promise<boolean> => {
-    // Where it ends well another one runs, which may be slow to answer us.
+    // Exit code 0 means that another receiver runs, which may be slow to answer.
     const isLost = (child.exitCode ?? 0) !== 0 || child.signalCode !== null || error.failed !== undefined
     running = await findRunning(place)
     return isLost || (running !== undefined && !isOlder(running))
@@ -44,7 +44,7 @@ function isOlder({ health }: Running): boolean {
   return isNewer(PACKAGE_VERSION, health.version)
 }
 
-/** What it says before it is left alone: there is nobody who reads it later. */
+/** The messages before the receiver is detached. Its later output is not read. */
 function errorOf(child: ChildProcess): { said?: string; failed?: string } {
   const found: { said?: string; failed?: string } = {}
   child.on('error', error => {
@@ -62,7 +62,7 @@ function sayRunning({ peer: { address }, health }: Running, io: CommandIo): numb
   return EXIT.ok
 }
 
-/** Ends the receiver, in order where it answers. */
+/** Stops the receiver: gracefully if it answers, otherwise by a signal. */
 export async function stopRunning(io: CommandIo): Promise<number> {
   const place = placeIn(io)
   const [running, holder] = [await findRunning(place), holderOf(place)]
@@ -71,7 +71,7 @@ export async function stopRunning(io: CommandIo): Promise<number> {
     io.stdout.write('Nothing to do: no receiver runs.\n')
     return EXIT.ok
   }
-  // Of that number it is for sure: the lock tells it from one that has got its number later.
+  // The pid is certainly the receiver's: the lock detects a reused pid.
   if (!(await running?.peer.stop()) && holder !== undefined) process.kill(holder, 'SIGTERM')
   if (await comesTrue(() => holderOf(place) === undefined, STOP_MILLIS)) {
     const rest = running?.health.openTurns === 0 ? '' : ' What is open in agents goes on with the next receiver.'

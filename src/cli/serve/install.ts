@@ -7,11 +7,10 @@ import { lookOf } from '../look.ts'
 import { findRunning, placeIn } from './running.ts'
 import { type CommandLine, isServiceFile, type Service, serviceFor, variablesLeft } from './service-file.ts'
 
-/** The system that the service is to be of. */
 export interface System {
   readonly platform: NodeJS.Platform
   readonly uid: number
-  /** Runs a command of the system. Undefined when it went well, else why not. */
+  /** Runs a system command. Returns the cause of a failure, undefined on success. */
   run(line: CommandLine): string | undefined
 }
 
@@ -34,7 +33,7 @@ export interface InstallOptions {
   readonly isDry: boolean
 }
 
-/** Has the system start the receiver when its user logs in, and now. */
+/** Installs and starts a service that runs the receiver from login on. */
 export async function install({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
   const before = await readText(service.file)
@@ -46,7 +45,7 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
   show(service, before, service.content, service.start, io)
   if (isDry) return sayDry(io)
   await makeChange(changeOf(service, before, service.content))
-  // It would be in the way of the one that the system starts.
+  // A running receiver would conflict with the service.
   await (await findRunning(placeIn(io)))?.peer.stop()
   if (!runAll(service.start, system, io)) return EXIT.failed
   io.stdout.write(`Done: ${service.title} starts the receiver now, and when you log in.\n`)
@@ -60,7 +59,7 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
   return EXIT.ok
 }
 
-/** Takes back what `install` did. */
+/** Reverts `install`. */
 export async function uninstall({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
   const before = await readText(service.file)

@@ -4,7 +4,6 @@ import { isThere, type Place, placeOf, readToken } from '../../receiver/place.ts
 import { isHere, lockHolder, type Owner } from '../../trace-log/index.ts'
 import type { CommandIo } from '../command.ts'
 
-/** The receiver that answers. */
 export interface Running {
   readonly peer: Peer
   readonly health: Health
@@ -14,7 +13,7 @@ export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): Place {
   return placeOf(env, home)
 }
 
-/** Undefined when none answers. @throws Error in one line when the token cannot be read */
+/** Undefined if none answers. @throws Error in one line if the token cannot be read */
 export async function findRunning(place: Place): Promise<Running | undefined> {
   const holder = ownerIn(place)
   const address = holder && addressOf(place, holder)
@@ -25,20 +24,20 @@ export async function findRunning(place: Place): Promise<Running | undefined> {
   return health === undefined ? undefined : { peer, health }
 }
 
-/** The process here that holds the receiver's place, whether it answers or not. @throws Error in one line */
+/** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
 export function holderOf(place: Place): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isHere(holder) ? holder.pid : undefined
 }
 
 function ownerIn({ directory }: Place): Owner | undefined {
-  // It has never run here.
+  // No receiver has ever run here.
   return isThere(directory) === undefined ? undefined : lockHolder(directory, Date.now)
 }
 
 const AGAIN_MILLIS = 20
 
-/** Resolves to whether it came true before the time was over. */
+/** @returns whether the condition became true in time */
 export async function comesTrue(isTrue: () => boolean | Promise<boolean>, millis: number): Promise<boolean> {
   const until = performance.now() + millis
   while (!(await isTrue())) {

@@ -1,49 +1,47 @@
 import { join } from 'node:path'
 import { folderFrom } from '../init/plugin-file.ts'
 
-/** What a service is made of. */
 export interface ServiceOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
-  /** Absolute paths and arguments: node, our program, `serve`, and what was given. */
+  /** Absolute paths and arguments: node, our program, `serve` and its options. */
   readonly program: readonly string[]
 }
 
-/** A command line, as its parts. */
 export type CommandLine = readonly [string, ...string[]]
 
-/** How this system starts a program when its user logs in. */
+/** A login service of the operating system. */
 export interface Service {
-  /** As people call it. */
+  /** The common name of the service manager. */
   readonly title: string
   readonly file: string
   readonly content: string
   readonly start: readonly CommandLine[]
-  /** Before the file goes. */
+  /** Run before the file is removed. */
   readonly stop: readonly CommandLine[]
-  /** When it has gone. */
+  /** Run after the file is removed. */
   readonly gone: readonly CommandLine[]
 }
 
-/** Without two dashes, which XML does not have in a comment. */
+/** No double dash, which is invalid in an XML comment. */
 const MARK = 'Written by hookspan serve; its option "undo" takes it away.'
 const LABEL = 'hookspan.receiver'
-/** What decides where a receiver has its files: one that is started by the system does not have the variables of a shell. */
+/** Variables that determine the receiver's files. A system service does not have the shell's environment. */
 const PLACES = ['XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'HOOKSPAN_CONFIG'] as const
 
-/** @throws Error in one line where the system has no services that we know */
+/** @throws Error in one line if the system is not supported */
 export function serviceFor(platform: NodeJS.Platform, uid: number, options: ServiceOptions): Service {
   if (platform === 'linux') return systemd(options)
   if (platform === 'darwin') return launchd(uid, options)
   throw new Error(`there is no service for ${platform}; have "hookspan serve" started when you log in`)
 }
 
-/** Whether a file is one that we wrote, and may go. */
+/** True if the file was written by hookspan and may be removed. */
 export function isServiceFile(text: string): boolean {
   return text.includes(MARK)
 }
 
-/** Variables that configure hookspan here, and that the service will not have. */
+/** Configuration variables of this shell that the service will not have. */
 export function variablesLeft(env: ServiceOptions['env']): readonly string[] {
   const names = Object.keys(env).filter(name => /^(?:HOOKSPAN_|OTEL_)/.test(name) && env[name]?.trim())
   return names.filter(name => !PLACES.includes(name as (typeof PLACES)[number])).sort()
@@ -88,7 +86,7 @@ function systemd({ env, home, program }: ServiceOptions): Service {
   }
 }
 
-/** Specifiers, variables and the end of a line mean something in a unit file. */
+/** Escapes specifiers, variables and line breaks, which are special in a unit file. */
 function systemdQuoted(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')
   return `"${escaped.replaceAll('\n', '\\n')}"`

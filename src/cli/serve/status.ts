@@ -4,7 +4,7 @@ import type { Place } from '../../receiver/place.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { findRunning, holderOf, placeIn, type Running } from './running.ts'
 
-/** What a refusal is called; the rest is told by its name. */
+/** Labels of refusals whose name is not readable. */
 const REFUSED: Readonly<Record<string, string>> = {
   cutOff: 'cut off',
   json: 'no JSON',
@@ -24,7 +24,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   spoolPlace: 'a spool that is no directory',
 }
 
-/** Says whether a receiver runs, and what it has done. Exit code 1 when none answers. */
+/** Prints whether a receiver runs and its counters. Exit code 1 if none answers. */
 export async function showStatus(io: CommandIo): Promise<number> {
   const place = placeIn(io)
   const running = await findRunning(place)

@@ -6,38 +6,37 @@ import { type Allowed, checkKeys, oneOf, TEXT } from './options.ts'
 import { compilePattern, type PatternConfig } from './pattern.ts'
 import { isSqlVerb, statementsOf } from './sql-statements.ts'
 
-/** Rules for what is in the arguments of any tool. */
 export type ToolJudge = (tool: ToolCall) => Finding[]
 
-/** Tools by their names, as globs. */
+/** Rules by tool name. */
 export interface ToolRules {
-  /** Names of tools, as the agent calls them: globs (`mcp__files__delete_*`). */
+  /** The agent's tool names, as globs (`mcp__files__delete_*`). */
   readonly block?: readonly string[] | undefined
-  /** A person is asked about these. */
+  /** Tools that need the user's consent. */
   readonly ask?: readonly string[] | undefined
 }
 
-/** Which statements of SQL may be sent. */
+/** Rules for SQL statements. */
 export interface SqlRules {
   /** The argument that holds SQL, by the tool's name: `{ mcp__db__query: 'sql' }`. */
   readonly tools: Readonly<Record<string, string>>
   /** `DROP`, `DELETE`, … */
   readonly block?: readonly string[] | undefined
-  /** A person is asked about these. */
+  /** Statements that need the user's consent. */
   readonly ask?: readonly string[] | undefined
 }
 
-/** What may stand in no argument. */
+/** A pattern that no argument may contain. */
 export interface PatternRule {
-  /** What is said of it; the text that it has found is not. */
+  /** The name reported instead of the matched text, which is never quoted. */
   readonly name: string
-  /** What is looked for. */
+  /** The pattern to match. */
   readonly pattern: PatternConfig
   /** Default `block`. */
   readonly decision?: 'block' | 'ask' | undefined
 }
 
-/** @throws {TypeError} one line, where a rule is none */
+/** @throws {TypeError} one line, if a rule is invalid */
 export function toolJudge(rules: ToolRules): ToolJudge {
   checkKeys('guardrails: tools', rules, { block: FILLED, ask: FILLED })
   const [block, ask] = [globsOf(rules.block, 'tools.block'), globsOf(rules.ask, 'tools.ask')]
@@ -66,7 +65,7 @@ const ARGUMENTS: Allowed = {
     Object.values(value).every(each => TEXT.is(each)),
 }
 
-/** @throws {TypeError} one line, where a rule is none */
+/** @throws {TypeError} one line, if a rule is invalid */
 export function sqlJudge(rules: SqlRules): ToolJudge {
   checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: FILLED, ask: FILLED })
   if (rules.tools === undefined) throw refused(`sql.tools is ${ARGUMENTS.means}`)
@@ -111,7 +110,7 @@ export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
     )
 }
 
-/** @throws {TypeError} one line, where a rule is none */
+/** @throws {TypeError} one line, if a rule is invalid */
 export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
   const compiled = rules.map(rule => {
     checkKeys('guardrails: patterns', rule, { name: TEXT, pattern: ANY, decision: oneOf(['block', 'ask']) })
@@ -135,11 +134,11 @@ export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
     )
 }
 
-/** Judged where it is compiled. */
+/** The pattern itself is validated when it is compiled. */
 const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MOST_VALUES = 100_000
 
-/** What is found first, in any text of the arguments, names of fields included. */
+/** Returns the first finding in any text of the arguments, including field names. */
 function judgedTexts(args: ToolArguments, judge: (text: string) => Finding | undefined): Finding[] {
   const waiting: unknown[] = [args]
   for (let count = 0; waiting.length > 0; count++) {

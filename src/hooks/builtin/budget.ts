@@ -4,25 +4,25 @@ import { type Block, block } from '../verdict.ts'
 import { SessionMemory, TurnMemory } from './memory.ts'
 import { type Allowed, AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION } from './options.ts'
 
-/** What may be used up. What is not named has no limit. */
+/** The limits of a turn or a session. A missing field means no limit. */
 export interface Limits {
-  /** Read and written together. */
+  /** Input and output tokens together. */
   readonly tokens?: number | undefined
   /** US dollars. */
   readonly cost?: number | undefined
-  /** Calls of tools, counted before they run. */
+  /** Tool calls, counted before they run. */
   readonly toolCalls?: number | undefined
-  /** By the clock, from when the hook first sees something of it. */
+  /** Wall-clock time since the hook's first event of the turn or session. */
   readonly minutes?: number | undefined
 }
 
-/** What may be spent. */
+/** Options of `budget`. */
 export interface BudgetOptions extends BuiltinOptions {
-  /** Of each turn. */
+  /** Limits of each turn. */
   readonly turn?: Limits | undefined
-  /** Of each session. */
+  /** Limits of each session. */
   readonly session?: Limits | undefined
-  /** Milliseconds. Default: `Date.now`. */
+  /** The current time in milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined
 }
 
@@ -38,9 +38,9 @@ const LIMITS = { tokens: COUNT, cost: AMOUNT, toolCalls: COUNT, minutes: AMOUNT 
 const HOLDER: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
 
 /**
- * An end to what a turn and a session may take. Calls of tools are counted before they run, so that of many at once no more pass
- * than may; a call about which the hooks are asked again counts once. Tokens and cost are what the agent tells of its requests:
- * the request that goes over the limit is made, the next thing is not.
+ * Limits the usage of a turn and a session. Tool calls are counted before they run, so that parallel calls cannot exceed the
+ * limit. A repeated check of the same call counts once. Tokens and cost are those the agent reports: the request that exceeds
+ * the limit is completed, the next operation is blocked.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -103,7 +103,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
   })
 }
 
-/** A limit that is never reached guards nothing: what an agent does not tell is said, once. */
+/** Warns once if the agent reports no tokens or cost: such a limit would never be reached. */
 class Uncounted {
   readonly #limited: readonly ('tokens' | 'cost')[]
   readonly #said = new Set<string>()

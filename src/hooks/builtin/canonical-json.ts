@@ -1,4 +1,4 @@
-/** The same text for the same plain data, in whatever order its keys are. */
+/** Serializes plain data to the same text, regardless of key order. */
 export function canonicalJson(value: unknown): string {
   const open = new Set<object>()
   return textOf(value, open)

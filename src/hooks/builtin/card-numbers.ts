@@ -1,4 +1,4 @@
-/** A place in a text: from `start` up to, not including, `end`. */
+/** A range of a text: `start` inclusive, `end` exclusive. */
 export interface CardNumber {
   readonly start: number
   readonly end: number
@@ -10,7 +10,7 @@ const BLOCK = /\d+/g
 const FEWEST = 13
 const LONGEST_PREFIX = 4
 
-/** How the numbers of an issuer begin, and how many digits they have. */
+/** Prefixes and digit counts of each issuer. */
 const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [13, 16, 19]],
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -25,8 +25,8 @@ const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[
 ]
 
 /**
- * Numbers of payment cards: as long as an issuer's, begun like them, with a right check digit, written in one or with single
- * spaces or dashes in between. Not a part of a longer run of digits, of a word or of a fraction.
+ * Finds payment card numbers: the prefix and length of an issuer and a valid check digit, in one block or separated by single
+ * spaces or dashes. Parts of a longer run of digits, of a word or of a fraction do not match.
  */
 export function cardNumbersIn(text: string): CardNumber[] {
   const found: CardNumber[] = []
@@ -34,11 +34,10 @@ export function cardNumbersIn(text: string): CardNumber[] {
   return found
 }
 
-/** The cards of digits that separators hold together, from left to right. */
 function addCards(found: CardNumber[], text: string, run: string, start: number): void {
   const blocks = [...run.matchAll(BLOCK)]
   const digits = blocks.map(([block]) => block).join('')
-  /** For each place behind a block, where that is in the text; 0 inside of one. */
+  /** The end in the text for each digit position at a block boundary; 0 inside a block. */
   const ends = new Uint32Array(digits.length + 1)
   let place = 0
   for (const block of blocks) {
@@ -57,7 +56,7 @@ function addCards(found: CardNumber[], text: string, run: string, start: number)
   }
 }
 
-/** How many digits from a place on are a card's number: the most that are; 0 for none. */
+/** The length of the longest card number at a position; 0 if there is none. */
 function cardAt(text: string, digits: string, place: number, start: number, ends: Uint32Array): number {
   const begun = digits.slice(place, place + LONGEST_PREFIX)
   let most = 0
@@ -72,7 +71,7 @@ function cardAt(text: string, digits: string, place: number, start: number, ends
   return most > 0 && beginsAlone(text, start) ? most : 0
 }
 
-/** Not behind a letter or a decimal point; the letter of an escaped line break is none. */
+/** True unless a letter or a decimal point precedes. The letter of an escaped line break (`\n`) does not count. */
 function beginsAlone(text: string, start: number): boolean {
   const before = text.slice(Math.max(0, start - 2), start)
   return !/[\p{L}_]$|\d\.$/u.test(before) || /\\[nrt]$/.test(before)
@@ -82,7 +81,7 @@ function endsAlone(text: string, end: number): boolean {
   return !/^(?:[\p{L}_]|\.\d)/u.test(text.slice(end, end + 2))
 }
 
-/** Luhn: every second digit from the right counts twice, its own digits added up. */
+/** The Luhn check. */
 function hasCheckDigit(digits: string, from: number, to: number): boolean {
   let sum = 0
   for (let place = to - 1; place >= from; place--) {

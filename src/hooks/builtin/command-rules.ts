@@ -4,18 +4,18 @@ import { checkKeys, TEXT, TEXTS } from './options.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 /**
- * A command: its name, and words that have to be among its arguments, all of them globs. `'git push --force*'` says the same as
- * `{ name: 'git', args: ['push', '--force*'] }`. A few letters behind a dash are options in any order: `rm -rf` is `rm -f -r`.
+ * A command name and words that must be among its arguments, all as globs. `'git push --force*'` equals `{ name: 'git', args:
+ * ['push', '--force*'] }`. Grouped short options match in any order: `rm -rf` is `rm -f -r`.
  */
 export type CommandPattern = string | { readonly name: string; readonly args?: readonly string[] | undefined }
 
-/** Which commands of a shell may run. */
+/** Rules for shell commands. */
 export interface CommandRules {
-  /** Commands that never run. */
+  /** Commands that are blocked. */
   readonly block?: readonly CommandPattern[] | undefined
-  /** Commands that a person is asked about. */
+  /** Commands that need the user's consent. */
   readonly ask?: readonly CommandPattern[] | undefined
-  /** With it, no other commands run. */
+  /** If set, all other commands are blocked. */
   readonly allow?: readonly CommandPattern[] | undefined
 }
 
@@ -23,12 +23,11 @@ type Fit = 'yes' | 'no' | 'maybe'
 type CommandJudge = (reading: ShellReading) => Finding[]
 
 interface Rule {
-  /** As it is written. */
   readonly text: string
   readonly fits: (command: ShellCommand) => Fit
 }
 
-/** @throws {TypeError} one line, where a rule is none */
+/** @throws {TypeError} one line, if a rule is invalid */
 export function commandJudge(rules: CommandRules): CommandJudge {
   checkKeys('guardrails: commands', rules, { block: FILLED, ask: FILLED, allow: FILLED })
   const [block, ask, allow] = [rules.block, rules.ask, rules.allow].map((patterns, at) => {
@@ -60,7 +59,7 @@ function found(rule: Rule, command: ShellCommand, decision: 'block' | 'ask'): Fi
 }
 
 function notAllowed({ name }: ShellCommand): Finding {
-  // What is no plain name may be anything that the agent has at hand.
+  // Only plain names are quoted; anything else may contain secrets of the agent.
   const called = /^[\w.+-]{1,40}$/.test(name) ? `"${name}"` : 'one of them'
   const reason = `Only some commands are allowed here, and ${called} is not among them.`
   return { decision: 'block', reason, detail: `It runs a command that is not in commands.allow: ${called}.` }
@@ -79,7 +78,7 @@ function ruleOf(pattern: CommandPattern, where: string): Rule {
   return {
     text: [name, ...args].join(' '),
     fits(command) {
-      // `find -delete` removes files as `rm -r` does.
+      // `find -delete` removes files like `rm -r`.
       if (isNamed('rm') && command.name === 'find' && command.args.includes('-delete')) return 'yes'
       if (!isNamed(command.name.toLowerCase())) return 'no'
       if (wanted.every(isAmong => isAmong(command.args))) return 'yes'

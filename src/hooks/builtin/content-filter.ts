@@ -8,19 +8,19 @@ import { cardNumbersIn } from './card-numbers.ts'
 import { type BuiltinOptions, checkOptions, listOf, oneOf } from './options.ts'
 import { type CompiledPattern, compilePattern, type PatternConfig } from './pattern.ts'
 
-/** What is done with what is found: masked, or all of it kept back. */
+/** The action on a match: mask the match, or withhold the whole text. */
 export type FilterAction = 'redact' | 'block' | 'pass'
 
-/** Where it looks. */
+/** The phases that can be filtered. */
 export type FilteredPhase = 'afterModel' | 'afterTool' | 'afterTurn'
 
-/** What is looked for, and what is done with it. */
+/** Options of `contentFilter`. */
 export interface ContentFilterOptions extends BuiltinOptions {
-  /** Keys, tokens, passwords, by the detector that keeps them out of traces. Default `redact`. */
+  /** Keys, tokens and passwords, found by the detector that keeps them out of traces. Default `redact`. */
   readonly secrets?: FilterAction | undefined
-  /** Numbers of payment cards. Default `redact`. */
+  /** Payment card numbers. Default `redact`. */
   readonly cards?: FilterAction | undefined
-  /** Yours. A glob fits a whole text, so it can block and not redact. */
+  /** Custom patterns. A glob matches a whole text, so it can block but not redact. */
   readonly patterns?: { readonly [A in 'redact' | 'block']?: readonly PatternConfig[] } | undefined
   /** Default: all three. */
   readonly phases?: readonly FilteredPhase[] | undefined
@@ -30,15 +30,15 @@ const PHASES: readonly FilteredPhase[] = ['afterModel', 'afterTool', 'afterTurn'
 const ACTIONS = ['redact', 'block', 'pass'] as const
 const DEPTH_LIMIT = 100
 
-/** Looks at a text: what it is without what is found; undefined: it must not go on. */
+/** Returns the text without matches, or undefined if it must be withheld. */
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
 /**
- * Keeps secrets, card numbers and what you name out of what comes back: answers of the model, results of tools, the answer to the
- * person. Results are read all the way down, also what stands under a key like `password`. What was found is never quoted.
+ * Removes secrets, card numbers and custom patterns from model answers, tool results and the final answer. Results are searched
+ * at every depth, including values under keys like `password`. Matches are never quoted.
  *
- * Where an agent shows its answer while it is written, the person has seen it before any hook. In a result that is no plain data
- * (a class, a stream) nothing is found.
+ * If an agent streams its answer, the user has seen it before any hook. Results that are not plain data (class instances,
+ * streams) are not searched.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -72,7 +72,7 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
 }
 
 interface NamedFilter {
-  /** For the model: what it is, not what it says. */
+  /** Describes the match to the model without quoting it. */
   readonly what: string
   readonly filter: Filter
 }
@@ -136,7 +136,7 @@ function redactionOf(config: PatternConfig): (text: string) => string {
 
 const KEPT_BACK = Symbol('kept back')
 
-/** The value as a filter leaves it: the same where nothing was found. What leads back to itself does so in the copy. */
+/** Applies a filter to a value. Returns the same value if nothing matched. Cycles are preserved in the copy. */
 function filteredThrough(value: unknown, filter: Filter): unknown {
   const copies = new Map<object, unknown>()
   let isChanged = false

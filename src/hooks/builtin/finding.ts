@@ -1,22 +1,22 @@
 import type { Allowed } from './options.ts'
 
-/** What a rule has found. None of it holds text that the agent wrote, but for paths and the plain names of commands. */
+/** A rule violation. It contains no text of the agent except paths and plain command names. */
 export interface Finding {
-  /** `unknown`: it cannot be told whether the rule is broken. */
+  /** `unknown`: it is undecidable whether the rule is broken. */
   readonly decision: 'block' | 'ask' | 'unknown'
-  /** For the model: what is wrong, and what to do. */
+  /** For the model: the violation and the remedy. */
   readonly reason: string
-  /** For the person. */
+  /** For the user. */
   readonly detail: string
 }
 
-/** A list that is empty would be a rule that guards nothing. */
+/** An empty list would be a rule without effect. */
 export const FILLED: Allowed = {
   means: 'a list with something in it',
   is: value => Array.isArray(value) && value.length > 0,
 }
 
-/** A rule that cannot be: one line, for who has written it. */
+/** The error for an invalid rule, for its author. */
 export function refused(trouble: string): TypeError {
   return new TypeError(`guardrails: ${trouble}`)
 }

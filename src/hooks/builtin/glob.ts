@@ -2,11 +2,11 @@ type Token =
   | { readonly kind: 'character'; readonly text: string }
   /** `?`: one character of a segment. */
   | { readonly kind: 'one' }
-  /** `*`: any of a segment. */
+  /** `*`: any characters of a segment. */
   | { readonly kind: 'some' }
-  /** `**`: any. */
+  /** `**`: any characters. */
   | { readonly kind: 'all' }
-  /** `**` and a slash: any folders, or none. */
+  /** `**` and a slash: zero or more folders. */
   | { readonly kind: 'folders' }
 
 const LONGEST = 500
@@ -15,7 +15,7 @@ export type GlobMatcher =
   | { readonly ok: true; readonly matches: (text: string) => boolean }
   | { readonly ok: false; readonly reason: string }
 
-/** Fits all of a text; a backslash makes the next character a plain one. Steps: at most those of the text times the glob's. */
+/** Matches the whole text. A backslash escapes the next character. Takes at most text length × glob length steps. */
 export function globMatcher(glob: string): GlobMatcher {
   if (glob === '') return { ok: false, reason: 'it is empty' }
   if (glob.length > LONGEST) return { ok: false, reason: `it is longer than ${LONGEST} characters` }
@@ -30,7 +30,7 @@ function tokensOf(glob: string): Token[] {
     if (character !== undefined) return [{ kind: 'character', text: character }]
     if (text === '?') return [{ kind: 'one' }]
     if (text === '*') return [{ kind: 'some' }]
-    // Only at the beginning of a segment: `a**/b` is not `ab`.
+    // Only at the start of a segment: `a**/b` does not match `ab`.
     const before = all[at - 1]?.[0]
     if (text !== '**/') return [{ kind: 'all' }]
     const isSegment = before === undefined || before.endsWith('/')
@@ -38,7 +38,7 @@ function tokensOf(glob: string): Token[] {
   })
 }
 
-/** All places of the glob that the text so far leads to, at once: no way is tried twice. */
+/** Tracks all reachable positions of the glob at once, so there is no backtracking. */
 function fits(tokens: readonly Token[], text: string): boolean {
   let places = entered(tokens, new Set(), 0)
   for (const character of text) {
@@ -66,7 +66,7 @@ function step(tokens: readonly Token[], next: Set<number>, at: number, character
   }
 }
 
-/** Adds a place, and those behind it that need no character. */
+/** Adds a position and all that follow it without consuming a character. */
 function entered(tokens: readonly Token[], places: Set<number>, from: number): Set<number> {
   for (let at = from; ; at++) {
     places.add(at)

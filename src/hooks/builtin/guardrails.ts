@@ -16,21 +16,21 @@ import { type Allowed, type BuiltinOptions, checkOptions, oneOf } from './option
 import { type PathRules, pathJudge } from './path-rules.ts'
 import { readCommands, type ShellReading } from './shell-commands.ts'
 
-/** Without more: the name `guardrails`, the priority 0 (at most 99), `onFailure: 'block'`. */
+/** Options of `guardrails`. Defaults: name `guardrails`, priority 0 (at most 99), `onFailure: 'block'`. */
 export interface GuardrailsOptions extends BuiltinOptions {
-  /** By the tool's name. */
+  /** Rules by tool name. */
   readonly tools?: ToolRules | undefined
-  /** By the files that it names. */
+  /** Rules for the files that a call names. */
   readonly paths?: PathRules | undefined
-  /** By the commands that a shell would run. */
+  /** Rules for shell commands. */
   readonly commands?: CommandRules | undefined
-  /** By the statements that a database would run. */
+  /** Rules for SQL statements. */
   readonly sql?: SqlRules | undefined
-  /** What to do about numbers of payment cards in the arguments of any tool. */
+  /** The decision if an argument of any tool contains a payment card number. */
   readonly cards?: 'block' | 'ask' | undefined
-  /** By what stands in any argument. */
+  /** Rules for texts in any argument. */
   readonly patterns?: readonly PatternRule[] | undefined
-  /** What to do where it cannot be told whether a rule is broken. Default `ask`. */
+  /** The decision if it is undecidable whether a rule is broken. Default `ask`. */
   readonly onUnknown?: 'ask' | 'block' | 'pass' | undefined
 }
 
@@ -50,10 +50,10 @@ const LAST_PRIORITY = 99
 type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
 
 /**
- * Judges the arguments of tools before these run. Commands are read by a shell's grammar, paths where they really lead. It is a
- * speed bump: what a script, a Makefile or an interpreter does is not seen. The boundary is a sandbox.
+ * Checks tool arguments before the tool runs. Commands are parsed by a shell grammar, paths are resolved through links. This is
+ * a speed bump: the effects of scripts, Makefiles and interpreters are invisible. Use a sandbox as the boundary.
  *
- * @throws {TypeError} one line, where a rule names nothing that there is: it would guard nothing
+ * @throws {TypeError} one line, if a rule matches nothing that exists and would have no effect
  */
 export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
   checkOptions('guardrails', options, ALLOWED)
@@ -101,7 +101,7 @@ function readingOf(tool: ToolCall): ShellReading {
   return { ...(readings.find(({ isUnknown }) => isUnknown) ?? { isUnknown: false }), commands }
 }
 
-/** Each by itself: the end of one, a here-document or a backslash, would hide the beginning of the next. */
+/** Parsed separately: an unterminated here-document or a trailing backslash of one text would hide the start of the next. */
 function textsOf({ command, arguments: args }: ToolCall): readonly string[] {
   if (command === undefined) return []
   const texts = commandsIn(args)
@@ -116,7 +116,7 @@ function unread({ why }: ShellReading): Finding {
   }
 }
 
-/** The hardest of what was found, told by what was found first. */
+/** The strictest decision, with the message of its first finding. */
 function verdictOf(findings: readonly Finding[], onUnknown: 'ask' | 'block' | 'pass'): Block | Ask | undefined {
   const decided = findings.map(each => ({ ...each, decision: each.decision === 'unknown' ? onUnknown : each.decision }))
   const blocked = decided.find(({ decision }) => decision === 'block')
@@ -126,5 +126,4 @@ function verdictOf(findings: readonly Finding[], onUnknown: 'ask' | 'block' | 'p
   return undefined
 }
 
-/** Details in one question. */
 const MOST_TOLD = 3

@@ -1,4 +1,4 @@
-/** `hookspan/hooks/builtin`: hooks that are ready made. Each says what it may be told; what is unknown is refused when it is made. */
+/** `hookspan/hooks/builtin`: ready-made hooks. Each validates its options when it is created. */
 
 export type { PatternRule, SqlRules, ToolRules } from './argument-rules.ts'
 export { type BudgetOptions, budget, type Limits } from './budget.ts'

@@ -2,27 +2,30 @@ import { charactersOf, isNullable, mostSteps } from '../../content/regex-cost.ts
 import { ANY, type CharacterSet, parseRegex, type RegexNode } from '../../content/regex-tree.ts'
 
 /**
- * Whether a regular expression is tried in time linear in the text, however long that is. The check of what is redacted asks
- * for the cost at one place of a text that is cut; here texts are read to their end, and each place may be one to begin at.
+ * Checks that a regular expression runs in time linear in the text. The redaction check only bounds the cost at one position of
+ * a truncated text. Here texts are searched to their end, and a match may start at every position.
  */
 
-/** At one place, repeats without an upper bound left out. */
+/** The limit at one position, without unbounded repeats. */
 const MOST_STEPS = 500
 const TOO_MANY =
   'it can take very long on a long text: bound its repeats ({0,100}), or put in front of a repeat without a bound what it cannot contain'
 
-/** Why it is not linear; undefined: it is. */
+/** Returns the reason if the expression is not linear, otherwise undefined. */
 export function whyNotLinear(source: string): string | undefined {
   const bounded = withoutRuns(parseRegex(source), undefined, true)
   return bounded === undefined || mostSteps(bounded) > MOST_STEPS ? TOO_MANY : undefined
 }
 
 /**
- * The tree without the repeats that take each character once: those at the very end, which succeed where they begin; and those
- * that begin behind a character that they cannot contain, so that no second try starts in the middle of the same run.
- * Undefined where there are others.
+ * Removes the repeats that consume each character only once:
  *
- * @param before the characters that surely stand in front; undefined: anything may
+ * - those at the very end
+ * - those after a character that they cannot contain, so that no second attempt starts inside the same run
+ *
+ * Returns undefined if other unbounded repeats exist.
+ *
+ * @param before the possible preceding characters; undefined if any
  */
 function withoutRuns(node: RegexNode, before: CharacterSet | undefined, isLast: boolean): RegexNode | undefined {
   switch (node.type) {
@@ -68,13 +71,12 @@ function repeat(
   const isRun = node.max === Infinity
   const isApart = before !== undefined && (before & charactersOf(node.body)) === 0n
   if (isRun && !isLast && !isApart) return undefined
-  // Rounds follow each other: what stands in front of a second one is the end of the first.
+  // The second round of a repeat is preceded by the end of the first.
   const inner = node.max <= 1 ? before : before === undefined ? undefined : before | lastOf(node.body)
   const body = withoutRuns(node.body, inner, false)
   return body === undefined ? undefined : { ...node, body, max: isRun ? node.min + 1 : node.max }
 }
 
-/** What the last character can be. */
 function lastOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':

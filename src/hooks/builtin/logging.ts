@@ -3,21 +3,21 @@ import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
 import { EventTeller, type Told } from './told-of-event.ts'
 
-/** What is logged. */
+/** Options of `logging`. */
 export interface LoggingOptions extends BuiltinOptions {
-  /** Whether texts are logged: prompts, answers, arguments, results; masked, on one line, 2000 characters of each. Default: no. */
+  /** Log prompts, answers, arguments and results: masked, on one line, up to 2000 characters each. Default: false. */
   readonly content?: boolean | undefined
 }
 
-/** What is logged, and where to. */
+/** Options of `structuredLogging`. */
 export interface StructuredLoggingOptions extends LoggingOptions {
-  /** Takes a line, without a line break. Default: standard error. */
+  /** Receives a line, without a line break. Default: standard error. */
   readonly write?: ((line: string) => void) | undefined
 }
 
 /**
- * A line for each phase, where the person reads what hooks have to say: names, kinds, sizes and durations, and no texts unless they
- * are asked for. What a hook of lower priority has blocked before is not seen here; it is in the trace.
+ * Logs one line for each phase: names, kinds, sizes and durations, and texts only with `content`. Calls blocked by a hook of
+ * lower priority are not logged; they are in the trace.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -32,8 +32,8 @@ export function logging(options: LoggingOptions = {}): Hook<never> {
 }
 
 /**
- * The same as a line of JSON each: `time` (ISO 8601), `phase`, `host`, `session_id`, `turn_id`, `traceparent`, and what there is of
- * the event. Keys stay what they are; there may be more of them.
+ * Logs the same as a line of JSON: `time` (ISO 8601), `phase`, `host`, `session_id`, `turn_id`, `traceparent` and the fields of
+ * the event. Keys are stable; new ones may be added.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

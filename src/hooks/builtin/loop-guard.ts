@@ -4,11 +4,11 @@ import { canonicalJson } from './canonical-json.ts'
 import { TurnMemory } from './memory.ts'
 import { type BuiltinOptions, COUNT, checkOptions } from './options.ts'
 
-/** What counts as a loop. */
+/** Options of `loopGuard`. */
 export interface LoopGuardOptions extends BuiltinOptions {
-  /** How often the same call may be made; the next one is blocked. Default 3. */
+  /** The number of identical calls allowed; the next one is blocked. Default 3. */
   readonly repeats?: number | undefined
-  /** Among so many calls of a turn, the one at hand included. Default 20. */
+  /** The number of most recent calls of the turn to compare, including the current one. Default 20. */
   readonly within?: number | undefined
 }
 
@@ -18,8 +18,8 @@ interface Call {
 }
 
 /**
- * Ends the same call (the same tool, the same arguments in whatever order) again and again, within a turn. Counted before it runs,
- * also when it is blocked; a call about which the hooks are asked again counts once.
+ * Blocks identical calls (same tool, same arguments in any order) that repeat within a turn. Calls are counted before they run,
+ * also if blocked. A repeated check of the same call counts once.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

@@ -3,7 +3,7 @@ import { turnOf } from '../turn-identity.ts'
 
 const SESSIONS_LIMIT = 1000
 
-/** What a hook remembers of a turn: made with it, gone with it. */
+/** State of a hook by turn, discarded with the turn. */
 export class TurnMemory<Value> {
   readonly #turns = new WeakMap<object, Value>()
   readonly #make: () => Value
@@ -20,7 +20,7 @@ export class TurnMemory<Value> {
   }
 }
 
-/** What a hook remembers of a session. Nobody says when one is over: of many the one that was silent longest is forgotten. */
+/** State of a hook by session. Hooks receive no session end, so the least recently used session is evicted. */
 export class SessionMemory<Value> {
   readonly #sessions = new Map<string, Value>()
   readonly #make: () => Value

@@ -3,15 +3,15 @@ import type { AfterModel } from '../phases.ts'
 import { retry } from '../verdict.ts'
 import { AMOUNT, type BuiltinOptions, COUNT, checkOptions, MILLIS } from './options.ts'
 
-/** How often a request is sent again, and when. */
+/** Options of `modelRetry`. */
 export interface ModelRetryOptions extends BuiltinOptions {
-  /** How often a request is sent again. Default 3, which is also the most that any agent makes for hooks. */
+  /** The maximum number of retries. Default 3, which is also the limit of every agent. */
   readonly retries?: number | undefined
-  /** Before the first one. Default 500. */
+  /** The delay before the first retry, in milliseconds. Default 500. */
   readonly delayMillis?: number | undefined
-  /** How many times as long each further one waits. Default 2. */
+  /** The factor by which the delay grows. Default 2. */
   readonly factor?: number | undefined
-  /** Default 30 000. */
+  /** The maximum delay, in milliseconds. Default 30 000. */
   readonly maxDelayMillis?: number | undefined
 }
 
@@ -19,15 +19,15 @@ const TOO_EARLY = 408
 const TOO_MANY = 429
 const FIRST_OF_SERVER = 500
 const LAST_OF_SERVER = 599
-/** What waiting changes. */
+/** Transient errors. */
 const PASSING =
   /overloaded|rate.?limit|too.?many.?requests|throttl|unavailable|internal.?server|server.?error|bad.?gateway|gateway.?timeout|api.?connection|connection.?error|ECONN(?:RESET|REFUSED|ABORTED)|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EAI_AGAIN|EPIPE|UND_ERR|socket hang up|fetch failed|network.?error|timed? ?out|timeout/i
-/** What only money or another key changes, whatever its status, and what a person has stopped. */
+/** Permanent errors, whatever the status: they need money or another key, or the user has stopped the request. */
 const LASTING = /insufficient.?quota|billing|credit.?balance|payment|authentication|permission|invalid|abort|cancel/i
 
 /**
- * Sends a request to the model again when its answer was empty (no text, no call of a tool), when the provider was busy (429, 529,
- * overloaded, rate limits), failed by itself (5xx) or was not to be reached. It waits longer each time.
+ * Retries a request to the model with growing delays. Retried are empty answers (no text, no tool call) and errors of the
+ * provider: busy (429, 529, overloaded, rate limits), failed (5xx) or unreachable.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

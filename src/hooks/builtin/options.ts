@@ -1,17 +1,17 @@
-/** What an option may be, and how a person is told. */
+/** The valid values of an option, with their description. */
 export interface Allowed {
-  /** The end of "`option` is …". */
+  /** The end of the message "`option` is …". */
   readonly means: string
   is(value: unknown): boolean
 }
 
-/** What every ready-made hook may be told. */
+/** Options common to all ready-made hooks. */
 export interface BuiltinOptions {
   /** Default: the name of the hook. Two of a kind need two names. */
   readonly name?: string | undefined
   /** 0 to 99: security; 100 to 199: observability; 200 to 299: business; 300 and more: cosmetic. */
   readonly priority?: number | undefined
-  /** What it means that the hook cannot decide. */
+  /** The decision if the hook fails. */
   readonly onFailure?: 'pass' | 'block' | undefined
 }
 
@@ -48,14 +48,16 @@ const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
 }
 
 /**
+ * Validates options when a hook is created, so that a mistake is found before a tool runs.
+ *
  * @param maker the function that was called
- * @throws {TypeError} one line, where an option is unknown or wrong: that is found when the hook is made, not when it matters
+ * @throws {TypeError} one line, if an option is unknown or wrong
  */
 export function checkOptions(maker: string, given: object, allowed: Readonly<Record<string, Allowed>>): void {
   checkKeys(maker, given, { ...allowed, ...OF_ALL })
 }
 
-/** The same for what stands in an option: there is no name in it. */
+/** Validates a nested option, which has no common options such as `name`. */
 export function checkKeys(where: string, given: unknown, allowed: Readonly<Record<string, Allowed>>): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new TypeError(`${where}: options are an object`)

@@ -10,15 +10,18 @@ import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 const FOR = ['read', 'edit', 'write', 'shell'] as const
 
-/** Where tools may work. */
+/** Rules for the files that tools may use. */
 export interface PathRules {
-  /** Files lie in one of these folders. */
+  /** Files must be in one of these folders. */
   readonly inside?: readonly string[] | undefined
-  /** Files lie in none of these folders, and are none of these files. */
+  /** Files must not be any of these files, nor in any of these folders. */
   readonly outside?: readonly string[] | undefined
-  /** Which tools. `read` is also to search; a tool whose kind is not known is judged with any. Default: all. */
+  /**
+   * The kinds of tools that the rule applies to. `read` includes search; a tool of unknown kind is always checked. Default:
+   * all.
+   */
   readonly for?: readonly (typeof FOR)[number][] | undefined
-  /** Where relative paths begin when the agent does not say in which folder a tool works. Default: then it is not known. */
+  /** The base of relative paths if the agent does not report the working folder. Default: such paths are undecidable. */
   readonly cwd?: string | undefined
 }
 
@@ -31,7 +34,7 @@ interface Folders {
 
 type Place = 'fine' | 'wrong' | 'unknown'
 
-/** @throws {TypeError} one line, where a rule is none */
+/** @throws {TypeError} one line, if a rule is invalid */
 export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => Finding[] {
   checkKeys('guardrails: paths', rules, { inside: FILLED, outside: FILLED, for: listOf(FOR), cwd: ABSOLUTE })
   if (rules.inside === undefined && rules.outside === undefined) throw refused('paths has no rule: inside, outside')
@@ -57,8 +60,8 @@ export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellRead
 type Cwds = readonly (string | undefined)[]
 
 /**
- * Where the agent works, and the folders that the model names for a shell, the likely one last. A tool that does not know
- * such an argument ignores it: it may work in any of these.
+ * The agent's folder and the folders named in the arguments of a shell, the most likely one last. The tool may ignore an
+ * argument that it does not know, so it may work in any of them.
  */
 function foldersOfCall(
   tool: ToolCall,
@@ -76,7 +79,7 @@ function judged(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
   }
 }
 
-/** Each time anew: a link on the way may have been changed. */
+/** Resolved for each call: a link on the way may have changed. */
 function foldersOf(rules: PathRules, base: string): Folders {
   const canonical = (folder: unknown): string => {
     const path = typeof folder === 'string' ? canonicalPath(folder, base, { home: homedir() }) : undefined
@@ -98,8 +101,8 @@ function findingsOf(place: Place, what: string, rules: PathRules): Finding[] {
 }
 
 /**
- * @param cwds where it may begin, the likely one last
- * @param reaches whether what is below a folder is meant, too
+ * @param cwds possible base folders, the most likely one last
+ * @param reaches whether everything below a folder is affected, too
  */
 function placeOf(path: string, cwds: Cwds, folders: Folders, reaches: boolean): Place {
   const places = (some: Cwds): Cwds => some.flatMap(cwd => placesFrom(path, cwd))
@@ -117,7 +120,7 @@ function placesFrom(path: string, cwd: string | undefined): Cwds {
   return readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
 }
 
-/** The system follows a link before it goes up from there; many tools take `x/..` away before they ask the system. */
+/** Both readings of `..`: the system follows a link before it goes up, while many tools remove `x/..` textually first. */
 function readings(path: string, cwd: string | undefined): string[] {
   if (!path.includes('..') || /^file:/i.test(path)) return [path]
   const isPlain = cwd !== undefined && !/^[~$]/.test(path)
@@ -129,7 +132,7 @@ function isWrong(path: string, { inside, outside }: Folders): boolean {
   return inside !== undefined && !inside.some(folder => isInside(path, folder))
 }
 
-/** Their arguments are no files, or nothing of those comes out. */
+/** Commands whose arguments are not files, or that output nothing of their contents. */
 const NAMES_NO_FILES = new Set(
   'echo printf true false : exit return kill sleep wait export local declare typeset readonly unset shift type which test ['.split(
     ' ',
@@ -169,7 +172,7 @@ function placesOf(command: ShellCommand, cwds: Cwds, folders: Folders): Place[] 
 const SCHEME = /^(?!file:)[a-z][a-z\d+.-]+:\/\//i
 const LONGEST_PATH = 4096
 
-/** What of an argument may name a file: `x`, `--file=x`, `-ox`, `if=x`, `@x`, `x:y`. */
+/** The parts of an argument that may name a file: `x`, `--file=x`, `-ox`, `if=x`, `@x`, `x:y`. */
 function pathsIn(arg: string): string[] {
   if (arg === '' || arg.length > LONGEST_PATH || arg.includes('\n') || SCHEME.test(arg)) return []
   // A quoted dollar is a plain character.
@@ -180,29 +183,36 @@ function pathsIn(arg: string): string[] {
   return all.filter(each => each !== undefined && each !== '' && !SCHEME.test(each)) as string[]
 }
 
-/** `grep /api src`, `sed /x/d`: nothing of this machine begins so. What is closed is closed all the same. */
+/**
+ * True for streams and for words like `/api` (`grep /api src`), whose top-level entry does not exist. Blocked paths still
+ * count.
+ */
 function isNoFile(path: string, folders: Folders): boolean {
   if (STREAMS.test(path)) return true
   const top = /^\/[^/]+/.exec(path)?.[0]
   return top !== undefined && !existsSync(top) && !folders.outside.some(folder => isInside(path, folder))
 }
 
-/** Where a pattern looks: in the folder in front of it, which may hold links, and what is closed. */
+/** Checks the folder in front of a glob, which may contain links and blocked paths. */
 function placeOfGlob(glob: string, cwds: Cwds, folders: Folders): Place {
   const before = glob.slice(0, glob.indexOf('*'))
   const folder = before.slice(0, before.lastIndexOf('/') + 1)
   const rest = glob.slice(folder.length)
-  // `.*` finds `..`, too.
+  // `.*` also matches `..`.
   if (/(?:^|\/)(?:\.\.(?:\/|$)|\.\*)/.test(rest)) return 'unknown'
   return placeOf(folder === '' ? '.' : folder, seenFrom(folder, cwds), folders, true)
 }
 
-/** Most words are no files, and one without a slash is in the folder itself: where that is not known, it is not asked about. */
+/**
+ * Most words are not files. A word without a slash is in the folder itself, so an unknown folder is no reason to ask about it.
+ */
 function seenFrom(path: string, cwds: Cwds): Cwds {
   return /^[~.]|\//.test(path) ? cwds : cwds.filter(cwd => cwd !== undefined)
 }
 
-/** The folders in which the next command may run: behind `cd`, which may have failed, or have been run in a subshell. */
+/**
+ * The folders in which the next command may run. A `cd` may have failed or run in a subshell, so the old ones stay possible.
+ */
 function behind(command: ShellCommand, cwds: Cwds): Cwds {
   if (!/^(?:cd|pushd|popd|chdir)$/.test(command.name)) return cwds
   const target =

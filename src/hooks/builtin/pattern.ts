@@ -2,19 +2,20 @@ import { checkPattern } from '../../content/redact-patterns.ts'
 import { globMatcher } from './glob.ts'
 import { whyNotLinear } from './linear-regex.ts'
 
-/** A configured pattern: a text that is looked for as it stands, or what its key says. */
+/** A configured pattern: a literal text, a glob or a regular expression. */
 export type PatternConfig = string | { readonly glob: string } | { readonly regex: string }
 
 export type CompiledPattern =
   | { readonly ok: true; readonly matches: (text: string) => boolean }
-  /** Why it cannot be used: the end of a line that names it. */
+  /** The end of a message that names the pattern. */
   | { readonly ok: false; readonly reason: string }
 
 const NONE: CompiledPattern = { ok: false, reason: 'it is neither a text, nor { glob }, nor { regex }' }
 
 /**
- * A pattern that is matched in time linear in the text. A fixed text and a regular expression are looked for anywhere in it; a
- * glob (`*` within a segment, `**` across them, `?`) fits all of it. A regular expression that can take longer is refused.
+ * Compiles a pattern that matches in time linear in the text. A literal text or regular expression matches anywhere; a glob
+ * (`*` within a segment, `**` across segments, `?`) matches the whole text. A regular expression that may be slower is
+ * rejected.
  */
 export function compilePattern(config: PatternConfig): CompiledPattern {
   if (typeof config === 'string') return fixed(config)
@@ -34,7 +35,7 @@ function regular(source: string): CompiledPattern {
   if (!checked.ok) return checked
   const reason = whyNotLinear(source)
   if (reason !== undefined) return { ok: false, reason }
-  // A global one would go on where the last match ended.
+  // A global expression would continue after its last match.
   const pattern = new RegExp(checked.pattern.source, checked.pattern.flags.replace('g', ''))
   return { ok: true, matches: text => pattern.test(text) }
 }

@@ -2,20 +2,20 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What is asked of the file system; undefined where nothing is, or nothing can be seen. */
+/** The file system access that path resolution needs. Returns undefined if a path is missing or unreadable. */
 export interface PlaceFiles {
-  /** Where a link leads, as it says it; undefined for anything else. */
+  /** The target of a link, unresolved. Undefined for anything else. */
   readonly readlink: (path: string) => string | undefined
-  /** As the file system writes it: in the right case, with long names. */
+  /** The path as stored by the file system, with its letter case and long names. */
   readonly realpath: (path: string) => string | undefined
 }
 
 export interface PlaceOptions {
-  /** Home directory of the person. */
+  /** The user's home directory. */
   readonly home: string | undefined
-  /** Default: the machine's. */
+  /** Default: the real file system. */
   readonly files?: PlaceFiles | undefined
-  /** Default: this one. */
+  /** Default: the current platform. */
   readonly platform?: NodeJS.Platform | undefined
 }
 
@@ -24,16 +24,15 @@ const HOME = /^(?:~|\$HOME|\$\{HOME\})(?=[/\\]|$)/
 const FOREIGN = /^[~$]/
 const FILE_URL = /^file:/i
 const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
-/** Characters; no system opens a longer one. */
+/** In characters; no system opens a longer path. */
 const LONGEST = 8192
 const MOST_LINKS = 40
 
 /**
- * The one path by which a file is known: absolute, links resolved, also those that lead to what does not exist yet, in one
- * Unicode form. Undefined where the text does not say which file it is: another person's home, a relative path without `cwd`,
- * an address, no path at all.
+ * The canonical path of a file: absolute, with links resolved (also links to missing targets), in one Unicode form. Undefined
+ * if the file is ambiguous: the home of another user, a relative path without `cwd`, a URL, or not a path.
  *
- * A link that is made between this answer and the use of the file, and hard links, are not seen.
+ * Hard links, and links created between this check and the use of the file, are not detected.
  */
 export function canonicalPath(path: string, cwd: string | undefined, options: PlaceOptions): string | undefined {
   const platform = options.platform ?? process.platform
@@ -56,7 +55,7 @@ function absolute(
   if (mark === undefined && FOREIGN.test(named)) return undefined
   const full = mark === undefined ? named : home === undefined ? undefined : home + named.slice(mark.length)
   if (full === undefined || rules.isAbsolute(full)) return full
-  // `C:x` is relative to the working directory of that drive, which is not known.
+  // `C:x` is relative to the unknown working directory of that drive.
   const isOfDrive = platform === 'win32' && /^[a-z]:/i.test(full)
   return mark === undefined && cwd !== undefined && rules.isAbsolute(cwd) && !isOfDrive
     ? `${cwd}${rules.sep}${full}`
@@ -95,7 +94,7 @@ function segmentsOf(path: string, rules: Rules): string[] {
   return path.split(rules === win32 ? /[\\/]/ : '/').filter(segment => segment !== '' && segment !== '.')
 }
 
-/** Segment by segment: `..` behind a link leads to the parent of what it points to. Undefined for links in a circle. */
+/** Resolves segment by segment: `..` after a link leads to the parent of the target. Undefined for a cycle of links. */
 function resolved(path: string, rules: Rules, files: PlaceFiles): string | undefined {
   let { root } = rules.parse(path)
   let at: string[] = []
@@ -121,7 +120,7 @@ function resolved(path: string, rules: Rules, files: PlaceFiles): string | undef
   return asWritten(root, at, rules, files)
 }
 
-/** The part of a path that exists, as the file system writes it, and the rest. */
+/** Replaces the existing part of a path by its stored form and keeps the rest. */
 function asWritten(root: string, segments: readonly string[], rules: Rules, files: PlaceFiles): string {
   for (let end = segments.length; end > 0; end--) {
     const real = files.realpath(root + segments.slice(0, end).join(rules.sep))
@@ -130,7 +129,7 @@ function asWritten(root: string, segments: readonly string[], rules: Rules, file
   return root + segments.join(rules.sep)
 }
 
-/** Whether a path is a folder or lies in it. Both are canonical; `platform` says whether the case of letters counts. */
+/** Returns true if a path is a folder or inside it. Both must be canonical; `platform` decides whether case matters. */
 export function isInside(path: string, folder: string, platform: NodeJS.Platform = process.platform): boolean {
   const comparable = (each: string): string => {
     const form = platform === 'win32' ? each.normalize('NFC').replaceAll('\\', '/') : each.normalize('NFC')

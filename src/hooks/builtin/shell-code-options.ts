@@ -1,16 +1,16 @@
 import { knownWord, type ShellWord } from './shell-words.ts'
 
-/** Programs that let a shell read the value of an option. What else they are told does not matter here. */
+/** Option spec of a program that passes option values to a shell. Only the parts needed to find those values. */
 export interface CodeOptions {
-  /** Separated by spaces; a trailing `?` where a value has to be attached. */
+  /** Separated by spaces; a trailing `?` if the value must be attached. */
   readonly short?: string
-  /** Letters of other options that take a value: what is attached to these are no letters. */
+  /** Letters of other options with a value: text attached to them is no further option. */
   readonly valued?: string
-  /** As `short`. They may be cut short. */
+  /** Like `short`. Long options may be abbreviated. */
   readonly long?: string
-  /** Of these the value begins with a word that says whether the rest is code. */
+  /** Options whose value starts with a word that determines if the rest is code. */
   readonly prefixed?: Readonly<Record<string, string>>
-  /** Letters without a dash may stand first, and their values behind them in the same order: `tar cIf zstd a.tar b`. */
+  /** Letters without a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`. */
   readonly isOldStyle?: true
 }
 
@@ -21,11 +21,14 @@ interface CodeOption {
 
 interface Given {
   readonly name: string
-  /** Undefined where the next word is the value. */
+  /** Undefined if the next word is the value. */
   readonly value: ShellWord | undefined
 }
 
-/** The values that are code. Operands are not told from values of other options: what might be code is taken for it. */
+/**
+ * The option values that are code. Operands and values of other options are not distinguished: anything that may be code
+ * counts.
+ */
 export function codeIn(given: readonly ShellWord[], options: CodeOptions): ShellWord[] {
   const args = options.isOldStyle ? inNewStyle(given, options) : given
   return args.flatMap((word, at) => {
@@ -42,7 +45,7 @@ function optionsIn(names = ''): CodeOption[] {
   return all.map(name => ({ name: name.replace(/\?$/, ''), isAttached: name.endsWith('?') }))
 }
 
-/** A name that is cut short may be another's, too: then the program refuses it, and nothing runs. */
+/** An ambiguous abbreviation is harmless: the program rejects it and runs nothing. */
 function longGiven(word: ShellWord, { long }: CodeOptions): Given | undefined {
   const equals = word.start.indexOf('=')
   const name = word.start.slice(2, equals === -1 ? undefined : equals)

@@ -6,15 +6,18 @@ import { hasWindowsSwitch, isWindowsCommand, isWindowsWord } from './shell-windo
 import { knownWord, readWord, type ShellWord, unknownWord } from './shell-words.ts'
 import { variablesOf } from './shell-wrappers.ts'
 
-/** A simple command, wherever it stands: in a list, a loop, a substitution, behind `sudo` or in `bash -c`. */
+/** A simple command in any position: in a list, a loop, a substitution, after `sudo` or in `bash -c`. */
 export interface ShellCommand {
-  /** The last part of its path, without quotes; empty for redirects of a group or of no command. */
+  /** The last part of its path, unquoted. Empty for redirects of a group or without a command. */
   readonly name: string
-  /** Without quotes, the home directory as `~`; undefined where an expansion decides. */
+  /** Unquoted, with the home directory as `~`. Undefined if the value depends on an expansion. */
   readonly args: readonly (string | undefined)[]
-  /** Those of the undefined ones that are patterns of file names, `*` for each: what they find is not known, where is. */
+  /**
+   * File name patterns among the undefined arguments, with `*` for each wildcard. Their matches are unknown, their folder is
+   * not.
+   */
   readonly globs: readonly string[]
-  /** Files only: no copies of descriptors, no here-documents. */
+  /** Redirects to files only, without descriptor copies and here-documents. */
   readonly redirects: readonly ShellRedirect[]
 }
 
@@ -25,22 +28,22 @@ export interface ShellRedirect {
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[]
-  /** Whether it may run more than these. */
+  /** The text may run more than these commands. */
   readonly isUnknown: boolean
-  /** The first cause; holds nothing of the text. */
+  /** The first reason for doubt. Contains no part of the text. */
   readonly why?: ShellDoubt
 }
 
-/** Characters. */
+/** In characters. */
 const LONGEST = 65_536
-/** What is read again inside of itself, all of it together: each level of `$(…)` is parsed anew. */
+/** The budget for nested texts in total, because each level of `$(…)` is parsed again. */
 const MOST_READ = 6 * LONGEST
 const MOST_WRAPPERS = 16
 const MOST_LEVELS = 8
 
 /**
- * The commands of a shell text, by its grammar (POSIX and bash). What runs inside of scripts, Makefiles, packages or
- * other programs' files is not seen: a rule over the answer slows an agent down, a sandbox stops it.
+ * Parses the commands of a shell text (POSIX and bash). Commands inside scripts, Makefiles, packages or files of other programs
+ * are not visible. A rule based on this slows an agent down; only a sandbox stops it.
  */
 export function readCommands(text: string): ShellReading {
   if (text.length > LONGEST) return { commands: [], isUnknown: true, why: 'it is too long' }
@@ -48,7 +51,7 @@ export function readCommands(text: string): ShellReading {
   try {
     reader.read(text)
   } catch {
-    // The parser calls itself for each level: a text of thousands of prefixes exhausts the stack.
+    // The parser recurses for each level: a text of thousands of prefixes exhausts the stack.
     reader.doubt('it cannot be parsed')
   }
   const { commands, why } = reader
@@ -57,9 +60,9 @@ export function readCommands(text: string): ShellReading {
 
 interface Open {
   readonly node: SyntaxNode
-  /** How often the text that it stands in is text of a text: `bash -c "bash -c '…'"`. */
+  /** The nesting depth of text within text: `bash -c "bash -c '…'"`. */
   readonly level: number
-  /** The beginning of a text that goes on in an expansion: that it does not parse says nothing. */
+  /** The text continues in an expansion, so a parse error in it means nothing. */
   readonly isCut: boolean
 }
 
@@ -76,12 +79,12 @@ class CommandReader {
   read(text: string): void {
     const lines = text.replaceAll('\r\n', '\n')
     if (/[^\P{Cc}\t\n]/u.test(lines)) this.doubt('it holds a control character')
-    // A terminal takes a lone carriage return for the end of a line.
+    // A terminal treats a lone carriage return as the end of a line.
     this.#parse(lines.replaceAll('\r', '\n'), 0, false)
     for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
       const at = this.#open.length
       this.#visit(next)
-      // What has just been put on the stack in the order of the text has to come off it in that order.
+      // Reverse the new entries, so that the stack yields them in text order.
       this.#open.push(...this.#open.splice(at).reverse())
     }
   }
@@ -104,7 +107,7 @@ class CommandReader {
     })
   }
 
-  /** Whether its parts are to be visited. */
+  /** @returns whether to visit the children */
   #look(node: SyntaxNode, level: number, isCut: boolean): boolean {
     switch (node.type) {
       case 'Script':
@@ -179,7 +182,7 @@ class CommandReader {
     else for (const each of inner) this.#runs(each, [], level, wrappers + 1)
   }
 
-  /** Lists a command; the commands among its own words are returned. */
+  /** Records a command and returns the commands among its own words. */
   #run(
     words: readonly ShellWord[],
     redirects: readonly ShellRedirect[],
@@ -196,7 +199,7 @@ class CommandReader {
     const name = first.value.slice(first.value.lastIndexOf('/') + 1)
     const key = name.toLowerCase()
     this.#list({ name, args: args.map(word => word.value), globs: args.flatMap(word => word.glob ?? []), redirects })
-    // Hardly a program is called so: an option of what runs it has been taken for its name.
+    // Programs are rarely named like this: probably an unknown option of a wrapper was mistaken for the command.
     if (/^-./.test(name)) this.doubt('an option in front of a command is not known')
     if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
       this.doubt('it is a command of Windows')

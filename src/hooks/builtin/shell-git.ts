@@ -3,14 +3,14 @@ import { readOptions } from './shell-options.ts'
 import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
 import type { ShellWord } from './shell-words.ts'
 
-/** The ways in which git runs what its arguments say. Files of git (hooks, aliases, attributes) are not seen. */
+/** The ways in which git runs commands from its arguments. Files of git (hooks, aliases, attributes) are not inspected. */
 
 const OPTIONS = {
   short: 'vhpPC:c:',
   long: 'version help paginate no-pager exec-path=? html-path man-path info-path git-dir= work-tree= namespace= bare config-env= no-replace-objects no-lazy-fetch no-optional-locks no-advice literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs attr-source= super-prefix= list-cmds=',
 }
 
-/** Settings that name a command, by how their keys end. */
+/** Suffixes of configuration keys whose value is a command. */
 const NAMES_COMMAND =
   /^alias\.|(?:command|pager|editor|program|helper|cmd|hookspath|fsmonitor|textconv|process|clean|smudge|askpass|browser|driver|external|proxy|uploadpack|receivepack|path|tool|man\.viewer)$/i
 const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
@@ -27,7 +27,7 @@ export function byGit(args: readonly ShellWord[]): ShellRuns {
   return { doubt: unsure(read), code: codeOf(subcommand.value, rest), ...bySubcommand(subcommand.value, rest) }
 }
 
-/** Whether `key=value` may name a command. */
+/** True if `key=value` may set a command. */
 function sets(word: ShellWord): boolean {
   const equals = word.start.indexOf('=')
   if (equals === -1) return word.value === undefined || NAMES_COMMAND.test(word.value)
@@ -63,7 +63,7 @@ function settings(args: readonly ShellWord[]): ShellRuns {
   return HARMLESS.test(value?.value ?? 'unknown') ? RUNS_NOTHING : doubtful('a setting of git names a command')
 }
 
-/** Options of subcommands whose value a shell reads. */
+/** Options of subcommands whose value is passed to a shell. */
 const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   rebase: { short: 'x', valued: 'sXCS', long: 'exec' },
   difftool: { short: 'x', valued: 'tSGOU', long: 'extcmd' },

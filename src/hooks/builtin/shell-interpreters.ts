@@ -2,10 +2,10 @@ import { readOptions } from './shell-options.ts'
 import { doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
 import type { ShellWord } from './shell-words.ts'
 
-/** Programs that run code, from their arguments or from what is piped to them. */
+/** Programs that run code from their arguments or their standard input. */
 
 const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])
-/** Shells with a grammar of their own, which the parser cannot read. */
+/** Shells with another grammar, which the parser cannot read. */
 const FOREIGN_SHELLS = new Set(['fish', 'csh', 'tcsh', 'nu', 'xonsh', 'elvish', 'rc', 'es'])
 const SHELL_OPTIONS = {
   short: 'abcefghiklmnprstuvxyBCDEFGHNPTXo:O:',
@@ -14,13 +14,12 @@ const SHELL_OPTIONS = {
 const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/self\/fd\/\d+)$/
 
 interface Interpreter {
-  /** An option that holds code. */
   readonly inline: RegExp
   /** An option whose value is the next word. */
   readonly valued?: RegExp
   /** An option with which no file is needed. */
   readonly enough?: RegExp
-  /** Without a file it reads none from its input. */
+  /** Without a file, the interpreter does not run its standard input. */
   readonly isQuiet?: true
 }
 
@@ -72,7 +71,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   vimdiff: 'vi',
 }
 
-/** What a shell or an interpreter runs; undefined for another program. `name` is in lower case, without a version. */
+/** The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version. */
 export function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')

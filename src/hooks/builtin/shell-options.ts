@@ -1,19 +1,19 @@
 import { knownWord, type ShellWord } from './shell-words.ts'
 
-/** The options of a program as `getopt` writes them: `u:` takes a value, `l::` only one that is attached. */
+/** The options of a program in `getopt` notation: `u:` takes a value, `l::` only an attached one. */
 export interface OptionSpec {
   readonly short: string
-  /** Separated by spaces; a trailing `=` for those that take a value, `=?` where it has to be attached. */
+  /** Separated by spaces; a trailing `=` for options with a value, `=?` if it must be attached. */
   readonly long?: string
-  /** Options, by name, behind which no more are read: what follows belongs to their value. */
+  /** Options, by name, that end option parsing: the following words belong to their value. */
   readonly last?: string
 }
 
 export interface ReadOptions {
-  /** The values of each, by letter or long name; none for those that take none. */
+  /** The values by letter or long name; an empty list for options without a value. */
   readonly options: ReadonlyMap<string, readonly ShellWord[]>
   readonly operands: readonly ShellWord[]
-  /** False where an option is not known, or an expansion may be one: what follows may be its value. */
+  /** False if an option is unknown or an expansion may be an option: the next word may be its value. */
   readonly isSure: boolean
 }
 
@@ -22,7 +22,7 @@ interface Arity {
   readonly takes: 'nothing' | 'value' | 'attached'
 }
 
-/** The options in front of the first operand. */
+/** Reads the options in front of the first operand. */
 export function readOptions(words: readonly ShellWord[], spec: OptionSpec): ReadOptions {
   const options = new Map<string, ShellWord[]>()
   const note = (name: string, values: readonly ShellWord[]): void => {
@@ -43,7 +43,7 @@ export function readOptions(words: readonly ShellWord[], spec: OptionSpec): Read
     for (const [name, ...values] of read?.found ?? []) note(name, values)
     if (read?.open !== undefined) {
       const next = words[++at]
-      // Without quotes an expansion may be several words, or none.
+      // An unquoted expansion may become several words or none.
       isSure &&= next?.value !== undefined
       if (next !== undefined) note(read.open, [next])
     }
@@ -52,7 +52,7 @@ export function readOptions(words: readonly ShellWord[], spec: OptionSpec): Read
   return { options, operands: words.slice(at), isSure }
 }
 
-/** Whether an expansion can make an option of a word, or several words. */
+/** True if an expansion can turn the word into an option or several words. */
 export function mayBeOption(word: ShellWord): boolean {
   return word.value === undefined && (word.start === '' || word.start.startsWith('-'))
 }
@@ -74,7 +74,7 @@ function longOption(text: string, spec: OptionSpec): Found | undefined {
   return arity.takes === 'value' ? { found: [], open: arity.name } : { found: [[arity.name]] }
 }
 
-/** A long option may be cut short as long as it is the only one that begins so. */
+/** A long option may be abbreviated if the abbreviation is unambiguous. */
 function longArity(name: string, spec: OptionSpec): Arity | undefined {
   const all = (spec.long ?? '').split(' ').filter(each => each !== '')
   const arities = all.map((each): Arity => {

@@ -7,7 +7,7 @@ import { bySubcommand } from './shell-subcommands.ts'
 import { knownWord, type ShellWord, unknownWord } from './shell-words.ts'
 import { wrapped } from './shell-wrappers.ts'
 
-/** Programs that run others in a way of their own, where a list of options in front of a command does not say it. */
+/** A program that runs others in a way that an option list in front of a command cannot describe. */
 
 type Runner = (args: readonly ShellWord[]) => ShellRuns
 
@@ -61,7 +61,7 @@ const TAR: CodeOptions = {
   isOldStyle: true,
 }
 
-/** The options of other programs whose value a shell reads. */
+/** Options of other programs whose value is passed to a shell. */
 const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   tar: TAR,
   gtar: TAR,
@@ -76,7 +76,7 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   zip: { short: 'TT', long: 'unzip-command' },
 }
 
-/** What a program other than a plain one runs. `name` is in lower case. */
+/** The commands and code that a program runs. `name` is lower case. */
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
   const runs = runner?.(args) ?? bySubcommand(name, args) ?? RUNS_NOTHING
@@ -157,7 +157,7 @@ function endsFind(args: readonly ShellWord[], at: number): boolean {
   return value === ';' || (value === '+' && args[at - 1]?.value === '{}')
 }
 
-/** What a runner puts into an argument is not known: `find -exec rm {} +`. */
+/** A word that the runner substitutes is unknown: `find -exec rm {} +`. */
 function filled(word: ShellWord, mark: string): ShellWord {
   if (mark === '' || !word.start.includes(mark)) return word
   return unknownWord(word.start.slice(0, word.start.indexOf(mark)))
@@ -181,7 +181,7 @@ function xargs(args: readonly ShellWord[]): ShellRuns {
   return { ...runs, commands: commands.map(words => [...words.map(word => filled(word, mark)), unknownWord()]) }
 }
 
-/** `-I%` as `-I %`. */
+/** `-I%` -> `-I %`. */
 function splitShort(args: readonly ShellWord[]): ShellWord[] {
   return args.flatMap(word => {
     const found = /^(-[IiJ])(.+)$/s.exec(word.value ?? '')

@@ -1,6 +1,6 @@
 import type { ShellWord } from './shell-words.ts'
 
-/** Why it cannot be told what a command runs; ends a sentence that begins with "cannot be read:". */
+/** The reason why the effect of a command is unknown. Ends a sentence that begins with "cannot be read:". */
 export type ShellDoubt =
   | 'it cannot be parsed'
   | 'it is too long'
@@ -19,11 +19,9 @@ export type ShellDoubt =
   | 'the working directory is changed by an option'
   | 'it is a command of Windows'
 
-/** What a command runs besides itself. */
+/** The commands and code that a command runs besides itself. */
 export interface ShellRuns {
-  /** Commands, each as its words. */
   readonly commands?: readonly (readonly ShellWord[])[]
-  /** Texts that a shell reads. */
   readonly code?: readonly ShellWord[]
   readonly doubt?: ShellDoubt | undefined
 }
@@ -34,12 +32,12 @@ export function doubtful(doubt: ShellDoubt): ShellRuns {
   return { doubt }
 }
 
-/** What is found behind options of which one is not known may be a value of it. */
+/** After an unknown option, the next word may be its value instead of the command. */
 export function unsure(read: { readonly isSure: boolean }): ShellDoubt | undefined {
   return read.isSure ? undefined : 'an option in front of a command is not known'
 }
 
-/** The words as a shell gets them that reads its arguments as one line. */
+/** Joins the words as a program does that passes its arguments to a shell as one line. */
 export function asText(words: readonly ShellWord[]): ShellWord {
   const values = words.map(word => word.value)
   if (values.includes(undefined)) return { value: undefined, start: words[0]?.start ?? '' }

@@ -3,18 +3,18 @@ import { mayBeOption, readOptions } from './shell-options.ts'
 import { RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
 import type { ShellWord } from './shell-words.ts'
 
-/** Package managers: one of their subcommands runs what follows it. */
+/** Package managers with a subcommand that runs the words after it. */
 
-/** The options that may stand in front of the subcommand. */
+/** The options in front of the subcommand. */
 interface Front {
-  /** Their value is the next word. */
+  /** Options whose value is the next word. */
   readonly valued: RegExp
   readonly flags: RegExp
 }
 
 interface Manager extends Front {
   readonly runs: RegExp
-  /** Words in front of the subcommand, by what they take themselves: `yarn workspace NAME exec`. */
+  /** The words in front of the subcommand, with the number of their operands: `yarn workspace NAME exec`. */
   readonly skips?: Readonly<Record<string, number>>
   /** Options in front whose value is shell text. */
   readonly call?: CodeOptions
@@ -95,7 +95,7 @@ const BEHIND = {
   long: 'yes quiet verbose silent call= package= with= from= python= no-sync frozen isolated',
 }
 
-/** `npm --prefix a exec -- rimraf x`; undefined for another program. `name` is in lower case. */
+/** Handles `npm --prefix a exec -- rimraf x`. Undefined for another program. `name` is lower case. */
 export function bySubcommand(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   const manager = Object.hasOwn(MANAGERS, name) ? MANAGERS[name] : undefined
   return manager === undefined ? undefined : runBy(manager, args)
@@ -107,7 +107,7 @@ function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
   const word = args[found]
   const skipped = isSure ? manager.skips?.[word?.value ?? ''] : undefined
   if (skipped !== undefined) return runBy(manager, args.slice(found + 1 + skipped))
-  // However its options are read, nothing is run where no word says so.
+  // Without such a word nothing runs, however the options are read.
   if (word === undefined) return args.some(mayBeOption) && !isSure ? { doubt: unsure({ isSure }) } : RUNS_NOTHING
   if (word.value !== undefined && !manager.runs.test(word.value)) return RUNS_NOTHING
   const read = readOptions(args.slice(found + 1), BEHIND)
@@ -120,10 +120,10 @@ function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
   }
 }
 
-/** npm takes these for the value of a flag, where they stand behind one. */
+/** npm treats these as the value of a preceding flag. */
 const VALUE_OF_FLAG = /^(?:true|false|null|always)$/
 
-/** The first word that is neither an option nor the value of one. It is sure as long as every option in front is known. */
+/** Finds the first word that is neither an option nor a value. It is sure only if every option in front is known. */
 function subcommandIn(args: readonly ShellWord[], { valued, flags }: Front): { at: number; isSure: boolean } {
   let isSure = true
   let at = 0
@@ -131,7 +131,7 @@ function subcommandIn(args: readonly ShellWord[], { valued, flags }: Front): { a
     const { value } = args[at] as ShellWord
     if (VALUE_OF_FLAG.test(value ?? '')) continue
     if (value === undefined || !value.startsWith('-')) break
-    // What looks like an option is the value to some, and an option to others.
+    // Managers disagree whether a word like an option is a value.
     if (valued.test(value)) isSure &&= args[++at]?.value?.startsWith('-') === false
     else if (!/^--[\w.-]+=/.test(value)) isSure &&= flags.test(value)
   }

@@ -1,18 +1,18 @@
 import type { ShellDoubt } from './shell-runs.ts'
 import type { ShellWord } from './shell-words.ts'
 
-/** What a variable that is set in a command has to say about what is run. */
+/** The effect of a variable assignment on the commands that run. */
 
-/** Their values are commands. */
+/** Variables whose value is a command. */
 const COMMANDS = new Set([
   ...['PAGER', 'GIT_PAGER', 'MANPAGER', 'EDITOR', 'VISUAL', 'GIT_EDITOR', 'GIT_SEQUENCE_EDITOR', 'SUDO_EDITOR'],
   ...['GIT_SSH_COMMAND', 'GIT_SSH', 'GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_EXTERNAL_DIFF', 'GIT_PROXY_COMMAND', 'BROWSER'],
   ...['PROMPT_COMMAND', 'RSYNC_RSH', 'LESSOPEN', 'LESSCLOSE', 'CVS_RSH', 'SVN_SSH', 'TAR_OPTIONS'],
 ])
-/** They change how words or paths are read. */
+/** Variables that change how words or paths are read. */
 const CHANGES_READING =
   /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|BASH_CMDS|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
-/** Code for an interpreter that is started later. */
+/** Variables with code for an interpreter that starts later. */
 const CODE = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
 const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
 
@@ -21,7 +21,7 @@ export interface VariableRuns {
   readonly doubt?: ShellDoubt
 }
 
-/** `word` is the value. Code in a quoted value runs when arithmetic meets the variable. */
+/** `word` is the value. Code in a quoted value runs if an arithmetic expression reads the variable. */
 export function variableRuns(name: string, word: ShellWord): VariableRuns {
   if (COMMANDS.has(name)) return { code: word }
   if (CHANGES_READING.test(name)) return { doubt: 'a variable is set that changes what is run' }
@@ -38,19 +38,19 @@ const EVALUATING = new Set([
 
 const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
 
-/** Whether a builtin sets one of the variables by its name: `read IFS`, `declare 'BASH_CMDS[ls]=x'`. */
+/** True if a builtin sets one of the variables by name: `read IFS`, `declare 'BASH_CMDS[ls]=x'`. */
 export function changesReading(name: string, args: readonly ShellWord[]): boolean {
-  // What else it prints sets nothing: `printf 'HOME=%s'`.
+  // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
   if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
   return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
 }
 
-/** What stands in front of a subscript or a value: `IFS`, `IFS=x`, `IFS[0]`, `-vIFS`. */
+/** The name in front of a subscript or a value: `IFS`, `IFS=x`, `IFS[0]`, `-vIFS`. */
 function nameIn(word: ShellWord): string {
   return /^(?:-v)?([^[=+]*)/.exec(word.start)?.[1] ?? ''
 }
 
-/** Subscripts are evaluated, also those of a quoted name: `unset 'a[$(rm x)]'`. */
+/** Subscripts are evaluated, even in a quoted name: `unset 'a[$(rm x)]'`. */
 export function evaluates(name: string, args: readonly ShellWord[]): boolean {
   if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
   return EVALUATING.has(name) && args.some(holdsCodeInSubscript)

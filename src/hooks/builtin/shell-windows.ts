@@ -1,4 +1,4 @@
-/** Commands of Windows, whose text a POSIX shell's grammar does not fit. */
+/** Windows commands, which a POSIX shell grammar cannot parse. */
 
 const NAMES = new Set([
   ...[
@@ -21,7 +21,7 @@ const NAMES = new Set([
 ])
 const PROGRAM = /\.(?:exe|bat|cmd|com|ps1|vbs|msi)$/
 const CMDLET = /^[A-Z][a-z]+-[A-Z][A-Za-z]+$/
-/** PowerShell takes any case; these are no tools of others, as `update-grub` is. */
+/** PowerShell ignores case. These names collide with no other tools, unlike `update-grub`. */
 const CMDLET_IN_ANY_CASE =
   /^(?:(?:remove|clear|set|new|copy|move|rename|get)-(?:item|content|childitem|itemproperty|process|location)|invoke-(?:expression|command|item|webrequest|restmethod)|start-process|stop-process|out-file)$/i
 const PATH = /^(?:[A-Za-z]:\\|\\\\[\w.?-]+\\)/
@@ -32,12 +32,12 @@ export function isWindowsCommand(name: string): boolean {
   return NAMES.has(plain) || PROGRAM.test(plain) || CMDLET.test(name) || CMDLET_IN_ANY_CASE.test(name)
 }
 
-/** `text` is a word as it is written, quotes included. */
+/** @param text a word as written, including quotes */
 export function isWindowsWord(text: string): boolean {
   return PATH.test(text.replace(/^["']/, '')) || POWERSHELL_VARIABLE.test(text)
 }
 
-/** `rmdir /s /q`. */
+/** Matches `rmdir /s /q`. */
 export function hasWindowsSwitch(name: string, text: string): boolean {
   return /^(?:rmdir|dir)$/i.test(name) && /^\/[a-z]$/i.test(text)
 }

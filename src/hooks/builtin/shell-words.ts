@@ -1,17 +1,17 @@
 import type { Assignment, Word, WordPart } from 'unbash'
 
-/** A word of a command as the program will see it, as far as the text alone tells. */
+/** A word of a command as the program receives it, as far as the text alone determines it. */
 export interface ShellWord {
-  /** Without quotes, the home directory as `~`; absent where an expansion decides. */
+  /** Unquoted, with the home directory as `~`. Undefined if it depends on an expansion. */
   readonly value: string | undefined
-  /** What surely stands at its beginning. */
+  /** The known beginning of the word. */
   readonly start: string
-  /** Where patterns of file names are all that is not known: the word, `*` for each. */
+  /** The word with `*` for each wildcard, if file name patterns are the only unknown part. */
   readonly glob?: string
 }
 
 const HOME = /^\$(?:HOME$|\{HOME\}$)/
-/** Quoted, these are plain characters; read as a path they would be taken for the home directory. */
+/** Quoted, these are plain characters; as a path they would be mistaken for the home directory. */
 const LOOKS_LIKE_HOME = /^(?:~|\$\{?HOME\b)/
 
 export function knownWord(value: string): ShellWord {
@@ -22,7 +22,6 @@ export function unknownWord(start = ''): ShellWord {
   return { value: undefined, start }
 }
 
-/** The word that both make, one behind the other. */
 function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
   if (one.value === undefined) return one
   const start = one.value + other.start

@@ -4,21 +4,21 @@ import { knownWord, type ShellWord } from './shell-words.ts'
 
 /** A program whose arguments are a command that it runs. */
 interface Wrapper extends OptionSpec {
-  /** Operands in front of the command. */
+  /** The number of operands in front of the command. */
   readonly skip?: number
-  /** `NAME=value` may stand in front of the command. */
+  /** `NAME=value` may precede the command. */
   readonly assigns?: true
   /** Options, by name, with which it runs nothing. */
   readonly idle?: string
   /** Options whose value is shell text. */
   readonly code?: string
-  /** Options with which the command is read by a shell. */
+  /** Options that pass the command to a shell. */
   readonly shell?: string
-  /** It always is. */
+  /** The command is always passed to a shell. */
   readonly isText?: true
   /** Options that change the folder. */
   readonly folder?: string
-  /** Without a command it starts a shell. */
+  /** Starts a shell if no command is given. */
   readonly isShell?: true
 }
 
@@ -121,13 +121,13 @@ function wrapperOf(name: string): Wrapper | undefined {
   return Object.hasOwn(WRAPPERS, key) ? WRAPPERS[key] : undefined
 }
 
-/** What a wrapper runs; undefined where the program is none. `name` is in lower case. */
+/** The commands that a wrapper runs; undefined for other programs. `name` is lower case. */
 export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   const wrapper = wrapperOf(name)
   return wrapper === undefined ? undefined : unwrapped(wrapper, args)
 }
 
-/** To `env` and `sudo` any name is one, also of what no shell could set. */
+/** `env` and `sudo` accept any name, even one that no shell could set. */
 const ASSIGNMENT = /^[^=]+=/
 
 function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
@@ -149,10 +149,12 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
 
 const PLAIN_NAME = /^\s*[\w./][\w./+-]*(?:\s|$)/
 const QUOTED = /'[^']*'|"[^"]*"/g
-/** A shell reads these otherwise than `env` does: `\_` is a blank to it, `\c` the end, and `;` or `>` are plain words. */
+/**
+ * Characters that a shell reads differently from `env`: `\_` is a blank to `env`, `\c` the end, and `;` or `>` are plain words.
+ */
 const OTHERWISE = /\\|[<>|&;()\n`]/
 
-/** The text of `env -S` goes on in its operands, and may begin with options and variables of `env` itself. */
+/** The text of `env -S` continues in its operands, and may start with options and variables of `env`. */
 function splitByEnv(code: readonly ShellWord[], operands: readonly ShellWord[], doubt: ShellRuns['doubt']): ShellRuns {
   const text = asText([...code, ...operands.map(quoted)])
   const isOtherwise = code.some(({ start }) => start.includes('\\') || OTHERWISE.test(start.replace(QUOTED, '')))
@@ -170,13 +172,13 @@ function quoted(word: ShellWord): ShellWord {
     : knownWord(`'${word.value.replaceAll("'", "'\\''")}'`)
 }
 
-/** The `NAME=value` in front of the command that `env` or `sudo` runs. */
+/** The `NAME=value` words in front of the command of `env` or `sudo`. */
 function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
   const end = words.findIndex(word => word.value !== '-' && !ASSIGNMENT.test(word.start))
   return words.slice(0, end === -1 ? undefined : end)
 }
 
-/** The variables that a wrapper sets for what it runs. */
+/** The variables that a wrapper sets for its command. */
 export function variablesOf(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   const wrapper = wrapperOf(name)
   if (wrapper?.assigns !== true) return []

@@ -1,9 +1,11 @@
 import { type SqlToken, SqlTokens } from './sql-tokens.ts'
 
 export interface SqlStatement {
-  /** The keyword that says what it does, in capitals: `SELECT`, `DROP`; that of `WITH` is the one behind. Empty: none. */
+  /**
+   * The main keyword in capitals: `SELECT`, `DROP`; for `WITH`, the keyword of the statement after it. Empty if there is none.
+   */
   readonly verb: string
-  /** It may do something else, or more: databases read it in different ways, or it runs code that is not in it. */
+  /** The effect is ambiguous: databases parse the statement differently, or it runs code that is not part of it. */
   readonly isUnknown: boolean
 }
 
@@ -15,13 +17,16 @@ const VERBS = new Set(
     'LISTEN NOTIFY UNLISTEN FETCH MOVE CLOSE DEALLOCATE REFRESH REASSIGN PURGE BACKUP RESTORE IMPORT EXPORT SUMMARIZE',
   ].flatMap(line => line.split(' ')),
 )
-/** They change something, and need no semicolon in front of them everywhere: `SELECT 1 DROP TABLE x`. */
+/** Keywords that change data and need no preceding semicolon in some databases: `SELECT 1 DROP TABLE x`. */
 const CHANGES = new Set(
   'INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER GRANT REVOKE DENY EXEC EXECUTE BACKUP RESTORE KILL'.split(' '),
 )
-/** What they run is not in the statement, or not as one. */
+/** Keywords that run code outside the statement. */
 const CODE = new Set(['CALL', 'DO', 'PREPARE', 'DECLARE', 'SOURCE', 'SYSTEM', 'DELIMITER'])
-/** Words of these are their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT ON`. */
+/**
+ * Statements that contain such keywords as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT
+ * ON`.
+ */
 const HOLDS_CHANGES = new Set(['CREATE', 'ALTER', 'GRANT', 'REVOKE', 'DENY', 'MERGE', 'COMMENT'])
 const AS_A_CLAUSE = new Set(['FOR', 'ON', 'KEY', 'AS', 'NO', 'DO', 'THEN', 'BEFORE', 'AFTER', 'OF', 'OR', '.', ','])
 const BEGINS_TRANSACTION = new Set(
@@ -29,12 +34,12 @@ const BEGINS_TRANSACTION = new Set(
 )
 const WHOLE = new Set(['TABLE', 'DATABASE', 'SCHEMA'])
 
-/** Whether a statement can begin with this word, in capitals. */
+/** True if a statement can begin with this word, in capitals. */
 export function isSqlVerb(word: string): boolean {
   return VERBS.has(word) || CHANGES.has(word) || CODE.has(word)
 }
 
-/** The statements of an SQL text, in its order, in whichever database; in time linear in its length. */
+/** Splits SQL into statements, in order, for any database. Takes time linear in the length. */
 export function statementsOf(sql: string): SqlStatement[] {
   const statements: SqlStatement[] = []
   let reader = new StatementReader()
@@ -55,7 +60,7 @@ class StatementReader {
   #isUnknown = false
   #isWith = false
   #depth = 0
-  /** Changes inside of a `WITH`: they run, whatever the statement is. */
+  /** Changes inside a `WITH`, which run whatever the main statement is. */
   readonly #inner: string[] = []
   #before = ''
 
@@ -78,7 +83,7 @@ class StatementReader {
   #mark(text: string): void {
     if (text === '(') this.#depth++
     else if (text === ')') this.#depth--
-    // Anything but a bracket in front of the first keyword is a client's own command: `.shell rm`.
+    // Anything but a bracket before the first keyword is a command of the client: `.shell rm`.
     else if (this.#verb === '' && !this.#isWith) this.#isUnknown = true
     if (this.#before === 'TRUNCATE' && text === '(') this.#isUnknown ||= this.#verb === 'TRUNCATE'
   }
@@ -91,7 +96,6 @@ class StatementReader {
     else if (this.#before === '(' && CHANGES.has(text)) this.#inner.push(text)
   }
 
-  /** A word behind the verb. */
   #behind(text: string): void {
     if (this.#verb === 'BEGIN' && this.#before === 'BEGIN') this.#isUnknown ||= !BEGINS_TRANSACTION.has(text)
     if (this.#verb === 'COPY' && text === 'PROGRAM') this.#isUnknown = true

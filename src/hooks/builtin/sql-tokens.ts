@@ -1,6 +1,6 @@
 /**
- * The words and marks of an SQL text, without what is quoted or commented out. Databases differ in what that is; where they do,
- * the token is `unsure`, because one of them may run what another takes for a comment.
+ * Words and marks of an SQL text, without quoted and commented parts. If databases disagree on these parts, the token is
+ * `unsure`, because one of them may run text that another treats as a comment.
  */
 export type SqlToken =
   /** In capitals. */
@@ -13,7 +13,7 @@ const SPACE = /\s+/y
 const WORD = /[\p{L}\p{N}_@#$]+/uy
 const REST_OF_LINE = /[^\n\r]*/y
 const DOLLAR_QUOTE = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy
-/** What would mean something if the line were not a comment. */
+/** Characters that would matter if the line were not a comment. */
 const MEANS_SOMETHING = /[;'"`[]|\$\w*\$|\/\*/
 
 export class SqlTokens {
@@ -50,11 +50,11 @@ export class SqlTokens {
       return { kind: 'word', text: word.toUpperCase() }
     }
     this.#at++
-    // A client's own commands: `\! rm`; a NUL ends the text for some.
+    // A command of the client (`\! rm`), or a NUL, which ends the text in some databases.
     return sign === '\\' || sign === '\0' ? { kind: 'unsure' } : { kind: 'mark', text: sign }
   }
 
-  /** `--` wants a space behind it in MySQL; `#` is a comment there alone. */
+  /** `--` needs a following space in MySQL; `#` is a comment only there. */
   *#lineComment(isDashed: boolean): Generator<SqlToken> {
     this.#at += isDashed ? 2 : 1
     const rest = this.#match(REST_OF_LINE) ?? ''
@@ -62,7 +62,7 @@ export class SqlTokens {
     if (!isSure && MEANS_SOMETHING.test(rest)) yield { kind: 'unsure' }
   }
 
-  /** PostgreSQL nests them, MySQL runs what is in `/*!`. */
+  /** PostgreSQL nests these comments; MySQL runs the contents of `/*!`. */
   *#blockComment(): Generator<SqlToken> {
     let isSure = !/^\/\*M?!/.test(this.#sql.slice(this.#at, this.#at + 4))
     let depth = 0
@@ -79,7 +79,7 @@ export class SqlTokens {
     if (!isSure || depth > 0) yield { kind: 'unsure' }
   }
 
-  /** A quote is doubled; some databases also take a backslash in front of it. */
+  /** Quotes are escaped by doubling; some databases also accept a backslash. */
   *#quoted(quote: string): Generator<SqlToken> {
     let isSure = true
     let end = this.#sql.indexOf(quote, this.#at + 1)

@@ -4,33 +4,33 @@ import { TOOL_KINDS, type ToolCall, type ToolKind } from '../tool-call.ts'
 import { block } from '../verdict.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, listOf, MILLIS } from './options.ts'
 
-/** What a judge says of a call. */
+/** The verdict of a judge on a call. */
 export interface Judgement {
-  /** `guide`: not like this, but as the reason says. `stop`: not at all. */
+  /** `guide`: retry as the reason describes. `stop`: do not run the call. */
   readonly verdict: 'proceed' | 'guide' | 'stop'
   /** For the model. */
   readonly reason?: string | undefined
-  /** For the person and the trace. */
+  /** For the user and the trace. */
   readonly detail?: string | undefined
 }
 
-/** Who judges what. */
+/** Options of `steering`. */
 export interface SteeringOptions extends BuiltinOptions {
   /**
-   * Your judge: another model, a service, a rule. It sees the call as it would run.
+   * The judge: another model, a service or a rule. It receives the call as it would run.
    *
-   * @param signal aborted when its time is over, or the agent is stopped: hand it on to what you ask
+   * @param signal aborted if the judge's time is over or the agent is stopped; pass it on to your requests
    */
   readonly judge: (call: ToolCall, signal: AbortSignal, ctx: HookContext) => Judgement | Promise<Judgement>
-  /** The tools that it is asked about. A judge that is a model costs time: name those that matter. Default: all. */
+  /** The kinds of tools to judge. A model as a judge is slow, so restrict it to those that matter. Default: all. */
   readonly for?: readonly ToolKind[] | undefined
-  /** Default: what is left of the time of all hooks. */
+  /** The time limit in milliseconds. Default: the rest of the time of all hooks. */
   readonly timeLimitMillis?: number | undefined
 }
 
 /**
- * A judge of yours sees each call of a tool before it runs, and says go on, do it otherwise, or stop. A judge that fails, answers
- * too late or says what is neither lets nothing run, unless `onFailure` is "pass".
+ * Passes each tool call to your judge before it runs. If the judge fails, times out or returns an invalid verdict, the call is
+ * blocked unless `onFailure` is "pass".
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */

@@ -15,13 +15,13 @@ import type {
 } from '../phases.ts'
 import { TurnMemory } from './memory.ts'
 
-/** What a log says of an event: names, kinds, sizes and durations; texts where the person wants them. */
+/** The fields of a log entry for an event: names, kinds, sizes and durations, and texts only with `content`. */
 export type Told = Readonly<Record<string, unknown>>
 
 const CONTENT_LIMIT = 2000
 const masked = createRedactor({ enabled: true, patterns: [] })
 
-/** Reads events for a log, and remembers of a turn when what began. */
+/** Builds log entries and keeps the start times of a turn for durations. */
 export class EventTeller {
   readonly #content: boolean
   readonly #began = new TurnMemory(() => new Map<string, number>())
@@ -116,7 +116,7 @@ function sizeOf(value: unknown): number {
   return asText(value).length
 }
 
-/** What leads back to itself, or is no data, has no text; that is no reason to fail. */
+/** Cyclic or non-plain data has no text. Logging must not fail because of it. */
 function asText(value: unknown): string {
   if (typeof value === 'string') return value
   if (!isPlain(value) && !Array.isArray(value)) return String(value)

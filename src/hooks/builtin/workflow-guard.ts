@@ -6,28 +6,31 @@ import { block } from '../verdict.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, listOf, TEXT, TEXTS } from './options.ts'
 import { canonicalPath, isInside, type PlaceOptions } from './places.ts'
 
-/** What waits for which file. */
+/** Options of `workflowGuard`. */
 export interface WorkflowGuardOptions extends BuiltinOptions {
-  /** The file that has to be there first. It may always be written. */
+  /** The file that must exist first. It may always be written. */
   readonly planPath: string
-  /** What waits for it. Default: `edit` and `write`. A shell writes, too: with `shell` nothing runs in one before there is a plan. */
+  /**
+   * The kinds of tools to block. Default: `edit` and `write`. A shell can write, too: with `shell`, no shell runs before the
+   * plan exists.
+   */
   readonly blockedKinds?: readonly ToolKind[] | undefined
-  /** Tools that wait for it, too, by their names in the agent; the case of letters does not count. */
+  /** Further tools to block, by the agent's names, ignoring case. */
   readonly blockedTools?: readonly string[] | undefined
-  /** Files, and folders with all that is in them, that may be written without a plan. */
+  /** Files, and folders with their contents, that may be written without a plan. */
   readonly allowedPaths?: readonly string[] | undefined
   /**
-   * The folder of the project, from which the paths here are meant. Default: the agent's working folder, else that of this process.
-   * Name it where an agent may change its folder.
+   * The project folder that relative paths here refer to. Default: the agent's working folder, else that of this process. Set
+   * it if the agent may change its folder.
    */
   readonly root?: string | undefined
-  /** Whether there is a plan. Default: whether the file exists. */
+  /** Returns whether the plan exists. Default: a check of the file. */
   readonly exists?: ((path: string) => boolean | Promise<boolean>) | undefined
 }
 
 /**
- * No edits before there is a plan: tools that write are blocked until a file exists, but in the folders that are allowed. Paths are
- * compared by their segments, with links resolved. A call that does not say which file it writes is blocked.
+ * Blocks tools that write until the plan exists, except in allowed folders. Paths are compared by segments, with links
+ * resolved. A call that does not name its file is blocked.
  *
  * @throws {TypeError} one line, for an option that is unknown or wrong
  */
@@ -48,7 +51,7 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
   const places: PlaceOptions = { home: homedir() }
   const placeOf = (path: string, cwd: string): string | undefined => canonicalPath(path, cwd, places)
 
-  /** Each time anew: a link may have been made since the hook was. */
+  /** Resolved for each call: a link may have been created since the hook was. */
   function isAllowed(paths: readonly string[], cwd: string, root: string): boolean {
     const allowed = [planPath, ...allowedPaths].flatMap(path => placeOf(path, root) ?? [])
     const isInOne = (path: string): boolean => {
@@ -63,7 +66,7 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
     onFailure: options.onFailure ?? 'block',
     async beforeTool({ tool }) {
       if (!kinds.has(tool.kind) && !names.has(tool.name.toLowerCase())) return undefined
-      // Of a shell, `cwd` is what the model has said, and so are its paths: what the command writes nobody has said.
+      // For a shell, `cwd` and paths come from the model and do not reveal where the command writes.
       const { agentCwd: cwd = options.root ?? process.cwd() } = tool
       const { root = cwd } = options
       const paths = tool.kind === 'shell' ? [] : tool.paths
