@@ -1,3 +1,5 @@
+import { idOf, peek } from '../contract/foreign.ts'
+import type { Traced } from '../hooks/hook-trace.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import { writeTo } from '../terminal/write-to.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
@@ -147,6 +149,22 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
 /** The plugin that traces a host in this process, if one is running. */
 export function runningPlugin(host: string): Plugin | undefined {
   return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+}
+
+/**
+ * The trace of control hooks in an agent that runs them before it reports the start of a tool: what they say of a tool call goes
+ * through the events of the agent, whose adapter puts it below the tool.
+ */
+export function toolHookTrace(host: string): Traced | undefined {
+  const running = (globalThis as Shared)[RUNNING]?.get(host)
+  if (running === undefined) return undefined
+  return {
+    emitUntyped: (hook, payload, meta) => {
+      if (idOf(peek(payload, 'tool_call_id')) === undefined) return running.plugin.emitUntyped(hook, payload, meta)
+      return running.tell({ event: hook, ...meta, data: payload })
+    },
+    traceparent: ids => running.plugin.traceparent(ids),
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { looksLikeJson } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, Requests } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
+import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
 import { Turn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, isAborted, plainError } from './failure.ts'
@@ -27,6 +28,7 @@ export class Call extends Turn {
   readonly waiting: { readonly approval: Approval; readonly command: unknown }[] = []
   readonly #tools = new Map<string, Tool>()
   readonly #toolIds = new Set<string>()
+  readonly #toolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
 
   constructor(records: Records, sessionId: string, id: string, at: number, started: unknown, delegation?: Delegation) {
@@ -99,33 +101,51 @@ export class Call extends Turn {
     return this.#tools.size > 0
   }
 
-  toolStarts(at: number, asked: AskedCall): Tool {
+  toolStarts(at: number, asked: AskedCall): void {
+    this.#startTool(at, asked)
+  }
+
+  #startTool(at: number, asked: AskedCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
     tool.args = asked.args
     tool.requestId = this.requests.lastId
     this.#toolIds.add(tool.id)
     this.#tools.set(asked.id, tool)
-    tool.tellStart()
-    return tool
+    return { tool, judgedAt: this.#toolHooks.startTool(tool, asked.id) }
   }
 
   toolEnds(at: number, asked: AskedCall, data: unknown): void {
-    const tool = this.#tools.get(asked.id) ?? this.toolStarts(at, asked)
+    const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
     this.#tools.delete(asked.id)
     tool.tellEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
   /** A call that was not made: it was refused, or could not be made at all. */
   toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
-    if (!this.#toolIds.has(asked.id)) this.toolStarts(at, asked).tellEnd(at, facts)
+    if (!this.#toolIds.has(asked.id)) {
+      const { tool, judgedAt } = this.#startTool(at, asked)
+      tool.tellEnd(judgedAt ?? at, facts)
+    }
     this.#tools.delete(asked.id)
+  }
+
+  /** A control hook has looked at a call of a tool. */
+  controlHookRan(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
+    this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
+  }
+
+  /** The tools of the step have run. */
+  stepEnds(): void {
+    this.isStepOpen = false
+    this.#toolHooks.flush()
   }
 
   /** Nobody waits any longer for what has not come to its end. */
   leave(at: number): void {
     for (const tool of this.#tools.values()) tool.tellEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
+    this.#toolHooks.flush()
   }
 
   /** Who waits for an approval may wait for days: content must not be kept with the call. */

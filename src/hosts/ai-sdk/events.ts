@@ -4,11 +4,12 @@ import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-
 import { LimitedMap } from '../base/limited-map.ts'
 import { Scope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
+import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { Outcome } from '../base/turn.ts'
-import type { HostMachine } from '../host-event.ts'
+import type { HostMachine, LoosePayload } from '../host-event.ts'
 import { Approvals, type Decision, decisionsOf, tellWaiting } from './approvals.ts'
 import { Call, providerOf } from './call.ts'
-import { type Failure, isAborted, plainError } from './failure.ts'
+import { type Failure, isAborted, isStreamLeft, plainError } from './failure.ts'
 import { callOf, partsOf, promptOf, tokensOf } from './messages.ts'
 
 const OPEN_LIMIT = 1000
@@ -48,6 +49,8 @@ class AiSdkMachine extends EventMachine {
       onObjectStepEnd: moment => this.#in(moment, call => this.#objectEnds(call, moment)),
       onStepError: moment => this.#in(moment, call => this.#fails(call, moment.at, call.failure ?? errorOf(moment))),
       onEnd: moment => this.#ends(moment),
+      pre_control_hook: moment => this.#controlHook('pre_control_hook', moment),
+      post_control_hook: moment => this.#controlHook('post_control_hook', moment),
       onAbort: moment => this.#in(moment, call => this.#fails(call, moment.at, ABORTED)),
       onError: moment => this.#errs(moment),
     },
@@ -141,7 +144,6 @@ class AiSdkMachine extends EventMachine {
   }
 
   #stepEnds(call: Call, { at, data }: Moment): void {
-    call.isStepOpen = false
     const content = peek(data, 'content')
     this.#approvals.asked(call, at, content)
     for (const part of partsOf(content, 'tool-approval-response')) {
@@ -155,6 +157,15 @@ class AiSdkMachine extends EventMachine {
       const { name, message } = plainError(peek(part, 'error'))
       if (asked !== undefined) call.toolIsKept(at, asked, { status: 'error', error_type: name, error_message: message })
     }
+    call.stepEnds()
+  }
+
+  /** Of ours, not of the SDK: a control hook has looked at a call of a tool. */
+  #controlHook(hook: ControlHookName, { at, data }: Moment): void {
+    const payload = data as LoosePayload<'post_control_hook'>
+    const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')
+    if (call === undefined) this.records.add(hook, at, payload)
+    else call.controlHookRan(hook, at, payload)
   }
 
   #ends({ at, data }: Moment): void {
@@ -187,7 +198,8 @@ class AiSdkMachine extends EventMachine {
 
   #fails(call: Call, at: number, failure: Failure): void {
     call.requestFails(at, failure)
-    if (isAborted(failure)) this.#over(call, at, 'interrupted', 'aborted')
+    if (isStreamLeft(failure)) this.#over(call, at, 'interrupted', 'stream_left')
+    else if (isAborted(failure)) this.#over(call, at, 'interrupted', 'aborted')
     else this.#over(call, at, 'failed', call.requests.failures > 0 ? 'model_error' : (failure.name ?? 'error'))
   }
 

@@ -25,5 +25,15 @@ export function plainError(thrown: unknown): Failure {
 /** Somebody stopped it: no error of anything. */
 export function isAborted(failure: unknown): boolean {
   const name = peek(failure, 'name')
-  return name === 'AbortError' || name === 'ResponseAborted'
+  return name === 'AbortError' || name === 'ResponseAborted' || isStreamLeft(failure)
 }
+
+/**
+ * The reader of a stream with a single consumer has cancelled it: the SDK then closes its controller a second time, and reports
+ * the error of Node about that.
+ */
+export function isStreamLeft(failure: unknown): boolean {
+  return peek(failure, 'name') === 'TypeError' && peek(failure, 'message') === CLOSED_TWICE
+}
+
+const CLOSED_TWICE = 'Invalid state: Controller is already closed'

@@ -4,7 +4,7 @@
  */
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type Able, type ControlHooks, HostHooks, type HostHooksOptions } from '../../hooks/index.ts'
-import { runningPlugin } from '../attach.ts'
+import { toolHookTrace } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { GuardedCall } from './guarded-call.ts'
 import { guardedTools, type ToolOptions } from './guarded-tools.ts'
@@ -66,7 +66,7 @@ interface CallOptions extends ToolOptions {
  */
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): AiSdkHooks {
   const guard = new Guard(
-    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => runningPlugin(HOST) }),
+    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
     new StepModels(hooks.hooks, options.report),
   )
   return {

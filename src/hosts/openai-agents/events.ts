@@ -5,6 +5,7 @@ import { Listeners } from './listeners.ts'
 import { type RawSpan, readSpan } from './raw-span.ts'
 import { Spans } from './spans.ts'
 import { Memory } from './state.ts'
+import { controlHookRan } from './tools.ts'
 import { endLate, endTurn } from './turns.ts'
 
 /** What our captures hold beside the host's events, and events of it that say nothing new. */
@@ -24,6 +25,8 @@ class OpenAiAgentsMachine extends EventMachine {
       trace_end: moment => this.#endTrace(moment),
       span_start: withSpan(span => this.#spans.start(span)),
       span_end: withSpan(span => this.#spans.end(span)),
+      pre_control_hook: moment => controlHookRan(this.#memory, 'pre_control_hook', moment),
+      post_control_hook: moment => controlHookRan(this.#memory, 'post_control_hook', moment),
       'runner.agent_start': moment => this.#listeners.agentStarted(moment),
       'runner.agent_end': moment => this.#listeners.agentEnded(moment),
       'runner.agent_tool_start': moment => this.#listeners.toolStarted(moment),

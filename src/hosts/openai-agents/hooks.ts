@@ -7,7 +7,7 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { toStandardError } from '../../hooks/hook.ts'
 import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../hooks/index.ts'
 import { quietly } from '../../hooks/quietly.ts'
-import { runningPlugin } from '../attach.ts'
+import { toolHookTrace } from '../attach.ts'
 import { currentRun } from './current-run.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
 import { GuardedTools } from './guarded-tools.ts'
@@ -58,7 +58,7 @@ interface RunScope {
  */
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): OpenAiAgentsHooks {
   const guard = new Guard(
-    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => runningPlugin(HOST) }),
+    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
     options.report ?? toStandardError,
   )
   return {

@@ -50,7 +50,14 @@ export function tellTool(tool: ToolRun): void {
   if (tool.state !== 'asked') return
   tool.args = argsOf(tool.text)
   openLoop(tool.turn)
-  tool.tellStart()
+  tool.turn.toolHooks.startTool(tool)
+}
+
+/** Emits the control hooks of calls that do not run. */
+export function flushToolHooks(turn: AgentTurn): void {
+  if (turn.toolHooks.isEmpty) return
+  openLoop(turn)
+  turn.toolHooks.flush()
 }
 
 /** What an agent that runs as a tool is to do: the SDK's own schema for that has one field. */

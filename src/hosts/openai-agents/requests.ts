@@ -4,7 +4,7 @@ import { sum, type Usage } from '../base/usage.ts'
 import { failureOf } from './failure.ts'
 import { Conversation, historyOf, promptOf } from './messages.ts'
 import { type Answer, answerOf, countOf, isModelKnown, messageOf, requestOf } from './model-spans.ts'
-import { openLoop } from './opening.ts'
+import { flushToolHooks, openLoop } from './opening.ts'
 import type { RawSpan } from './raw-span.ts'
 import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
 
@@ -14,6 +14,7 @@ import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
  */
 export function startRequest(turn: AgentTurn, node: SpanNode, { type, data, startAt }: RawSpan): void {
   settleRequest(turn, undefined)
+  flushToolHooks(turn)
   const asked = { request: turn.requests.next(startAt, { keepsId: false }), turn, type, data }
   node.request = asked
   turn.openRequests.add(asked)

@@ -4,6 +4,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, Requests } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
+import { ToolHooks } from '../base/tool-hooks.ts'
 import { Turn } from '../base/turn.ts'
 import type { Usage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
@@ -88,6 +89,7 @@ export class AgentTurn extends Turn {
   asked: readonly AskedCall[] = []
   readonly openRequests: Set<SpanRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
+  readonly toolHooks: ToolHooks = new ToolHooks(this)
   held: HeldAnswer | undefined
   /** Tokens of its requests, those of agents inside its tools included. */
   tokens: Usage | undefined

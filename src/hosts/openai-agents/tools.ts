@@ -1,4 +1,7 @@
-import { peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Moment } from '../base/event-machine.ts'
+import type { ControlHookName } from '../base/tool-hooks.ts'
+import type { LoosePayload } from '../host-event.ts'
 import { type Failure, failureOf } from './failure.ts'
 import type { AskedCall } from './model-spans.ts'
 import { tellTool } from './opening.ts'
@@ -40,6 +43,18 @@ export function toolCalled(memory: Memory, spanId: string | undefined, toolCall:
   tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
   tool.text ??= textOf(peek(toolCall, 'arguments'))
   tellTool(tool)
+}
+
+/** A control hook has looked at a call of a tool. */
+export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: Moment): void {
+  const payload = data as LoosePayload<'post_control_hook'>
+  const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
+  if (turn === undefined || turn.isOver) {
+    records.add(hook, at, payload)
+    return
+  }
+  const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
+  turn.toolHooks.receive(hook, at, { api_request_id: turn.requests.lastId, ...payload }, running)
 }
 
 function untoldTool({ openTurns }: Memory, name: string | undefined): ToolRun | undefined {

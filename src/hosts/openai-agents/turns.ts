@@ -3,7 +3,7 @@ import type { TurnEnd } from '../base/turn.ts'
 import { sum } from '../base/usage.ts'
 import { ask, wait } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
-import { open, openLoop } from './opening.ts'
+import { flushToolHooks, open, openLoop } from './opening.ts'
 import { settleRequest, tellOpenRequests } from './requests.ts'
 import { AgentTurn, type Memory, type SpanNode, type Trace, type TurnParent } from './state.ts'
 import { tellOpenTools } from './tools.ts'
@@ -56,6 +56,7 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   settleRequest(turn, undefined)
   tellOpenRequests(turn)
   tellOpenTools(turn)
+  flushToolHooks(turn)
   open(turn)
   endDelegation(turn, at, error)
   const hasFailed = failureOf(error) !== undefined

@@ -215,6 +215,16 @@ describe('a tool', () => {
   })
 })
 
+test('a reader that leaves a stream with a single consumer interrupts the turn', async () => {
+  // Read from `experimental_streamTextLowMemory` of `ai` 7.0.173, on Node 24.
+  const error = { name: 'TypeError', message: 'Invalid state: Controller is already closed' }
+  const scene = new Scene().starts('a', { operationId: 'ai.streamText' }).asks('a')
+  const { tree, leftOpen } = await scene.says('a', 'onStepError', { error }).says('a', 'onError', { error }).play()
+  expect(leftOpen).toBe(0)
+  expect(tree).toContain('hermes.turn.final_status=interrupted, hermes.turn.exit_reason=stream_left')
+  expect(tree).toContain('api.fake-1 OK [gen_ai.response.finish_reason=aborted]')
+})
+
 test('a request that the caller aborts is no error, and the turn is interrupted', async () => {
   const { tree } = await new Scene().starts('a').asks('a').says('a', 'onAbort').play()
   expect(tree).toContain('hermes.turn.final_status=interrupted, hermes.turn.exit_reason=aborted')

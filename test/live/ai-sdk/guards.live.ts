@@ -67,8 +67,8 @@ describe.each(KINDS)('a guard in %s', kind => {
       "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274]
         llm.fake-1 OK
           api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=tool_calls]
-            hook.guard OK
             tool.bash OK [hermes.tool.outcome=blocked]
+              hook.guard OK
           api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]"
     `)
     covered.has('beforeTool', 'block')
