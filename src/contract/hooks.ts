@@ -63,6 +63,7 @@ export interface HookPayloads {
   transform_llm_output: TransformLlmOutput
 }
 
+/** The name of a hook. */
 export type HookName = keyof HookPayloads
 
 /** Every supported hook and its meaning. `docs/hooks.md` is generated from this. */
@@ -98,6 +99,7 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
+/** The names of all hooks that are read. */
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]
 
 /** Returns true if a hook of this name is supported. */

@@ -9,6 +9,7 @@ import type { OpenSpan } from './turn.ts'
 
 /** The hook record that starts or ends a span, as the host emitted it. */
 export interface EnrichRecord {
+  /** The name of the hook. */
   readonly hook: HookName
   /** Epoch milliseconds. */
   readonly at: number
@@ -16,6 +17,7 @@ export interface EnrichRecord {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
+/** The span that is written. */
 export interface EnrichedSpan {
   /** `enrich` is called at the start and at the end of each span. */
   readonly phase: 'start' | 'end'
@@ -29,6 +31,7 @@ export interface EnrichedSpan {
   readonly spanId: string
   /** Session of the span: a child agent's spans have the child's. */
   readonly sessionId: string | undefined
+  /** The turn of the span. */
   readonly turnId: string | undefined
   /** Epoch milliseconds. */
   readonly startAt: number

@@ -1,13 +1,16 @@
 import type { HookResult } from '../contract/index.ts'
 
+/** Counts of hook records and of open work. */
 export interface CoreStats {
   /** Hook records received, by result. */
   readonly hooks: Readonly<Record<HookResult, number>>
+  /** Spans that have started and not ended. */
   readonly spansOpen: number
   /** Running turns. Excludes a turn that failed for good, and one that has its answer if its host reports no end. */
   readonly turnsOpen: number
   /** Start of the oldest turn with something open: epoch ms, by the records' time. Undefined if nothing is open. */
   readonly openSince: number | undefined
+  /** Parts of records that could not be read, such as a misspelt name. */
   readonly unread: UnreadStats
 }
 

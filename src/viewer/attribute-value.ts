@@ -7,6 +7,7 @@ export type AttributeValue =
   | readonly AttributeValue[]
   | { readonly [key: string]: AttributeValue }
 
+/** Attribute values by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
 /** Guards against hostile input: reading deeper values would overflow the stack. They are shown as an ellipsis. */

@@ -4,6 +4,7 @@ import { humanDuration } from './human-figures.ts'
 import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
+/** The content of a trace drawn as text. */
 export interface OutlineOptions {
   /** Names of attributes to show where a span has them, in this order. */
   readonly attributes?: readonly string[]

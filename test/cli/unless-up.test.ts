@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { UNLESS_UP } from '../../src/cli/init/hook-command.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -20,10 +21,13 @@ test.runIf(process.platform !== 'win32').each([
 })
 
 test.runIf(process.platform === 'linux')('the shell script, when the killed receiver is a zombie', async () => {
-  // The child ends at once, and what it is a child of then never collects it.
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // The shell becomes a program that never collects its child. Only then the child's input is closed, and it ends.
+  const script = 'cat <&3 >/dev/null & echo $!; exec sleep 60'
+  const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
   afterwards(() => parent.kill('SIGKILL'))
-  const pid = await new Promise<string>(resolve => parent.stdout.once('data', text => resolve(String(text))))
+  const pid = await new Promise<string>(resolve => parent.stdout?.once('data', text => resolve(String(text))))
+  await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8').trim() === 'sleep')
+  ;(parent.stdio[3] as Writable).end()
   await until(() => / Z /.test(readFileSync(`/proc/${pid.trim()}/stat`, 'utf8')))
   expect(ran(pid).stdout).toBe('an event claude-code\n')
 })

@@ -8,6 +8,7 @@ export interface Client {
   readonly app?: { log?(options: { readonly body: object }): unknown }
 }
 
+/** The input that opencode passes to a plugin. */
 export interface PluginInput {
   readonly directory?: string
   readonly client?: Client
@@ -19,6 +20,7 @@ export interface ChatInput {
   readonly agent?: unknown
 }
 
+/** The functions of a plugin that opencode calls. */
 export interface Hooks {
   event(input: { readonly event: { readonly type: string; readonly properties?: unknown } }): Promise<void>
   'chat.message'(input: ChatInput, output: unknown): Promise<void>
