@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { arch, hostname, platform } from 'node:os'
 import type { Attributes } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
-import { OPENINFERENCE, SCHEMA_URL } from '../semconv/index.ts'
+import { OPENINFERENCE } from '../semconv/index.ts'
 import { conventions, resources } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
@@ -44,16 +44,14 @@ function named(settings: PipelineSettings): Attributes {
 export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
   const { defaultResource, resourceFromAttributes } = resources()
   return defaultResource().merge(
-    resourceFromAttributes(
-      {
-        ...named(settings),
-        ...(settings.deterministicIds ? {} : thisProcess()),
-        ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
-        ...backendAttributes,
-        ...settings.globalTags,
-        ...settings.resourceAttributes,
-      },
-      { schemaUrl: SCHEMA_URL },
-    ),
+    // Without a schema URL: the official JSON serializer writes it inside the resource, where OTLP has no such field.
+    resourceFromAttributes({
+      ...named(settings),
+      ...(settings.deterministicIds ? {} : thisProcess()),
+      ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
+      ...backendAttributes,
+      ...settings.globalTags,
+      ...settings.resourceAttributes,
+    }),
   )
 }

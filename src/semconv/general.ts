@@ -11,7 +11,7 @@ export const GENERAL = {
   exceptionEscaped: 'exception.escaped',
 } as const
 
-/** The version of OpenTelemetry's conventions that scope and resource follow. */
+/** The version of OpenTelemetry's conventions that the scope follows. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
 
 export type GeneralNames = { readonly [Key in keyof typeof GENERAL]: string }

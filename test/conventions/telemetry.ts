@@ -45,7 +45,7 @@ export interface Telemetry {
   readonly spans: readonly OtlpSpan[]
   readonly resources: readonly (readonly OtlpAttribute[])[]
   readonly metrics: readonly OtlpMetric[]
-  /** Schema URLs of resources and scopes, each once. */
+  /** Schema URLs of scopes, each once. */
   readonly schemas: readonly (string | undefined)[]
 }
 
@@ -101,7 +101,6 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
 
 interface TraceRequest {
   readonly resourceSpans: readonly {
-    readonly schemaUrl?: string
     readonly resource: { readonly attributes: readonly OtlpAttribute[] }
     readonly scopeSpans: readonly { readonly schemaUrl?: string; readonly spans: readonly OtlpSpan[] }[]
   }[]
@@ -112,7 +111,7 @@ function spansOf(lines: readonly string[]): Omit<Telemetry, 'metrics'> {
   return {
     spans: groups.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
     resources: groups.slice(0, 1).map(({ resource }) => resource.attributes),
-    schemas: [...new Set(groups.flatMap(group => [group, ...group.scopeSpans]).map(({ schemaUrl }) => schemaUrl))],
+    schemas: [...new Set(groups.flatMap(group => group.scopeSpans).map(({ schemaUrl }) => schemaUrl))],
   }
 }
 
