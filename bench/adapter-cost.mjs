@@ -3,7 +3,7 @@ import { load } from './build.mjs'
 import { median } from './figures.mjs'
 import { sdk } from './providers.mjs'
 
-const { MACHINES } = await load('hosts/machines.js')
+const { MACHINES } = await load('agents/machines.js')
 const { createPlugin } = await load('index.js')
 const FIXTURES = new URL('../test/fixtures/', import.meta.url)
 /** Few: a host has only just made its events when we read them, so they are in the caches. */

@@ -1,7 +1,7 @@
 import { load } from './build.mjs'
 import { quantile } from './figures.mjs'
 
-const { createHooks, runHooks, toolCallOf } = await load('hooks/index.js')
+const { createHooks, runHooks, toolCallOf } = await load('guards/index.js')
 const ROUNDS = 21
 const CALLS = 20_000
 const EVENT = { tool: toolCallOf({ name: 'Bash', arguments: { command: 'ls -la', description: 'list the folder' } }) }

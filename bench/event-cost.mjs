@@ -4,9 +4,9 @@ import { quantile } from './figures.mjs'
 import { inScratch } from './own-process.mjs'
 import { Sink } from './sink-process.mjs'
 
-const { resolveConfig } = await load('config/resolve.js')
-const { createPipeline } = await load('pipeline/index.js')
-const { pipelineSettings } = await load('wiring/settings.js')
+const { resolveConfig } = await load('plugin/config/resolve.js')
+const { createPipeline } = await load('delivery/pipeline/index.js')
+const { pipelineSettings } = await load('plugin/settings.js')
 const ROUNDS = 41
 /** As many as one request takes. */
 const EVENTS = 500

@@ -6,7 +6,7 @@ import { load } from './build.mjs'
 import { median } from './figures.mjs'
 
 const { stateDirectory, engine, newest } = JSON.parse(process.argv[2])
-const { TraceIndex } = await load('trace-index/trace-index.js')
+const { TraceIndex } = await load('viewer/trace-index/trace-index.js')
 const LOOK_MILLIS = 20
 const SAMPLES = 9
 

@@ -4,11 +4,11 @@ import { median } from './figures.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
-const { resolveConfig } = await load('config/resolve.js')
-const { createPipeline } = await load('pipeline/index.js')
-const { assemble } = await load('wiring/create-plugin.js')
-const { telemetryHandedIn } = await load('wiring/telemetry.js')
-const { pipelineSettings } = await load('wiring/settings.js')
+const { resolveConfig } = await load('plugin/config/resolve.js')
+const { createPipeline } = await load('delivery/pipeline/index.js')
+const { assemble } = await load('plugin/create-plugin.js')
+const { telemetryHandedIn } = await load('plugin/telemetry.js')
+const { pipelineSettings } = await load('plugin/settings.js')
 
 /** Many short ones: a busy machine's moods are longer, and meet both sides of a pair. */
 const ROUNDS = 41

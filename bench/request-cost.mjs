@@ -1,8 +1,8 @@
 import { load } from './build.mjs'
 import { quantile } from './figures.mjs'
 
-const { createPricing } = await load('prices/prices.js')
-const { loadPriceList } = await load('prices/price-list.js')
+const { createPricing } = await load('plugin/prices/prices.js')
+const { loadPriceList } = await load('plugin/prices/price-list.js')
 const ROUNDS = 21
 const CALLS = 20_000
 const USAGE = {

@@ -4,12 +4,12 @@ import { median } from './figures.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
-const { resolveConfig } = await load('config/resolve.js')
-const { INSTRUMENTS } = await load('core/instrument-table.js')
+const { resolveConfig } = await load('plugin/config/resolve.js')
+const { INSTRUMENTS } = await load('tracker/instrument-table.js')
 const { createPlugin } = await load('index.js')
-const { METRIC } = await load('semconv/metrics.js')
-const { HOOK_PLAN } = await load('spans/hook-plan.js')
-const { drawOf } = await load('wiring/settings.js')
+const { METRIC } = await load('contract/semconv/metrics.js')
+const { HOOK_PLAN } = await load('tracker/spans/hook-plan.js')
+const { drawOf } = await load('plugin/settings.js')
 const TURNS = 1500
 const ROUNDS = 11
 const AT = 1_795_256_100_000

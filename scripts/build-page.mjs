@@ -6,7 +6,7 @@ import { build as bundle } from 'esbuild'
 import { licensesOf } from './licenses.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
-const SOURCE = join(REPOSITORY, 'src', 'page')
+const SOURCE = join(REPOSITORY, 'src', 'viewer', 'page')
 const COPIED = ['index.html', 'icon.svg']
 
 /** @param folder gets `page.js`, `page.css`, what `page.js` loads when it is needed, and whose work is in them */
@@ -15,7 +15,7 @@ export async function buildPage(folder) {
   mkdirSync(folder, { recursive: true })
   const { metafile } = await bundle({
     absWorkingDir: REPOSITORY,
-    entryPoints: { page: 'src/page/main.tsx' },
+    entryPoints: { page: 'src/viewer/page/main.tsx' },
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -26,13 +26,13 @@ export async function buildPage(folder) {
     minify: true,
     legalComments: 'none',
     charset: 'utf8',
-    tsconfig: 'src/page/tsconfig.json',
+    tsconfig: 'src/viewer/page/tsconfig.json',
     metafile: true,
     logLevel: 'warning',
   })
   await bundle({
     absWorkingDir: REPOSITORY,
-    entryPoints: { page: 'src/page/page.css' },
+    entryPoints: { page: 'src/viewer/page/page.css' },
     outdir: folder,
     bundle: true,
     minify: true,

@@ -16,11 +16,14 @@ const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'pack
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
 /** One file, for programs that have nothing else of ours: what it shares would be a chunk more for every other entry. */
-const ALONE = 'mcp/index'
-/** What runs in a thread of its own has a file of its own: `trace-index/trace-index.ts` and `hooks/isolated.ts` name them. */
-const THREADS = ['trace-index/index-thread', 'hooks/isolated-thread']
+const ALONE = 'plugin/mcp/index'
+/** What runs in a thread of its own has a file of its own: `viewer/trace-index/trace-index.ts` and `guards/isolated.ts` name them. */
+const THREADS = {
+  'trace-index/index-thread': 'viewer/trace-index/index-thread',
+  'guards/isolated-thread': 'guards/isolated-thread',
+}
 
-/** `./dist/hosts/pi/index.js` → `hosts/pi/index` */
+/** `./dist/agents/pi/index.js` → `agents/pi/index` */
 function moduleOf(path) {
   return path.replace(/^\.\/dist\/|\.js$/g, '')
 }
@@ -65,7 +68,10 @@ const COMMON = {
 async function bundleInto(published) {
   await bundle({
     ...COMMON,
-    entryPoints: [...ENTRIES, PROGRAM, ...THREADS].filter(entry => entry !== ALONE).map(entry => `src/${entry}.ts`),
+    entryPoints: [
+      ...[...ENTRIES, PROGRAM].filter(entry => entry !== ALONE).map(entry => ({ in: `src/${entry}.ts`, out: entry })),
+      ...Object.entries(THREADS).map(([out, module]) => ({ in: `src/${module}.ts`, out })),
+    ],
     outbase: 'src',
     outdir: published,
     splitting: true,
@@ -84,12 +90,15 @@ async function bundleInto(published) {
   // What agents start for each hook is one file, and no ES module: to load either would be most of what it costs.
   await bundle({
     ...COMMON,
-    entryPoints: ['src/forwarder/main.ts'],
+    entryPoints: ['src/receiver/forwarder/main.ts'],
     outfile: join(published, 'hook.cjs'),
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname' },
   })
-  const script = readFileSync(join(REPOSITORY, 'src', 'forwarder', 'hook.sh'), 'utf8').replace('@VERSION@', version)
+  const script = readFileSync(join(REPOSITORY, 'src', 'receiver', 'forwarder', 'hook.sh'), 'utf8').replace(
+    '@VERSION@',
+    version,
+  )
   writeFileSync(join(published, 'hook.sh'), script)
   await loadFiles(join(published, 'chunks'), COMMON)
 }

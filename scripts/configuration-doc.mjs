@@ -1,10 +1,10 @@
 // docs/configuration.md, out of the tables that the program itself reads.
-import { BACKENDS } from '../build/backends/rows.js'
-import { BACKEND_FIELDS } from '../build/config/backend-types.js'
-import { HOOKS_FIELDS } from '../build/config/hooks-config.js'
-import { KEEP_FIELDS } from '../build/config/keep-config.js'
-import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
-import { PRICE_FIELDS } from '../build/config/prices-config.js'
+import { BACKENDS } from '../build/delivery/backends/rows.js'
+import { BACKEND_FIELDS } from '../build/plugin/config/backend-types.js'
+import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
+import { KEEP_FIELDS } from '../build/plugin/config/keep-config.js'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/plugin/config/keys.js'
+import { PRICE_FIELDS } from '../build/plugin/config/prices-config.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 
@@ -134,7 +134,7 @@ function typeTable() {
 
 /** The page, ending in a line break. */
 export function configurationDoc() {
-  return `${generatedBy('src/config/keys.ts', 'scripts/configuration-doc.mjs')}
+  return `${generatedBy('src/plugin/config/keys.ts', 'scripts/configuration-doc.mjs')}
 
 ${INTRO}
 ## Keys

@@ -125,7 +125,7 @@ function variables() {
 /**
  * The dashboard in Grafana's classic JSON model. Throws when a panel names a label that its instrument does not have.
  *
- * @param METRIC,INSTRUMENTS the tables of `src/semconv/metrics.ts` and `src/core/instrument-table.ts`
+ * @param METRIC,INSTRUMENTS the tables of `src/contract/semconv/metrics.ts` and `src/tracker/instrument-table.ts`
  */
 export function dashboard({ METRIC, INSTRUMENTS }) {
   return {
@@ -153,8 +153,8 @@ export function dashboardText(tables) {
 }
 
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
-  const { METRIC } = await import('../build/semconv/index.js')
-  const { INSTRUMENTS } = await import('../build/core/instrument-table.js')
+  const { METRIC } = await import('../build/contract/semconv/index.js')
+  const { INSTRUMENTS } = await import('../build/tracker/instrument-table.js')
   const file = new URL('../observability/grafana/dashboards/hookspan.json', import.meta.url)
   writeFileSync(file, dashboardText({ METRIC, INSTRUMENTS }))
 }

@@ -53,11 +53,11 @@ function withWords(declaration, name, words) {
 export async function writeWords(compiled) {
   const load = path => import(pathToFileURL(join(compiled, path)).href)
   const edit = (path, change) => writeFileSync(join(compiled, path), change(readFileSync(join(compiled, path), 'utf8')))
-  const keys = await load('config/keys.js')
-  const { BACKEND_FIELDS } = await load('config/backend-types.js')
+  const keys = await load('plugin/config/keys.js')
+  const { BACKEND_FIELDS } = await load('plugin/config/backend-types.js')
   const { HOOKS } = await load('contract/hooks.js')
   const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
-  edit('config/user-config.d.ts', text => userConfig(text, keys))
-  edit('config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
+  edit('plugin/config/user-config.d.ts', text => userConfig(text, keys))
+  edit('plugin/config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
   edit('contract/hooks.d.ts', text => withWords(text, 'HookPayloads', hooks))
 }

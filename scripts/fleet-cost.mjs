@@ -10,7 +10,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { turnRecords } from '../bench/turn.mjs'
-import { createPluginIn } from '../build/wiring/create-plugin.js'
+import { createPluginIn } from '../build/plugin/create-plugin.js'
 
 const TURNS = 20
 const MINUTE = 60_000

@@ -1,6 +1,6 @@
 // docs/hooks.md, out of the contract and of the plan that says which hook draws which span.
 import { HOOKS } from '../build/contract/index.js'
-import { HOOK_PLAN } from '../build/spans/hook-plan.js'
+import { HOOK_PLAN } from '../build/tracker/spans/hook-plan.js'
 import { contractInterfaces, describePayload, payloadInterfaces } from './contract-types.mjs'
 import { fieldEffects } from './field-effects.mjs'
 import { code, generatedBy, table } from './markdown.mjs'

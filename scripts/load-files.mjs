@@ -7,18 +7,18 @@ import { licensesOf } from './licenses.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const SOURCE = join(REPOSITORY, 'src')
-const LATE_MODULE = 'wiring/core-and-pipeline.ts'
+const LATE_MODULE = 'plugin/core-and-pipeline.ts'
 const LATE_FILE = './core-and-pipeline.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
 const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
 const PACKAGE_JSON = /\bload<[^()]*>\('..\/..\/package.json'\)/
 
-/** Modules that import `wiring/late.ts` do not import core and pipeline with it, and leave to `#load` how it is loaded. */
+/** Modules that import `plugin/late.ts` do not import core and pipeline with it, and leave to `#load` how it is loaded. */
 export const loadedLate = {
   name: 'loaded late',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /\/packages\/load\.ts$/ }, () => ({ path: '#load', external: true }))
-    onLoad({ filter: /\/src\/wiring\/late\.ts$/ }, ({ path }) => {
+    onResolve({ filter: /\/load-package\.ts$/ }, () => ({ path: '#load', external: true }))
+    onLoad({ filter: /\/src\/plugin\/late\.ts$/ }, ({ path }) => {
       const [before, between, after, ...more] = readFileSync(path, 'utf8').split(
         /import \* as coreAndPipeline from '\.\/core-and-pipeline\.ts'|return coreAndPipeline$/m,
       )
@@ -32,7 +32,7 @@ export const loadedLate = {
 export const withPackageFacts = {
   name: 'package facts',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/wiring\/package-facts\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /\/src\/plugin\/package-facts\.ts$/ }, ({ path }) => {
       const { name, version, engines } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
       const source = readFileSync(path, 'utf8')
       if (!PACKAGE_JSON.test(source)) throw new Error(`${path} is not what the build expects`)
@@ -45,7 +45,7 @@ export const withPackageFacts = {
 const loadedByRequire = {
   name: 'loaded by require',
   setup({ onLoad }) {
-    onLoad({ filter: /\/packages\/load\.ts$/ }, () => ({ contents: 'export const load = require', loader: 'ts' }))
+    onLoad({ filter: /\/load-package\.ts$/ }, () => ({ contents: 'export const load = require', loader: 'ts' }))
   },
 }
 
@@ -54,8 +54,8 @@ const loadedFromInside = {
   name: 'loaded from inside',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
-      if (path.endsWith('/packages/load.ts')) return { contents: 'export const load = undefined', loader: 'ts' }
-      if (path.endsWith('/wiring/package-facts.ts')) return undefined
+      if (path.endsWith('/load-package.ts')) return { contents: 'export const load = undefined', loader: 'ts' }
+      if (path.endsWith('/plugin/package-facts.ts')) return undefined
       return { contents: readFileSync(path, 'utf8').replace(LOAD_CALL, "require('$1')"), loader: 'ts' }
     })
   },
@@ -72,7 +72,12 @@ export async function loadFiles(folder, common) {
     // It is given on, and not called by that name.
     logOverride: { 'indirect-require': 'silent' },
   })
-  await bundle({ ...common, entryPoints: ['src/packages/load.ts'], outfile: join(folder, 'load.js'), format: 'esm' })
+  await bundle({
+    ...common,
+    entryPoints: ['src/delivery/load-package.ts'],
+    outfile: join(folder, 'load.js'),
+    format: 'esm',
+  })
   await bundleForBundlers(folder, common)
 }
 

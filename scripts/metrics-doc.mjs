@@ -1,7 +1,8 @@
 // docs/metrics.md, out of the instrument table.
-import { INSTRUMENTS } from '../build/core/instrument-table.js'
-import { CLOSED_LABELS, METRIC } from '../build/semconv/index.js'
-import { createPluginIn } from '../build/wiring/create-plugin.js'
+
+import { CLOSED_LABELS, METRIC } from '../build/contract/semconv/index.js'
+import { createPluginIn } from '../build/plugin/create-plugin.js'
+import { INSTRUMENTS } from '../build/tracker/instrument-table.js'
 import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Metrics
@@ -131,7 +132,7 @@ export function metricsDoc() {
   const created = createdNames()
   const keys = Object.keys(METRIC)
   const those = start => keys.filter(key => METRIC[key].startsWith(start))
-  return `${generatedBy('src/core/instrument-table.ts', 'scripts/metrics-doc.mjs')}
+  return `${generatedBy('src/tracker/instrument-table.ts', 'scripts/metrics-doc.mjs')}
 
 ${INTRO}
 ## Of the agent

@@ -1,6 +1,6 @@
 // Spans as the built code draws them, with the hook at which each attribute is set: an ended span no longer tells.
 import { readFileSync } from 'node:fs'
-import { createPluginIn } from '../build/wiring/create-plugin.js'
+import { createPluginIn } from '../build/plugin/create-plugin.js'
 
 /** One span as it was drawn. `hookOf()` tells the number of the record that is being taken. */
 class ObservedSpan {

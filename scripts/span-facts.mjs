@@ -1,5 +1,5 @@
 // Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
-import { GEN_AI, GEN_AI_NEXT, GENERAL, OPENINFERENCE, OWN } from '../build/semconv/index.js'
+import { GEN_AI, GEN_AI_NEXT, GENERAL, OPENINFERENCE, OWN } from '../build/contract/semconv/index.js'
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 
@@ -41,7 +41,7 @@ const conventionOf = new Map(
 
 function convention(name) {
   const found = conventionOf.get(name) ?? conventionOf.get(name.replace(/\.N\..*$/, ''))
-  if (found === undefined) throw new Error(`${name} is in no file of src/semconv`)
+  if (found === undefined) throw new Error(`${name} is in no file of src/contract/semconv`)
   return found
 }
 
@@ -71,7 +71,7 @@ function add(facts, span, needs) {
 const ORDER = [...conventionOf.keys()]
 const place = ({ name }) => ORDER.indexOf(name.replace(/\.N\..*$/, ''))
 
-/** Kind → its attributes as `{name, convention, type, phases, needs, example}`, in the order of `src/semconv`. */
+/** Kind → its attributes as `{name, convention, type, phases, needs, example}`, in the order of `src/contract/semconv`. */
 export function attributeFacts() {
   const facts = new Map()
   for (const [needs, options] of RUNS) for (const span of allSpans(options)) add(facts, span, needs)

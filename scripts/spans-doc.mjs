@@ -1,9 +1,9 @@
 // docs/spans.md, out of the definitions and of what they write on the spans of real and of made-up turns.
 import { SpanKind } from '@opentelemetry/api'
-import { resolveConfig } from '../build/config/resolve.js'
-import { HOOK_PLAN } from '../build/spans/hook-plan.js'
-import { skill } from '../build/spans/skill.js'
-import { drawOf } from '../build/wiring/settings.js'
+import { resolveConfig } from '../build/plugin/config/resolve.js'
+import { drawOf } from '../build/plugin/settings.js'
+import { HOOK_PLAN } from '../build/tracker/spans/hook-plan.js'
+import { skill } from '../build/tracker/spans/skill.js'
 import { code, generatedBy, table } from './markdown.mjs'
 import { attributeFacts, CONVENTION_NAMES, eventFacts } from './span-facts.mjs'
 import { SPAN_KINDS } from './span-kinds.mjs'
@@ -198,7 +198,7 @@ export function spansDoc() {
   const onEvery = facts.get('session').filter(({ name }) => common.includes(name))
   const isOwn = ({ name }) => !common.includes(name) && !MARKED.has(name)
   const sections = SPAN_KINDS.map(words => kindSection(words, facts.get(words.kind).filter(isOwn)))
-  return `${generatedBy('src/spans', 'scripts/spans-doc.mjs')}
+  return `${generatedBy('src/tracker/spans', 'scripts/spans-doc.mjs')}
 
 ${INTRO}
 ${EVERY_SPAN}

@@ -3,7 +3,7 @@
  * outages and full disks, the tests of the tools of tests, and the soak.
  *
  *     npm run test:deep                     a quarter of an hour
- *     npm run test:deep -- test/core        those in a room, without the soak
+ *     npm run test:deep -- test/tracker        those in a room, without the soak
  *     npm run test:deep -- --sequences 100000 --seed 4711
  *                                           only sequences of hook records: so many, from a seed (default: one by chance)
  */
@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const SEQUENCES = 'test/core/interleaving.property.test.ts'
+const SEQUENCES = 'test/tracker/interleaving.property.test.ts'
 /** Sequences of one property in one process: all of a process stay in memory, 4 GB of some 12 000 in each property. */
 const AT_ONCE = 2500
 

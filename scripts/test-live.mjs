@@ -15,7 +15,7 @@
  * To record fixtures:
  *
  *     HOOKSPAN_UPDATE_FIXTURES=1 npm run test:live -- pi -t 'parallel'
- *     npx vitest run test/hosts/fixtures.test.ts -t pi -u
+ *     npx vitest run test/agents/fixtures.test.ts -t pi -u
  *
  * The first writes `test/fixtures/pi/*.jsonl` for the tests that call `capture`, without the paths of this machine; the
  * second writes the tree beside each. Read both before you check them in. With HOOKSPAN_LIVE_KEEP=1 the homes of the

@@ -2,7 +2,7 @@
  * Whether a test is ever red by chance: runs of `npm test` in a row beside four processes that do nothing but count.
  *
  *     node scripts/test-under-load.mjs                       20 runs
- *     node scripts/test-under-load.mjs --runs 3 test/core    so many, of some files
+ *     node scripts/test-under-load.mjs --runs 3 test/tracker    so many, of some files
  *
  * Prints a line for each run and, of what failed, its name and its first line; ends with 1 where anything did.
  */

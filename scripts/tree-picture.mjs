@@ -1,6 +1,7 @@
 // docs/images/trace-tree.svg: the second turn of the bundled session, as the built code records and draws it.
+
+import { buildForest } from '../build/reading/trace-forest.js'
 import { createTestPlugin } from '../build/testing.js'
-import { buildForest } from '../build/viewer/trace-forest.js'
 import { recording } from './observed-spans.mjs'
 import { renderTreeSvg } from './tree-svg.mjs'
 

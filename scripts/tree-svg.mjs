@@ -1,9 +1,9 @@
 // The tree of one trace as a picture for the documentation, with the figures and words of the terminal's.
-import { humanDuration } from '../build/viewer/human-figures.js'
-import { clipSegments, segment, segmentsWidth } from '../build/viewer/segments.js'
-import { summarize } from '../build/viewer/trace-summary.js'
-import { headerFigures, headerTime, headerTitle } from '../build/viewer/tree-header.js'
-import { endingOf, inputText, outputText, titleOf, treeRows } from '../build/viewer/tree-rows.js'
+import { humanDuration } from '../build/reading/human-figures.js'
+import { clipSegments, segment, segmentsWidth } from '../build/reading/segments.js'
+import { summarize } from '../build/reading/trace-summary.js'
+import { headerFigures, headerTime, headerTitle } from '../build/reading/tree-header.js'
+import { endingOf, inputText, outputText, titleOf, treeRows } from '../build/reading/tree-rows.js'
 
 const PAD = 28
 const ROW = 24

@@ -6,25 +6,26 @@
  * runMyAgent(plugin)
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
-import { resolveConfig } from './config/resolve.ts'
-import { Added, type LogEvent } from './pipeline/index.ts'
-import { createMemoryPipeline, type MetricSample } from './pipeline/memory.ts'
-import { readExportLine, type StoredSpan } from './viewer/stored-span.ts'
-import { buildForest } from './viewer/trace-forest.ts'
-import { type OutlineOptions, outline } from './viewer/tree-outline.ts'
-import { assemble } from './wiring/create-plugin.ts'
-import { createDiagnostics } from './wiring/diagnostics.ts'
-import { apart } from './wiring/extensions.ts'
-import type { Plugin, PluginOptions } from './wiring/plugin.ts'
-import { pipelineSettings } from './wiring/settings.ts'
-import { telemetryOf } from './wiring/telemetry.ts'
 
-export type { LogEvent } from './pipeline/index.ts'
-export type { MetricSample } from './pipeline/memory.ts'
-export type { Attributes, AttributeValue } from './viewer/attribute-value.ts'
-export type { StoredEvent, StoredLink, StoredSpan, StoredSpanKind, StoredSpanStatus } from './viewer/stored-span.ts'
-export type { OutlineOptions } from './viewer/tree-outline.ts'
-export type { Plugin, PluginOptions } from './wiring/plugin.ts'
+import { Added, type LogEvent } from './delivery/pipeline/index.ts'
+import { createMemoryPipeline, type MetricSample } from './delivery/pipeline/memory.ts'
+import { resolveConfig } from './plugin/config/resolve.ts'
+import { assemble } from './plugin/create-plugin.ts'
+import { createDiagnostics } from './plugin/diagnostics.ts'
+import { apart } from './plugin/extensions.ts'
+import type { Plugin, PluginOptions } from './plugin/plugin.ts'
+import { pipelineSettings } from './plugin/settings.ts'
+import { telemetryOf } from './plugin/telemetry.ts'
+import { readExportLine, type StoredSpan } from './reading/stored-span.ts'
+import { buildForest } from './reading/trace-forest.ts'
+import { type OutlineOptions, outline } from './reading/tree-outline.ts'
+
+export type { LogEvent } from './delivery/pipeline/index.ts'
+export type { MetricSample } from './delivery/pipeline/memory.ts'
+export type { Plugin, PluginOptions } from './plugin/plugin.ts'
+export type { Attributes, AttributeValue } from './reading/attribute-value.ts'
+export type { StoredEvent, StoredLink, StoredSpan, StoredSpanKind, StoredSpanStatus } from './reading/stored-span.ts'
+export type { OutlineOptions } from './reading/tree-outline.ts'
 
 /** A plugin with access to its recorded data. */
 export interface TestPlugin extends Plugin {

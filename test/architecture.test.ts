@@ -3,91 +3,135 @@ import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = new URL('../src', import.meta.url).pathname
-const CLI_ROOMS = [
-  'contract',
-  'backends',
-  'hosts',
-  'semconv',
-  'spans',
-  'core',
-  'config',
-  'trace-log',
-  'pipeline',
-  'viewer',
-  'trace-index',
-  'view',
-  'wiring',
-  'hooks',
-  'forwarder',
-  'receiver',
-  'surface',
-]
-
-/** Who may import whom (`docs/design.md` has the reasons), and which outside packages. `node:*` is `node`. */
-const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
-  packages: { rooms: [], packages: ['node:module'] },
-  contract: { rooms: [], packages: [] },
-  semconv: { rooms: [], packages: [] },
-  content: { rooms: ['contract'], packages: [] },
-  spans: { rooms: ['contract', 'semconv', 'content'], packages: ['@opentelemetry/api'] },
-  core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
-  backends: { rooms: [], packages: [] },
-  config: { rooms: ['backends', 'packages'], packages: ['yaml', 'node'] },
-  prices: { rooms: ['spans', 'config', 'packages'], packages: ['@pydantic/genai-prices', 'node'] },
-  'trace-log': { rooms: ['packages'], packages: ['@opentelemetry/*', 'node'] },
-  terminal: { rooms: [], packages: ['node:stream'] },
-  pipeline: {
-    rooms: ['semconv', 'backends', 'trace-log', 'packages', 'terminal'],
+/**
+ * The modules of `src`, lower ones first: who may import whom (`docs/design.md` has the reasons), and which outside packages.
+ * `node:*` is `node`; `surface` is `index.ts` and `testing.ts`.
+ */
+const MODULES: Record<string, { modules: readonly string[]; packages: readonly string[] }> = {
+  contract: { modules: [], packages: [] },
+  'contract/semconv': { modules: [], packages: [] },
+  content: { modules: ['contract'], packages: [] },
+  'tracker/spans': { modules: ['contract', 'contract/semconv', 'content'], packages: ['@opentelemetry/api'] },
+  tracker: { modules: ['contract', 'contract/semconv', 'content', 'tracker/spans'], packages: ['@opentelemetry/api'] },
+  'delivery/load-package.ts': { modules: [], packages: ['node:module'] },
+  'delivery/terminal.ts': { modules: [], packages: ['node:stream'] },
+  'delivery/backends': { modules: [], packages: [] },
+  'delivery/trace-log': { modules: ['delivery/load-package.ts'], packages: ['@opentelemetry/*', 'node'] },
+  'delivery/pipeline': {
+    modules: [
+      'contract/semconv',
+      'delivery/backends',
+      'delivery/trace-log',
+      'delivery/load-package.ts',
+      'delivery/terminal.ts',
+    ],
     packages: ['@opentelemetry/*', 'node'],
   },
-  viewer: { rooms: [], packages: ['node'] },
-  'trace-index': { rooms: ['viewer', 'trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
-  wrappers: { rooms: ['contract'], packages: ['node'] },
-  wiring: {
-    rooms: [
+  reading: { modules: [], packages: ['node'] },
+  'plugin/config': { modules: ['delivery/backends', 'delivery/load-package.ts'], packages: ['yaml', 'node'] },
+  'plugin/prices': {
+    modules: ['tracker/spans', 'plugin/config', 'delivery/load-package.ts'],
+    packages: ['@pydantic/genai-prices', 'node'],
+  },
+  'plugin/wrappers': { modules: ['contract'], packages: ['node'] },
+  'plugin/mcp': { modules: ['contract', 'contract/semconv', 'content', 'tracker'], packages: ['@opentelemetry/api'] },
+  plugin: {
+    modules: [
       'contract',
-      'semconv',
+      'contract/semconv',
       'content',
-      'spans',
-      'core',
-      'config',
-      'prices',
-      'trace-log',
-      'pipeline',
-      'wrappers',
-      'packages',
-      'terminal',
+      'tracker/spans',
+      'tracker',
+      'plugin/config',
+      'plugin/prices',
+      'delivery/trace-log',
+      'delivery/pipeline',
+      'plugin/wrappers',
+      'delivery/load-package.ts',
+      'delivery/terminal.ts',
     ],
     packages: ['@opentelemetry/api', 'node'],
   },
-  hooks: { rooms: ['contract', 'content', 'config', 'trace-log', 'terminal'], packages: ['unbash', 'node'] },
-  hosts: {
-    rooms: ['contract', 'surface', 'hooks', 'terminal'],
+  surface: {
+    modules: [
+      'contract',
+      'delivery/backends',
+      'plugin/config',
+      'delivery/pipeline',
+      'reading',
+      'plugin',
+      'plugin/wrappers',
+    ],
+    packages: [],
+  },
+  'plugin/pino': { modules: ['surface', 'plugin'], packages: ['node:stream'] },
+  guards: {
+    modules: ['contract', 'content', 'plugin/config', 'delivery/trace-log', 'delivery/terminal.ts'],
+    packages: ['unbash', 'node'],
+  },
+  agents: {
+    modules: ['contract', 'surface', 'guards', 'delivery/terminal.ts'],
     packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
   },
-  mcp: { rooms: ['contract', 'semconv', 'content', 'core'], packages: ['@opentelemetry/api'] },
-  pino: { rooms: ['surface', 'wiring'], packages: ['node:stream'] },
-  forwarder: { rooms: ['config', 'trace-log'], packages: ['node'] },
-  loopback: { rooms: ['trace-log'], packages: ['node'] },
+  'receiver/forwarder': { modules: ['plugin/config', 'delivery/trace-log'], packages: ['node'] },
+  'receiver/loopback': { modules: ['delivery/trace-log'], packages: ['node'] },
   receiver: {
-    rooms: ['contract', 'core', 'config', 'trace-log', 'loopback', 'wiring', 'hosts', 'hooks'],
+    modules: [
+      'contract',
+      'tracker',
+      'plugin/config',
+      'delivery/trace-log',
+      'receiver/loopback',
+      'plugin',
+      'agents',
+      'guards',
+    ],
     packages: ['node'],
   },
-  view: { rooms: ['viewer', 'trace-index', 'trace-log', 'config', 'loopback'], packages: ['node'] },
-  page: { rooms: ['viewer', 'view'], packages: ['preact', 'preact/hooks', '@preact/signals', 'uplot'] },
-  surface: { rooms: ['contract', 'backends', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
-  cli: { rooms: CLI_ROOMS, packages: ['yaml', 'node'] },
+  'viewer/trace-index': { modules: ['reading', 'delivery/trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
+  'viewer/server': {
+    modules: ['reading', 'viewer/trace-index', 'delivery/trace-log', 'plugin/config', 'receiver/loopback'],
+    packages: ['node'],
+  },
+  'viewer/page': {
+    modules: ['reading', 'viewer/server'],
+    packages: ['preact', 'preact/hooks', '@preact/signals', 'uplot'],
+  },
+  cli: {
+    modules: [
+      'contract',
+      'delivery/backends',
+      'agents',
+      'contract/semconv',
+      'tracker/spans',
+      'tracker',
+      'plugin/config',
+      'delivery/trace-log',
+      'delivery/pipeline',
+      'reading',
+      'viewer/trace-index',
+      'viewer/server',
+      'plugin',
+      'guards',
+      'receiver/forwarder',
+      'receiver',
+      'surface',
+    ],
+    packages: ['yaml', 'node'],
+  },
 }
+
+const MODULES_DEEPEST_FIRST = Object.keys(MODULES).sort((one, other) => other.length - one.length)
 
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
 const MAY_CATCH = new Set([
-  'core/guard.ts',
+  'tracker/guard.ts',
   'content/bounded-json.ts',
   'contract/foreign.ts',
-  'spans/tool-outcome.ts',
+  'tracker/spans/tool-outcome.ts',
   'content/redact-patterns.ts',
 ])
-const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])
+const HOT_MODULES = new Set(['contract', 'contract/semconv', 'content', 'tracker/spans', 'tracker'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => /\.tsx?$/.test(path))
 
@@ -102,9 +146,9 @@ const neighbours: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 )
 
-function roomOf(path: string): string {
-  const [first = '', ...rest] = path.split('/')
-  return rest.length === 0 ? 'surface' : first
+function moduleOf(path: string): string {
+  const found = MODULES_DEEPEST_FIRST.find(module => path === module || path.startsWith(`${module}/`))
+  return found ?? (path.includes('/') ? path : 'surface')
 }
 
 function importsOf(path: string): string[] {
@@ -122,15 +166,15 @@ function allows(packages: readonly string[], name: string): boolean {
   })
 }
 
-test.each(files)('%s imports only what its room may', path => {
-  const room = roomOf(path)
-  const rules = ROOMS[room]
-  expect(rules, `${room} is not a room`).toBeDefined()
+test.each(files)('%s imports only what its module may', path => {
+  const module = moduleOf(path)
+  const rules = MODULES[module]
+  expect(rules, `${module} is not a module`).toBeDefined()
   const wrong = importsOf(path).filter(specifier => {
     if (!specifier.startsWith('.')) return !allows(rules!.packages, specifier)
     const target = posix.normalize(posix.join(posix.dirname(path), specifier))
     if (target.startsWith('..')) return !target.endsWith('package.json')
-    return roomOf(target) !== room && !rules!.rooms.includes(roomOf(target))
+    return moduleOf(target) !== module && !rules!.modules.includes(moduleOf(target))
   })
   expect(wrong).toEqual([])
 })
@@ -138,41 +182,55 @@ test.each(files)('%s imports only what its room may', path => {
 // What runs in a host's process: a reader that is gone must not end it.
 test('standard output and error are written to through terminal alone', () => {
   const direct = files.filter(
-    path => !/^(?:cli|forwarder)\//.test(path) && /process\.std(?:out|err)\.write/.test(code(path)),
+    path => !/^(?:cli|receiver\/forwarder)\//.test(path) && /process\.std(?:out|err)\.write/.test(code(path)),
   )
   expect(direct).toEqual([])
 })
 
-test('files reach their own room without leaving it', () => {
+test('src has twelve folders at most, and none of them needs one above it', () => {
+  const folders = [...new Set(Object.keys(MODULES).map(module => module.split('/')[0] as string))]
+  expect(folders.filter(folder => folder !== 'surface').length).toBeLessThanOrEqual(12)
+  const upward = Object.entries(MODULES).flatMap(([module, { modules }]) =>
+    modules
+      .filter(needed => folders.indexOf(needed.split('/')[0]!) > folders.indexOf(module.split('/')[0]!))
+      .map(needed => `${module} -> ${needed}`),
+  )
+  // `plugin/pino` imports what a program imports, as its users do.
+  expect(upward).toEqual(['plugin/pino -> surface'])
+})
+
+test('files reach their own module without leaving it', () => {
   const roundabout = files.flatMap(path =>
     importsOf(path).filter(specifier => {
       const target = posix.join(posix.dirname(path), specifier)
-      return specifier.startsWith('.') && roomOf(target) === roomOf(path) && specifier !== directly(path, target)
+      return specifier.startsWith('.') && moduleOf(target) === moduleOf(path) && specifier !== directly(path, target)
     }),
   )
   expect(roundabout).toEqual([])
 })
 
-/** How one file of a room names another: from where it stands, without a step out and back in. */
+/** How one file of a module names another: from where it stands, without a step out and back in. */
 function directly(path: string, target: string): string {
   const way = posix.relative(posix.dirname(path), target)
   return way.startsWith('.') ? way : `./${way}`
 }
 
-/** The front, and what the start of a plugin needs of the room without the rest of it. */
-const OF_TRACE_LOG = new Set(['trace-log/index.ts', 'trace-log/private-place.ts'])
+/** The front, and what the start of a plugin needs of the module without the rest of it. */
+const OF_TRACE_LOG = new Set(['delivery/trace-log/index.ts', 'delivery/trace-log/private-place.ts'])
 
 test('the trace log is used by its front alone, which fits on a screen', () => {
-  const outsiders = files.filter(path => roomOf(path) !== 'trace-log')
+  const outsiders = files.filter(path => moduleOf(path) !== 'delivery/trace-log')
   const past = outsiders.flatMap(path =>
-    (neighbours.get(path) ?? []).filter(target => roomOf(target) === 'trace-log' && !OF_TRACE_LOG.has(target)),
+    (neighbours.get(path) ?? []).filter(
+      target => moduleOf(target) === 'delivery/trace-log' && !OF_TRACE_LOG.has(target),
+    ),
   )
   expect(past).toEqual([])
-  expect(readFileSync(join(SRC, 'trace-log/index.ts'), 'utf8').split('\n').length).toBeLessThanOrEqual(60)
+  expect(readFileSync(join(SRC, 'delivery/trace-log/index.ts'), 'utf8').split('\n').length).toBeLessThanOrEqual(60)
 })
 
 test('a machine needs nothing but events: no file, no clock, nothing of its agent', () => {
-  const machines = files.filter(path => /^hosts\/[^/]+\/events\.ts$/.test(path))
+  const machines = files.filter(path => /^agents\/[^/]+\/events\.ts$/.test(path))
   const needed = new Set(machines.flatMap(path => [path, ...reachedFrom(path)]))
   const outside = [...needed].filter(path => importsOf(path).some(specifier => !specifier.startsWith('.')))
   expect(machines.length).toBeGreaterThan(5)
@@ -181,11 +239,13 @@ test('a machine needs nothing but events: no file, no clock, nothing of its agen
 
 // That nothing of Node is in it, its build sees to.
 test('the page knows types of the server alone', () => {
-  const page = files.filter(path => roomOf(path) === 'page')
+  const page = files.filter(path => moduleOf(path) === 'viewer/page')
   const asked = page.flatMap(path =>
-    [...code(path).matchAll(/import ([^;']*?) from '(\.\.\/view\/[^']+)'/g)].map(([, what, from]) => `${what} ${from}`),
+    [...code(path).matchAll(/import ([^;']*?) from '(\.\.\/server\/[^']+)'/g)].map(
+      ([, what, from]) => `${what} ${from}`,
+    ),
   )
-  expect(asked.filter(each => !/^type .* \.\.\/view\/api\.ts$/s.test(each))).toEqual([])
+  expect(asked.filter(each => !/^type .* \.\.\/server\/api\.ts$/s.test(each))).toEqual([])
 })
 
 test('no file needs itself, neither for what runs nor for types', () => {
@@ -216,7 +276,7 @@ function reachedFrom(path: string): Set<string> {
 
 test('what is published needs every file: what scripts and tests alone use lies with them', () => {
   const published = files.filter(path =>
-    /^(?:index|testing|mcp\/index|pino\/index|hooks\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/(?:index|hooks)|page\/main)\.tsx?$/.test(
+    /^(?:index|testing|plugin\/(?:mcp|pino)\/index|guards\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|receiver\/forwarder\/main|viewer\/trace-index\/index-thread|agents\/[^/]+\/(?:index|hooks)|viewer\/page\/main)\.tsx?$/.test(
       path,
     ),
   )
@@ -225,7 +285,7 @@ test('what is published needs every file: what scripts and tests alone use lies 
 })
 
 test('only the guard catches on the hot path', () => {
-  const catching = files.filter(path => HOT_ROOMS.has(roomOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
+  const catching = files.filter(path => HOT_MODULES.has(moduleOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
 })
 
@@ -235,7 +295,7 @@ const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/capture.ts']
 test('no text is cast to safe text outside the capture', () => {
   // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.
   const CAST = /\bas\b[^=;\n]*\b(SafeText|CapturedContent|AttributeValue)\b/
-  const casting = files.filter(path => !path.startsWith('viewer/') && CAST.test(code(path)))
+  const casting = files.filter(path => !path.startsWith('reading/') && CAST.test(code(path)))
   expect(casting.sort()).toEqual(MAY_MAKE_SAFE_TEXT)
 })
 

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/contract/semconv/index.ts'
 import type { IncompleteReason } from '../src/contract/vocabulary.ts'
-import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
 import { SERIES } from './observability/prometheus-names.ts'
 import { anchors, exists, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
 

@@ -214,7 +214,7 @@ describe('installed in a project', () => {
     for (const entry of Object.values(packageJson.exports)) {
       if (typeof entry === 'object') {
         const { size } = opened(join(root, entry.default))
-        if (entry.default === './dist/mcp/index.js') expect(size).toBe(1)
+        if (entry.default === './dist/plugin/mcp/index.js') expect(size).toBe(1)
         else expect(size, entry.default).toBeGreaterThan(1)
         expect(size, entry.default).toBeLessThanOrEqual(21)
       }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { buildForest, type TraceTree } from '../src/viewer/trace-forest.ts'
+import { buildForest, type TraceTree } from '../src/reading/trace-forest.ts'
+import { SAMPLE_TURN, type SpanNote, storedSpans } from './reading/sample-turn.ts'
 import fc from './support/fast-check.ts'
 import { script } from './support/pages.ts'
-import { SAMPLE_TURN, type SpanNote, storedSpans } from './viewer/sample-turn.ts'
 
 const { renderTreeSvg } = await script<{
   renderTreeSvg(tree: TraceTree, options?: { readonly width?: number; readonly maxRows?: number }): string

@@ -1,6 +1,6 @@
-import { BACKEND_TYPES, isBackendType } from '../backends/rows.ts'
-import { readEndpoint } from '../config/endpoint.ts'
-import { nearestName } from '../config/nearest.ts'
+import { BACKEND_TYPES, isBackendType } from '../delivery/backends/rows.ts'
+import { readEndpoint } from '../plugin/config/endpoint.ts'
+import { nearestName } from '../plugin/config/nearest.ts'
 import { type OptionRow, WrongUse } from './options.ts'
 
 /** Takes the short form of a backend in the configuration. */

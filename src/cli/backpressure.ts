@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { BackendStats } from '../pipeline/index.ts'
+import type { BackendStats } from '../delivery/pipeline/index.ts'
 
 const EVERY_RECORDS = 100
 /** If more spans than this are queued for a backend, replaying pauses. */

@@ -1,5 +1,5 @@
-import { nearestName } from '../config/nearest.ts'
-import { PACKAGE_VERSION } from '../wiring/package-facts.ts'
+import { nearestName } from '../plugin/config/nearest.ts'
+import { PACKAGE_VERSION } from '../plugin/package-facts.ts'
 import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { shown } from './options.ts'

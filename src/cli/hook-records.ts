@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { nearestName } from '../config/nearest.ts'
+import { parseEventJson } from '../agents/event-json.ts'
+import type { HostEvent } from '../agents/host-event.ts'
 import type { HookMeta } from '../contract/index.ts'
-import { parseEventJson } from '../hosts/event-json.ts'
-import type { HostEvent } from '../hosts/host-event.ts'
-import { LineSplitter, type NumberedLine } from '../viewer/line-reader.ts'
+import { nearestName } from '../plugin/config/nearest.ts'
+import { LineSplitter, type NumberedLine } from '../reading/line-reader.ts'
 import { hostsWithAdapter, isRawEvent, RawEvents, type ReadRecord } from './raw-events.ts'
 
 export type RecordEntry =

@@ -1,4 +1,4 @@
-import { humanBytes } from '../viewer/human-figures.ts'
+import { humanBytes } from '../reading/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { Interruption } from './interruption.ts'
 import { Progress } from './progress.ts'

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { listOpenSegments } from '../trace-log/index.ts'
-import { type OpenTurn, openTurns } from '../viewer/open-turns.ts'
-import { type OpenTrace, TraceFollower } from '../viewer/trace-follower.ts'
-import type { TraceTree } from '../viewer/trace-forest.ts'
-import { listSegments } from '../viewer/trace-log.ts'
+import { listOpenSegments } from '../delivery/trace-log/index.ts'
+import { type OpenTurn, openTurns } from '../reading/open-turns.ts'
+import { type OpenTrace, TraceFollower } from '../reading/trace-follower.ts'
+import type { TraceTree } from '../reading/trace-forest.ts'
+import { listSegments } from '../reading/trace-log.ts'
 
 /** Maps each segment with open spans to whether its process is alive. */
 export type Owned = ReadonlyMap<string, boolean>

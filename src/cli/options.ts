@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearestName } from '../config/nearest.ts'
+import { nearestName } from '../plugin/config/nearest.ts'
 
 /** Completions for a value or an operand: paths or one of these words. */
 export type Offers = 'files' | readonly string[]

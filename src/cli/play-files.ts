@@ -1,5 +1,5 @@
-import { resolveConfig } from '../config/resolve.ts'
-import type { PluginOptions } from '../wiring/plugin.ts'
+import { resolveConfig } from '../plugin/config/resolve.ts'
+import type { PluginOptions } from '../plugin/plugin.ts'
 import type { CommandIo } from './command.ts'
 import { Interruption, interruptedAt, STOPPING } from './interruption.ts'
 import { Progress } from './progress.ts'

@@ -1,4 +1,4 @@
-import { homeDirectory } from '../config/paths.ts'
+import { homeDirectory } from '../plugin/config/paths.ts'
 import type { CommandIo, Output, StopSignal } from './command.ts'
 
 export function processIo(): CommandIo {

@@ -1,4 +1,4 @@
-import { humanDuration } from '../viewer/human-figures.ts'
+import { humanDuration } from '../reading/human-figures.ts'
 import type { CommandIo, Output } from './command.ts'
 
 const EVERY_MILLIS = 200

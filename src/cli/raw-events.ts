@@ -1,7 +1,7 @@
+import type { HostEvent, HostMachine } from '../agents/host-event.ts'
+import { MACHINES } from '../agents/machines.ts'
 import { numberOf, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
-import type { HostEvent, HostMachine } from '../hosts/host-event.ts'
-import { MACHINES } from '../hosts/machines.ts'
 
 /** A record as read from a file. Not validated: the core does that. */
 export interface ReadRecord {

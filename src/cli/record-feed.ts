@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
-import { countOf, humanCount } from '../viewer/human-figures.ts'
+import { countOf, humanCount } from '../reading/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 import { openInput, type RecordEntry } from './hook-records.ts'

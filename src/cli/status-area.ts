@@ -1,4 +1,4 @@
-import { displayWidth } from '../viewer/display-width.ts'
+import { displayWidth } from '../reading/display-width.ts'
 import type { CommandIo, Output } from './command.ts'
 
 /** True if lines can be redrawn in place. */

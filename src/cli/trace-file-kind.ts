@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { parsed } from '../viewer/attribute-value.ts'
+import { parsed } from '../reading/attribute-value.ts'
 
 /** The reason why a file holds no traces, in plain words. */
 export interface NoTraceFile {

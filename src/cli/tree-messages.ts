@@ -1,9 +1,9 @@
-import { displayText } from '../viewer/display-text.ts'
-import { countOf, humanCount, humanInstant } from '../viewer/human-figures.ts'
-import type { TraceFilter } from '../viewer/trace-filter.ts'
-import type { TraceTree } from '../viewer/trace-forest.ts'
-import type { TraceQuery, TraceSelection } from '../viewer/trace-log.ts'
-import { summarize } from '../viewer/trace-summary.ts'
+import { displayText } from '../reading/display-text.ts'
+import { countOf, humanCount, humanInstant } from '../reading/human-figures.ts'
+import type { TraceFilter } from '../reading/trace-filter.ts'
+import type { TraceTree } from '../reading/trace-forest.ts'
+import type { TraceQuery, TraceSelection } from '../reading/trace-log.ts'
+import { summarize } from '../reading/trace-summary.ts'
 import type { TracesPlace } from './tree-place.ts'
 
 export function nothingThere({ path, kind }: TracesPlace): string {

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { stateDirectory } from '../config/paths.ts'
-import { countOf } from '../viewer/human-figures.ts'
-import { listSegments } from '../viewer/trace-log.ts'
+import { stateDirectory } from '../plugin/config/paths.ts'
+import { countOf } from '../reading/human-figures.ts'
+import { listSegments } from '../reading/trace-log.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { noTraceFile } from './trace-file-kind.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { Reply } from '../hosts/guarding.ts'
+import type { Reply } from '../agents/guarding.ts'
 import type { Failing } from './decider.ts'
 
 /** Bounds an error line for a user or a model, which travels as a header. */

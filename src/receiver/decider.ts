@@ -1,5 +1,5 @@
-import type { Reply } from '../hosts/guarding.ts'
-import type { SpanIds } from '../wiring/plugin.ts'
+import type { Reply } from '../agents/guarding.ts'
+import type { SpanIds } from '../plugin/plugin.ts'
 import type { Remark } from './work-queue.ts'
 
 /** How to decide if hooks cannot be asked. The client sends it, because no receiver may be running to ask. */

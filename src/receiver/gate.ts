@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isSame } from '../loopback/secret.ts'
 import { Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
+import { isSame } from './loopback/secret.ts'
 
 export interface Caller {
   readonly method: string | undefined

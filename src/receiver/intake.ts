@@ -1,5 +1,5 @@
-import { LimitedMap } from '../hosts/base/limited-map.ts'
-import type { Delivery } from '../hosts/inlet.ts'
+import { LimitedMap } from '../agents/base/limited-map.ts'
+import type { Delivery } from '../agents/inlet.ts'
 import type { Counts, Refusal } from './counts.ts'
 import type { EventSpool, SpooledEvent } from './event-spool.ts'
 import type { Limits } from './limits.ts'

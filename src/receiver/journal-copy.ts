@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { SegmentFile } from '../trace-log/index.ts'
+import type { SegmentFile } from '../delivery/trace-log/index.ts'
 import { PAST } from './journal-line.ts'
 import type { Place, Planned } from './journal-plan.ts'
 

@@ -1,5 +1,5 @@
+import type { HostEvent } from '../agents/host-event.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
-import type { HostEvent } from '../hosts/host-event.ts'
 
 /** An event received from an agent: one line of the journal. */
 export interface JournalEntry {

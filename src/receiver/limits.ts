@@ -1,4 +1,4 @@
-import type { DoorLimits } from '../loopback/door.ts'
+import type { DoorLimits } from './loopback/door.ts'
 
 const KIBI = 1024
 const MEBI = 1024 * KIBI

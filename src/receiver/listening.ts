@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { type Door, openDoor } from '../loopback/door.ts'
-import { makePrivateDirectory, reason } from '../trace-log/private-place.ts'
+import { makePrivateDirectory, reason } from '../delivery/trace-log/private-place.ts'
 import type { Counts } from './counts.ts'
 import type { Limits } from './limits.ts'
+import { type Door, openDoor } from './loopback/door.ts'
 import { isThere, whyNoSocket } from './place.ts'
 
 export interface Wanted {

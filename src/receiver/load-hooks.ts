@@ -1,7 +1,7 @@
-import { hookProblems } from '../config/hook-problems.ts'
-import type { Environment } from '../config/paths.ts'
-import { resolveConfig } from '../config/resolve.ts'
-import type { ControlHooks } from '../hooks/index.ts'
+import type { ControlHooks } from '../guards/index.ts'
+import { hookProblems } from '../plugin/config/hook-problems.ts'
+import type { Environment } from '../plugin/config/paths.ts'
+import { resolveConfig } from '../plugin/config/resolve.ts'
 import type { Decider, DeciderTrace } from './decider.ts'
 
 /** A module that never finishes loading must not block events. */

@@ -1,4 +1,4 @@
-import { parseEventJson } from '../hosts/event-json.ts'
+import { parseEventJson } from '../agents/event-json.ts'
 import { Refused } from './counts.ts'
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'\n"\\,[{'].map(each => each.charCodeAt(0))

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { jsonIn } from '../hosts/event-json.ts'
+import { jsonIn } from '../agents/event-json.ts'
 import type { Address } from './address.ts'
 import type { Refusal } from './counts.ts'
 import type { RecorderStats } from './recorder.ts'

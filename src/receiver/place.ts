@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { fchmodSync, linkSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { type Environment, stateHome, variable } from '../config/paths.ts'
-import { type ReceiverPlace, receiverPlace, TOKEN } from '../config/receiver-place.ts'
 import {
   makePrivateDirectory,
   OPEN,
@@ -10,7 +8,9 @@ import {
   readOwnFile,
   reason,
   withOwnFile,
-} from '../trace-log/private-place.ts'
+} from '../delivery/trace-log/private-place.ts'
+import { type Environment, stateHome, variable } from '../plugin/config/paths.ts'
+import { type ReceiverPlace, receiverPlace, TOKEN } from '../plugin/config/receiver-place.ts'
 
 /** The files of a user's receiver. None exist before it has run once. */
 export interface Place extends ReceiverPlace {

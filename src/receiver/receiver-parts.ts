@@ -1,4 +1,4 @@
-import type { Lock } from '../trace-log/index.ts'
+import type { Lock } from '../delivery/trace-log/index.ts'
 import type { Clock } from './clock.ts'
 import type { Decider, DeciderTrace } from './decider.ts'
 import type { Limits } from './limits.ts'

@@ -1,6 +1,6 @@
+import type { Reply } from '../agents/guarding.ts'
+import type { Delivery } from '../agents/inlet.ts'
 import { peek, textOf } from '../contract/foreign.ts'
-import type { Reply } from '../hosts/guarding.ts'
-import type { Delivery } from '../hosts/inlet.ts'
 import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
 import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'

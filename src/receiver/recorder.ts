@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { HostEvent } from '../hosts/host-event.ts'
-import type { PluginStats, SpanIds } from '../wiring/plugin.ts'
+import type { HostEvent } from '../agents/host-event.ts'
+import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
 import { isInTime } from './in-time.ts'
 import { Journal, type Place } from './journal.ts'

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
+import { jsonIn } from '../agents/event-json.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
-import type { Report } from '../core/guard.ts'
-import { jsonIn } from '../hosts/event-json.ts'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../trace-log/private-place.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import type { Report } from '../tracker/guard.ts'
 import { LIMITS } from './limits.ts'
 
 export interface ReceivedRequest {

@@ -1,5 +1,5 @@
+import type { TelemetrySpan } from '../agents/inlet.ts'
 import { elementsOf, numberOf, peek, textOf } from '../contract/foreign.ts'
-import type { TelemetrySpan } from '../hosts/inlet.ts'
 import { parseBody } from './parse.ts'
 import { type Message, readProtobuf } from './protobuf.ts'
 

@@ -1,4 +1,4 @@
-import type { Lock } from '../trace-log/index.ts'
+import type { Lock } from '../delivery/trace-log/index.ts'
 import { type Address, readAddress, writeAddress } from './address.ts'
 import type { Listening } from './listening.ts'
 import type { Place } from './place.ts'

@@ -1,5 +1,5 @@
-import type { HostEvent } from '../hosts/host-event.ts'
-import type { Delivery, Inlet } from '../hosts/inlet.ts'
+import type { HostEvent } from '../agents/host-event.ts'
+import type { Delivery, Inlet } from '../agents/inlet.ts'
 import type { Recorder } from './recorder.ts'
 
 /** An HTTP endpoint of the receiver, for one agent. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { config as configCommand } from '../../src/cli/commands/config.ts'
-import { KEY_NAMES } from '../../src/config/keys.ts'
-import { homeWith, put, scratchHome } from '../config/scratch-home.ts'
+import { KEY_NAMES } from '../../src/plugin/config/keys.ts'
+import { homeWith, put, scratchHome } from '../plugin/config/scratch-home.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = configCommand

@@ -1,4 +1,4 @@
-import type { SpanNote } from '../viewer/sample-turn.ts'
+import type { SpanNote } from '../reading/sample-turn.ts'
 
 /** The two turns of docs/diff.md: one task, given to two models. */
 

@@ -5,7 +5,7 @@ import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-pr
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { probeProblem } from '../../src/cli/doctor/probe-result.ts'
-import { humanBytes } from '../../src/viewer/human-figures.ts'
+import { humanBytes } from '../../src/reading/human-figures.ts'
 
 function levelAndText(findings: readonly Finding[]): string[] {
   return findings.map(({ level, what, remedy }) => `${level}: ${what}${remedy === undefined ? '' : ` → ${remedy}`}`)

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/commands/export.ts'
 import { writeExport } from '../../src/cli/export-traces.ts'
 import type { FoundTraces } from '../../src/cli/trace-query.ts'
-import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
+import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = exportCommand

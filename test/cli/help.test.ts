@@ -4,7 +4,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
 import { helpText } from '../../src/cli/help-text.ts'
 import { readOptions } from '../../src/cli/options.ts'
-import { displayWidth } from '../../src/viewer/display-width.ts'
+import { displayWidth } from '../../src/reading/display-width.ts'
 import { read } from '../support/pages.ts'
 import { fakeIo } from './fake-io.ts'
 

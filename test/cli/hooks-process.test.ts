@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { HooksScene } from '../hooks/hooks-scene.ts'
+import { HooksScene } from '../guards/hooks-scene.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { type Ended, Program } from './program.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { hooksOf } from '../../src/cli/commands/hooks.ts'
-import { blocker, HooksScene } from '../hooks/hooks-scene.ts'
+import { blocker, HooksScene } from '../guards/hooks-scene.ts'
 import { fakeIo } from './fake-io.ts'
 import { fixture } from './program.ts'
 

@@ -1,9 +1,9 @@
 /** What a trace becomes that is exported and imported again: nothing is lost but what `docs/export.md` says. */
 import { expect, test } from 'vitest'
+import { exportAtif } from '../../src/reading/export-atif.ts'
+import { exportAtof } from '../../src/reading/export-atof.ts'
+import { buildForest } from '../../src/reading/trace-forest.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
-import { exportAtif } from '../../src/viewer/export-atif.ts'
-import { exportAtof } from '../../src/viewer/export-atof.ts'
-import { buildForest } from '../../src/viewer/trace-forest.ts'
 import { RUNS, type Run } from '../conventions/runs.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
 import { imported } from './imported.ts'

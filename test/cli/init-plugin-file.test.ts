@@ -23,7 +23,7 @@ function moduleOf(host: string): string {
 function content(host: string, folder = scene.folder): string {
   return [
     `// Written by "hookspan init ${host}"; "hookspan init ${host} --undo" takes it away.`,
-    `export { ${host === 'pi' ? 'default' : 'HookspanPlugin'} } from '${folder}/dist/hosts/${moduleOf(host)}/index.js'`,
+    `export { ${host === 'pi' ? 'default' : 'HookspanPlugin'} } from '${folder}/dist/agents/${moduleOf(host)}/index.js'`,
     '',
   ].join('\n')
 }
@@ -158,7 +158,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     const folder = scene.install("it's 100%/hookspan")
     await scene.init([host], { folder })
     expect(scene.read(file)).toContain(`from 'file:///`)
-    expect(scene.read(file)).toContain(`/it%27s%20100%25/hookspan/dist/hosts/${moduleOf(host)}/index.js'\n`)
+    expect(scene.read(file)).toContain(`/it%27s%20100%25/hookspan/dist/agents/${moduleOf(host)}/index.js'\n`)
     expect((await scene.init([host, '--undo'], { folder })).code).toBe(0)
     expect(existsSync(scene.path(file))).toBe(false)
   })

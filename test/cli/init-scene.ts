@@ -19,7 +19,7 @@ export class InitScene {
   /** Another copy of hookspan, with all that hosts look for. */
   install(place: string): string {
     const folder = join(this.#root, place)
-    for (const host of ['pi', 'openclaw', 'opencode']) this.#put(join(folder, 'dist', 'hosts', host, 'index.js'), '')
+    for (const host of ['pi', 'openclaw', 'opencode']) this.#put(join(folder, 'dist', 'agents', host, 'index.js'), '')
     this.#put(join(folder, 'integrations', 'hermes', '__init__.py'), '')
     this.#put(join(folder, 'integrations', 'locus', 'pyproject.toml'), '')
     for (const name of ['hook.cjs', 'hook.sh']) this.#put(join(folder, 'dist', name), '')

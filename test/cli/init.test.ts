@@ -134,7 +134,7 @@ describe('hookspan init', () => {
     const { code, stderr } = await scene.init([host], { folder })
     expect(code).toBe(1)
     expect(stderr).toBe(
-      `hookspan init: this copy of hookspan is not complete: there is no ${folder}/dist/hosts/${host}/index.js\n`,
+      `hookspan init: this copy of hookspan is not complete: there is no ${folder}/dist/agents/${host}/index.js\n`,
     )
     expect(scene.names()).toEqual([])
   })
@@ -146,7 +146,7 @@ describe('what is written', () => {
     async host => {
       const { stdout } = await scene.init([host, '--print'])
       const [, exported = ''] = /port \{ (\w+) \} from '.*hookspan\/.*'/.exec(stdout) ?? []
-      const module = await import(`../../src/hosts/${host}/index.ts`)
+      const module = await import(`../../src/agents/${host}/index.ts`)
       expect(module).toHaveProperty(exported, expect.any(Function))
     },
   )

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { send } from '../../src/cli/commands/send.ts'
-import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { CLIENT_FIELDS, mutualTls } from '../support/tls/files.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { MACHINES } from '../../src/hosts/machines.ts'
-import { FIXTURES } from '../hosts/replay-fixture.ts'
+import { MACHINES } from '../../src/agents/machines.ts'
+import { FIXTURES } from '../agents/replay-fixture.ts'
 import { ScratchReplay } from './scratch-replay.ts'
 
 let scratch: ScratchReplay

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { countOf } from '../../src/viewer/human-figures.ts'
+import { countOf } from '../../src/reading/human-figures.ts'
 import { SECRETS } from '../content/redaction-corpus.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
 import { SAMPLED, sample } from '../support/sample.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Backpressure } from '../../src/cli/backpressure.ts'
-import type { BackendStats } from '../../src/pipeline/index.ts'
+import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { START_AT } from '../support/feed.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { ScratchReplay } from './scratch-replay.ts'

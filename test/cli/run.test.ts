@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { environmentBelow } from '../../src/cli/run/environment.ts'
-import { readExportLine, type StoredSpan } from '../../src/viewer/stored-span.ts'
-import { buildForest } from '../../src/viewer/trace-forest.ts'
-import { outline } from '../../src/viewer/tree-outline.ts'
+import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
+import { buildForest } from '../../src/reading/trace-forest.ts'
+import { outline } from '../../src/reading/tree-outline.ts'
 import { type Ended, Program } from './program.ts'
 
 const TRACE = 'a'.repeat(32)

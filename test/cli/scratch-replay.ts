@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
-import { readExportLine, type StoredSpan } from '../../src/viewer/stored-span.ts'
+import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 
 const { run } = replayCommand

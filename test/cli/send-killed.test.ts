@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { Program } from './program.ts'
 

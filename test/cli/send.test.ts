@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { send as sendCommand } from '../../src/cli/commands/send.ts'
-import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
+import { leaveHeld } from '../delivery/trace-log/held-segment.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
-import { leaveHeld } from '../trace-log/held-segment.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = sendCommand

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
-import { exportLine, noteLine } from '../viewer/sample-turn.ts'
+import { exportLine, noteLine } from '../reading/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 import { fixture } from './program.ts'
 

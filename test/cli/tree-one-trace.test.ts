@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
-import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
+import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = treeCommand

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
-import { renderOpenTurns } from '../../src/viewer/open-turns-text.ts'
-import { selectTraces } from '../../src/viewer/trace-log.ts'
+import { renderOpenTurns } from '../../src/reading/open-turns-text.ts'
+import { selectTraces } from '../../src/reading/trace-log.ts'
+import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { blocks, read } from '../support/pages.ts'
-import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = treeCommand

@@ -11,7 +11,7 @@ import {
   type SpanNote,
   TRACE_ID,
   TURN_AT,
-} from '../viewer/sample-turn.ts'
+} from '../reading/sample-turn.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 
 const { run } = treeCommand

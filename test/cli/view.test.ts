@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { exportLine, SAMPLE_TURN, TRACE_ID } from '../reading/sample-turn.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { exportLine, SAMPLE_TURN, TRACE_ID } from '../viewer/sample-turn.ts'
 import { type Child, type Ended, ended, Program } from './program.ts'
 
 let program: Program

@@ -1,6 +1,5 @@
 /** What the tables in `src` and the documentation name, whether it was ever written or not. */
 import { describe, expect, test } from 'vitest'
-import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
 import {
   GEN_AI_NEXT,
   GENERAL,
@@ -10,8 +9,9 @@ import {
   type MetricKey,
   OPENINFERENCE,
   OWN,
-} from '../../src/semconv/index.ts'
-import { MESSAGE } from '../../src/semconv/openinference.ts'
+} from '../../src/contract/semconv/index.ts'
+import { MESSAGE } from '../../src/contract/semconv/openinference.ts'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { read } from '../support/pages.ts'
 import { GEN_AI_METRICS, LATER_METRICS } from './gen-ai-table.ts'
 import { attributeNamed, metricNameProblem, NAMESPACE } from './lint-names.ts'

@@ -1,7 +1,7 @@
 /** Everything that recordings, a complete turn and nonsense can make us write, held against the conventions. */
 import { describe, expect, test } from 'vitest'
+import { GENERAL, METRIC, SCHEMA_URL } from '../../src/contract/semconv/index.ts'
 import type { PluginOptions } from '../../src/index.ts'
-import { GENERAL, METRIC, SCHEMA_URL } from '../../src/semconv/index.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
 import { EXCEPTIONS } from './exceptions.ts'
 import { Lint, type SpanNames } from './lint.ts'

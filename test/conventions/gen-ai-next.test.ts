@@ -1,14 +1,14 @@
 /** The set `gen_ai_next`: its names against those that were transcribed, what it makes us write, and the page that says so. */
 import { describe, expect, test } from 'vitest'
-import { NEXT_INSTRUMENTS } from '../../src/core/instrument-table.ts'
 import {
   GEN_AI,
   GEN_AI_NEXT,
   GEN_AI_NEXT_METRIC,
   type GenAiNextNames,
   type NextMetricKey,
-} from '../../src/semconv/index.ts'
+} from '../../src/contract/semconv/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
+import { NEXT_INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
 import { read } from '../support/pages.ts'
 import { SAMPLED, sample } from '../support/sample.ts'

@@ -1,4 +1,4 @@
-import { METRIC, OWN } from '../../src/semconv/index.ts'
+import { METRIC, OWN } from '../../src/contract/semconv/index.ts'
 import { EXCEPTIONS } from './exceptions.ts'
 import { GEN_AI_NEXT_ATTRIBUTES } from './gen-ai-next-table.ts'
 import { type AttributeRow, GEN_AI_ATTRIBUTES } from './gen-ai-table.ts'

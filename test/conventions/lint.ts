@@ -1,5 +1,5 @@
-import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
-import { METRIC, type MetricKey } from '../../src/semconv/index.ts'
+import { METRIC, type MetricKey } from '../../src/contract/semconv/index.ts'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { NEXT_EXCEPTIONS } from './exceptions.ts'
 import { GEN_AI_NEXT_ATTRIBUTES, GEN_AI_NEXT_METRICS, GEN_AI_NEXT_SPANS } from './gen-ai-next-table.ts'
 import { GEN_AI_ATTRIBUTES, GEN_AI_METRICS, GEN_AI_OPERATIONS, LATER_METRICS } from './gen-ai-table.ts'

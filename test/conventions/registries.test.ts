@@ -1,7 +1,7 @@
 /** The tables that were transcribed, held against the packages of names: neither may have what the other has not. */
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, test } from 'vitest'
-import { GEN_AI, OPERATION, WELL_KNOWN_PROVIDERS } from '../../src/semconv/index.ts'
+import { GEN_AI, OPERATION, WELL_KNOWN_PROVIDERS } from '../../src/contract/semconv/index.ts'
 import { PROVIDER_EXCEPTIONS } from './exceptions.ts'
 import { GEN_AI_ATTRIBUTES, GEN_AI_METRICS, GEN_AI_OPERATIONS, LATER_METRICS } from './gen-ai-table.ts'
 import { GENERAL_ATTRIBUTES, OPENINFERENCE_ATTRIBUTES } from './other-tables.ts'

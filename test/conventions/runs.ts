@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
+import { MACHINES } from '../../src/agents/machines.ts'
 import { RawEvents } from '../../src/cli/raw-events.ts'
-import { MACHINES } from '../../src/hosts/machines.ts'
 import { HOOK_NAMES, type Plugin } from '../../src/index.ts'
-import { fixturesOf } from '../hosts/replay-fixture.ts'
+import { fixturesOf } from '../agents/replay-fixture.ts'
 import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
 import { type FedRecord, recording, START_AT } from '../support/feed.ts'
 

@@ -1,13 +1,13 @@
 import { JsonMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
-import { resolveConfig } from '../../src/config/resolve.ts'
+import { createMemoryPipeline } from '../../src/delivery/pipeline/memory.ts'
 import type { Plugin, PluginOptions } from '../../src/index.ts'
-import { createMemoryPipeline } from '../../src/pipeline/memory.ts'
-import { assemble } from '../../src/wiring/create-plugin.ts'
-import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
-import { apart } from '../../src/wiring/extensions.ts'
-import { pipelineSettings } from '../../src/wiring/settings.ts'
-import { telemetryOf } from '../../src/wiring/telemetry.ts'
+import { resolveConfig } from '../../src/plugin/config/resolve.ts'
+import { assemble } from '../../src/plugin/create-plugin.ts'
+import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
+import { apart } from '../../src/plugin/extensions.ts'
+import { pipelineSettings } from '../../src/plugin/settings.ts'
+import { telemetryOf } from '../../src/plugin/telemetry.ts'
 
 /** A value as OTLP/JSON has it: the key says its type. */
 export type OtlpValue = Readonly<Record<string, unknown>>

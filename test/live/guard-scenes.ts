@@ -1,9 +1,9 @@
 /** Hooks that act, as files of a user, and what a live suite claims of them: each decision of an agent's table has its scene. */
 import { expect, test } from 'vitest'
-import type { Able, Decision, Phase } from '../../src/hooks/index.ts'
-import type { StoredSpan } from '../../src/viewer/stored-span.ts'
-import { buildForest } from '../../src/viewer/trace-forest.ts'
-import { outline } from '../../src/viewer/tree-outline.ts'
+import type { Able, Decision, Phase } from '../../src/guards/index.ts'
+import type { StoredSpan } from '../../src/reading/stored-span.ts'
+import { buildForest } from '../../src/reading/trace-forest.ts'
+import { outline } from '../../src/reading/tree-outline.ts'
 import { tracesOf } from './live-host.ts'
 
 /** What a reader of a trace wants to know of hooks. */

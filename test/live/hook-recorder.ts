@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { HostEvent } from '../../src/hosts/host-event.ts'
-import type { Inlet } from '../../src/hosts/inlet.ts'
-import { replayEvents } from '../hosts/replay-fixture.ts'
+import type { HostEvent } from '../../src/agents/host-event.ts'
+import type { Inlet } from '../../src/agents/inlet.ts'
+import { replayEvents } from '../agents/replay-fixture.ts'
 import { capture, isRecording, tapFile } from './recording.ts'
 
 /** Stands where the receiver would: keeps what follows from each hook, in order. */

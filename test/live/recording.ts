@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { FIXTURES } from '../hosts/shown.ts'
+import { FIXTURES } from '../agents/shown.ts'
 
 /** The module that records, to be imported by something in a host that `NODE_OPTIONS` does not reach: opencode. */
 export const TAP_MODULE: string = fileURLToPath(new URL('tap.mjs', import.meta.url))

@@ -1,9 +1,9 @@
 /** What all agents are put through whose tools a guard can keep from running: the same scenes, of which each has its own part. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tableOf } from '../../src/hooks/host-hooks.ts'
-import type { Able, Phase } from '../../src/hooks/index.ts'
-import type { StoredSpan } from '../../src/viewer/stored-span.ts'
+import { tableOf } from '../../src/guards/host-hooks.ts'
+import type { Able, Phase } from '../../src/guards/index.ts'
+import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { ModelRequest } from '../support/model-server.mjs'
 
 export const GUARD_HOOKS: string = readFileSync(new URL('guard-hooks.mjs', import.meta.url), 'utf8')

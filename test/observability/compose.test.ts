@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { backendRow } from '../../src/backends/rows.ts'
+import { backendRow } from '../../src/delivery/backends/rows.ts'
 import { compose, exists, imageKey, LISTENS, mounts, ofProfiles, published, services, text } from './stack-files.ts'
 
 /** What the images hold that can ask a server, as far as their build files say. Nothing: no check from inside. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { MetricKey } from '../../src/semconv/index.ts'
+import type { MetricKey } from '../../src/contract/semconv/index.ts'
 import { SERIES } from './prometheus-names.ts'
 import { references } from './promql-references.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
-import { METRIC } from '../../src/semconv/index.ts'
+import { METRIC } from '../../src/contract/semconv/index.ts'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { expectExpression } from './expect-expression.ts'
 import { KEYS } from './prometheus-names.ts'
 import { references } from './promql-references.ts'

@@ -1,5 +1,5 @@
-import { INSTRUMENTS, type InstrumentRow } from '../../src/core/instrument-table.ts'
-import { METRIC, type MetricKey } from '../../src/semconv/index.ts'
+import { METRIC, type MetricKey } from '../../src/contract/semconv/index.ts'
+import { INSTRUMENTS, type InstrumentRow } from '../../src/tracker/instrument-table.ts'
 
 /** One metric name as Prometheus stores it. */
 export interface Series {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HostEvent } from '../../src/hosts/host-event.ts'
+import type { HostEvent } from '../../src/agents/host-event.ts'
 import { CONTROL } from '../../src/receiver/agent-plugins.ts'
 import { once, treesOf, World } from './world.ts'
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { HostEvent } from '../../src/hosts/host-event.ts'
-import type { Inlet } from '../../src/hosts/inlet.ts'
+import type { HostEvent } from '../../src/agents/host-event.ts'
+import type { Inlet } from '../../src/agents/inlet.ts'
 import { until } from '../support/until.ts'
 import { ECHO, FakeClock, Scene } from './scene.ts'
 

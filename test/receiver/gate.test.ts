@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, wri
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { Inlet } from '../../src/hosts/inlet.ts'
+import type { Inlet } from '../../src/agents/inlet.ts'
 import type { Address } from '../../src/receiver/address.ts'
 import type { Health } from '../../src/receiver/peer.ts'
 import { until } from '../support/until.ts'

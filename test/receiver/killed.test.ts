@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { HostEvent } from '../../src/hosts/host-event.ts'
+import type { HostEvent } from '../../src/agents/host-event.ts'
 import { until } from '../support/until.ts'
 import { Home } from './home.ts'
 import { toldOf, twoTurns } from './scenario.ts'

@@ -13,12 +13,12 @@ const die = () => process.kill(process.pid, 'SIGKILL')
 const DYING = {
   // Read again, and nothing of it written.
   read: async () => {
-    const { Continuation } = await import('../../build/trace-log/continuation.js')
+    const { Continuation } = await import('../../build/delivery/trace-log/continuation.js')
     Continuation.prototype.end = die
   },
   // Noted in the log; nothing of what the one before has left is taken over.
   noted: async () => {
-    const { Continuation } = await import('../../build/trace-log/continuation.js')
+    const { Continuation } = await import('../../build/delivery/trace-log/continuation.js')
     const { whenRead } = Continuation.prototype
     Continuation.prototype.whenRead = function () {
       whenRead.call(this, die)

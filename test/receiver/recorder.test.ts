@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { Told } from '../../src/receiver/recorder.ts'
-import type { StoredSpan } from '../../src/viewer/stored-span.ts'
 import fc from '../support/fast-check.ts'
 import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
 import { metricSums } from './metric-sums.ts'

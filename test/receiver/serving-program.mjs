@@ -1,7 +1,7 @@
 // A receiver in a process of its own, of whatever version. Writes a line when it listens, and ends when it has ended.
 const { env, home, version } = JSON.parse(process.argv[2])
 
-const { INLETS } = await import('../../build/hosts/inlets.js')
+const { INLETS } = await import('../../build/agents/inlets.js')
 const { openRecorder } = await import('../../build/receiver/recorder.js')
 const { startReceiver } = await import('../../build/receiver/start.js')
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
+import { ending } from '../plugin/scratch-plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
 import { until } from '../support/until.ts'
-import { ending } from '../wiring/scratch-plugin.ts'
 import { toldOf, twoTurns } from './scenario.ts'
 import { inOrder, once, treesOf, World } from './world.ts'
 

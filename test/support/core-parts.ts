@@ -1,11 +1,11 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import { literal } from '../../src/content/capture.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
-import type { RecordIds } from '../../src/core/incoming.ts'
-import { type OpenSpan, type Session, Turn } from '../../src/core/turn.ts'
-import { slot, TurnMemory } from '../../src/core/turn-memory.ts'
-import { AttributeList } from '../../src/spans/attribute-list.ts'
-import { HOOK_PLAN } from '../../src/spans/hook-plan.ts'
+import type { RecordIds } from '../../src/tracker/incoming.ts'
+import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
+import { HOOK_PLAN } from '../../src/tracker/spans/hook-plan.ts'
+import { type OpenSpan, type Session, Turn } from '../../src/tracker/turn.ts'
+import { slot, TurnMemory } from '../../src/tracker/turn-memory.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
 export function ids(named: Partial<RecordIds> = {}): RecordIds {

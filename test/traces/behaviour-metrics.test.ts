@@ -1,8 +1,8 @@
 /** Chapter 3: every instrument, its labels and its values. */
 import { describe, expect, test } from 'vitest'
-import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
-import { METRIC } from '../../src/semconv/metrics.ts'
+import { METRIC } from '../../src/contract/semconv/metrics.ts'
 import type { TestPlugin } from '../../src/testing.ts'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { answered, asked, began, delegated, series, seriesText, TURN, used } from './scenes.ts'
 

@@ -21,8 +21,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
+import { createPluginIn } from '../../src/plugin/create-plugin.ts'
 import { createTestPlugin } from '../../src/testing.ts'
-import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, parentOf, TURN, text, used } from './scenes.ts'
 

@@ -10,7 +10,7 @@ import {
   rewrite,
   runHooks,
   toolCallOf,
-} from '../../src/hooks/index.ts'
+} from '../../src/guards/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { seriesText, text } from './scenes.ts'
 

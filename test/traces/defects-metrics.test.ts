@@ -1,6 +1,6 @@
 /** The defects that the Python plugin was found to have, the last of them: what its metrics say. */
 import { expect, test } from 'vitest'
-import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { told } from '../support/feed.ts'
 import { answered, asked, began, series, seriesText, TURN, used } from './scenes.ts'
 

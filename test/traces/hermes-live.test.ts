@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
-import { FIXTURES, SHOWN } from '../hosts/shown.ts'
+import { FIXTURES, SHOWN } from '../agents/shown.ts'
 import { feed, recordsOf } from '../support/feed.ts'
 
 const FOLDER = join(FIXTURES, 'hermes')

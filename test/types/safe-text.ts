@@ -1,7 +1,7 @@
 /** What must not become a `SafeText`. Never run: each `@ts-expect-error` fails `npm run types` when its line compiles. */
 
 import { literal, phrase, type SafeText, safeJson } from '../../src/content/capture.ts'
-import { AttributeList } from '../../src/spans/attribute-list.ts'
+import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 
 export function ofConstants(one: 'a' | 'b', safe: SafeText): AttributeList {
   return new AttributeList()

@@ -1,4 +1,4 @@
-import { nearestName } from '../../config/nearest.ts'
+import { nearestName } from '../../plugin/config/nearest.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
 import { bashScript, type CompletedPage, fishScript, helpPage, zshScript } from '../completion-scripts.ts'
 

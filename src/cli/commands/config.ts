@@ -1,6 +1,6 @@
-import { KEY_NAMES, KEY_ROWS, type KeyName } from '../../config/keys.ts'
-import { resolveConfig } from '../../config/resolve.ts'
-import { type ShownKey, showConfig, usualPlace } from '../../config/show.ts'
+import { KEY_NAMES, KEY_ROWS, type KeyName } from '../../plugin/config/keys.ts'
+import { resolveConfig } from '../../plugin/config/resolve.ts'
+import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { wrapped } from '../help-text.ts'
 

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { projectFolderOf } from '../../hooks/trust.ts'
+import { projectFolderOf } from '../../guards/trust.ts'
 import { type Command, type CommandPage, command, WrongUse } from '../command.ts'
 import { list } from '../hooks/list.ts'
 import { trustFolder, withdraw } from '../hooks/trust-folder.ts'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { createPluginIn } from '../../wiring/create-plugin.ts'
+import { createPluginIn } from '../../plugin/create-plugin.ts'
 import { type Command, type CommandIo, type CommandPage, command, WrongUse } from '../command.ts'
 import { environmentBelow } from '../run/environment.ts'
 import { type Ended, exitCodeOf, runProgram } from '../run/run-program.ts'

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../viewer/human-figures.ts'
+import { humanDuration } from '../../reading/human-figures.ts'
 import { type Finding, finding, type Level } from './finding.ts'
 import { PROBE_SERVICE, PROBE_SPAN } from './probe.ts'
 import type { ProbeOptions, ProbeResult } from './probe-result.ts'

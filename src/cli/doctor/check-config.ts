@@ -1,5 +1,5 @@
-import { type ShownKey, showConfig, usualPlace } from '../../config/show.ts'
-import type { ConfigProblem, KeyName, Resolution } from '../../config/types.ts'
+import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
+import type { ConfigProblem, KeyName, Resolution } from '../../plugin/config/types.ts'
 import type { CommandIo } from '../command.ts'
 import { type Finding, finding } from './finding.ts'
 

@@ -1,5 +1,5 @@
-import type { BacklogEntry, Loss, UnjudgedEntry } from '../../trace-log/index.ts'
-import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
+import type { BacklogEntry, Loss, UnjudgedEntry } from '../../delivery/trace-log/index.ts'
+import { countOf, humanBytes, humanDuration } from '../../reading/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 
 /** An agent's handling, with this configuration, of traces that killed processes held for tail sampling. */

@@ -1,4 +1,4 @@
-import { type Environment, variable } from '../../config/paths.ts'
+import { type Environment, variable } from '../../plugin/config/paths.ts'
 import { type Finding, finding } from './finding.ts'
 
 export interface ProxiedBackend {

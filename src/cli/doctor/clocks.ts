@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { humanDuration } from '../../viewer/human-figures.ts'
+import { humanDuration } from '../../reading/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 
 const CHANNEL = 'http.client.response.finish'

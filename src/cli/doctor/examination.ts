@@ -1,7 +1,4 @@
-import { stateHome } from '../../config/paths.ts'
-import { resolveConfig } from '../../config/resolve.ts'
-import type { Resolution, ResolvedConfig } from '../../config/types.ts'
-import { destinationOf, planBackend } from '../../pipeline/backend-plan.ts'
+import { destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
 import {
   type BacklogEntry,
   hasKeptLog,
@@ -10,9 +7,12 @@ import {
   readLosses,
   readUnjudged,
   type UnjudgedEntry,
-} from '../../trace-log/index.ts'
-import { NODE_RANGE, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
-import { pipelineSettings } from '../../wiring/settings.ts'
+} from '../../delivery/trace-log/index.ts'
+import { stateHome } from '../../plugin/config/paths.ts'
+import { resolveConfig } from '../../plugin/config/resolve.ts'
+import type { Resolution, ResolvedConfig } from '../../plugin/config/types.ts'
+import { NODE_RANGE, PACKAGE_VERSION } from '../../plugin/package-facts.ts'
+import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'

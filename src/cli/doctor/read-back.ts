@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises'
 import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ReadBackRequest } from '../../pipeline/backend-links.ts'
-import { createAgent } from '../../pipeline/otlp-request.ts'
-import { untraced } from '../../pipeline/sdk.ts'
-import type { TlsFiles } from '../../pipeline/tls-files.ts'
+import type { ReadBackRequest } from '../../delivery/pipeline/backend-links.ts'
+import { createAgent } from '../../delivery/pipeline/otlp-request.ts'
+import { untraced } from '../../delivery/pipeline/sdk.ts'
+import type { TlsFiles } from '../../delivery/pipeline/tls-files.ts'
 
 const POLL_MILLIS = 250
 /** The trace has one span, so a longer response is something else. */

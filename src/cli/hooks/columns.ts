@@ -1,5 +1,5 @@
-import { displayText } from '../../viewer/display-text.ts'
-import { clipToWidth, displayWidth, padEndToWidth } from '../../viewer/display-width.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 
 const MOST_CELLS = 120
 

@@ -1,14 +1,14 @@
 import { sep } from 'node:path'
-import { hookProblems } from '../../config/hook-problems.ts'
-import { resolveConfig } from '../../config/resolve.ts'
 import {
   type ConfiguredHooks,
   type HookSettings,
   hookSettings,
   loadConfiguredHooks,
-} from '../../hooks/configured-hooks.ts'
-import { isThere } from '../../hooks/folder-files.ts'
-import { projectFolderOf } from '../../hooks/trust.ts'
+} from '../../guards/configured-hooks.ts'
+import { isThere } from '../../guards/folder-files.ts'
+import { projectFolderOf } from '../../guards/trust.ts'
+import { hookProblems } from '../../plugin/config/hook-problems.ts'
+import { resolveConfig } from '../../plugin/config/resolve.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { columns } from './columns.ts'
 

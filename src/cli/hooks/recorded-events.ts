@@ -1,6 +1,6 @@
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { ModelMessage, ModelUsage, Phase, Phases } from '../../hooks/phases.ts'
-import { type ToolArguments, type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
+import type { ModelMessage, ModelUsage, Phase, Phases } from '../../guards/phases.ts'
+import { type ToolArguments, type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
 import type { ReadRecord } from '../raw-events.ts'
 
 /** The hook event that corresponds to a record. */

@@ -1,4 +1,4 @@
-import { type DiffLine, diffLines } from '../../viewer/argument-lines.ts'
+import { type DiffLine, diffLines } from '../../reading/argument-lines.ts'
 
 const CONTEXT_LINES = 2
 const SECRET = /("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)"(?:[^"\\]|\\.)*"/gi

@@ -72,7 +72,7 @@ function slashed(path: string): string {
  * @throws Error if this copy of hookspan lacks it
  */
 export function hostModule(folder: string, host: string): string {
-  return packageFile(folder, 'dist', 'hosts', host, 'index.js')
+  return packageFile(folder, 'dist', 'agents', host, 'index.js')
 }
 
 /**

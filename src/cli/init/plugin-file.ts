@@ -8,7 +8,7 @@ import type { HostSetup, Plan, Surroundings } from './plan.ts'
 interface PluginFolderHost {
   /** The command-line name. */
   readonly name: string
-  /** The name in `dist/hosts/`, if the host shares another one's plugin. */
+  /** The name in `dist/agents/`, if the host shares another one's plugin. */
   readonly module?: string
   readonly title: string
   /** The export that the host uses. */

@@ -1,4 +1,4 @@
-import { nearestName } from '../../config/nearest.ts'
+import { nearestName } from '../../plugin/config/nearest.ts'
 
 const ALIASES: Readonly<Record<string, string>> = {
   picodingagent: 'pi',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Plugin } from '../../wiring/plugin.ts'
+import type { Plugin } from '../../plugin/plugin.ts'
 import type { Ended } from './run-program.ts'
 
 /** Signals by which a user or supervisor ends a program. They are no failure. */

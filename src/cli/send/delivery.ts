@@ -1,8 +1,8 @@
 import { basename, join } from 'node:path'
-import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
-import type { Pipeline } from '../../pipeline/index.ts'
-import type { BacklogEntry, Resend, ResendOutcome } from '../../trace-log/index.ts'
-import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
+import type { Pipeline } from '../../delivery/pipeline/index.ts'
+import type { BacklogEntry, Resend, ResendOutcome } from '../../delivery/trace-log/index.ts'
+import type { BackendConfig, ResolvedConfig } from '../../plugin/config/types.ts'
+import { countOf, humanBytes, humanInstant } from '../../reading/human-figures.ts'
 import type { Progress } from '../progress.ts'
 
 export interface Job {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { makePlace, tokenOf } from '../../receiver/place.ts'
 import { isNewer } from '../../receiver/version.ts'
-import { PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { comesTrue, findRunning, holderOf, placeIn, type Running } from './running.ts'
 import { where } from './status.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { HOOKS_DEFAULT, type HooksConfig } from '../../config/hooks-config.ts'
-import { hooksDirectory } from '../../config/paths.ts'
+import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
+import { hooksDirectory } from '../../plugin/config/paths.ts'
 import type { HooksFound } from '../../receiver/load-hooks.ts'
 import type { CommandIo } from '../command.ts'
 
@@ -15,6 +15,6 @@ export async function hooksOfUser(
   const isMeant = Object.keys(hooks.options).length > 0
   if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
   // Without hooks, their code is not loaded.
-  const { hookSettings, loadConfiguredHooks } = await import('../../hooks/configured-hooks.ts')
+  const { hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
   return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
 }

@@ -1,7 +1,7 @@
+import { isHere, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { addressOf } from '../../receiver/address.ts'
 import { type Health, Peer } from '../../receiver/peer.ts'
 import { isThere, type Place, placeOf, readToken } from '../../receiver/place.ts'
-import { isHere, lockHolder, type Owner } from '../../trace-log/index.ts'
 import type { CommandIo } from '../command.ts'
 
 export interface Running {

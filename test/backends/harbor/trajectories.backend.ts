@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { exportAtif } from '../../../src/reading/export-atif.ts'
+import { buildForest } from '../../../src/reading/trace-forest.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
-import { exportAtif } from '../../../src/viewer/export-atif.ts'
-import { buildForest } from '../../../src/viewer/trace-forest.ts'
 import { RUNS } from '../../conventions/runs.ts'
 import { installedPath } from '../support/installed.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PluginOptions } from '../../../src/index.ts'
-import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 import { START_MILLIS } from '../servers/phoenix.ts'
 import { Scene } from './scene.ts'
 

@@ -1,5 +1,5 @@
 import type { PluginOptions } from '../../../src/index.ts'
-import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 import { type FedSpan, spansOfFiles } from '../workload/fed-span.ts'
 
 /** Older than anything that a page would cut off, and not in the future. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Plugin, PluginOptions } from '../../../src/index.ts'
-import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 import type { PrometheusServer } from '../servers/prometheus.ts'
 import { workload } from '../workload/feed.ts'
 import { type Totals, totalsOf } from '../workload/totals.ts'

@@ -1,5 +1,5 @@
-import type { UserBackend } from '../../../src/config/types.ts'
 import type { PluginOptions } from '../../../src/index.ts'
+import type { UserBackend } from '../../../src/plugin/config/types.ts'
 import type { Path } from '../../observability/prometheus-names.ts'
 import { OtlpSink } from '../../support/otlp-sink.ts'
 import { startCollector } from '../servers/collector.ts'

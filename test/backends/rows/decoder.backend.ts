@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { METRIC } from '../../../src/semconv/index.ts'
+import { METRIC } from '../../../src/contract/semconv/index.ts'
 import { installedPath } from '../support/installed.ts'
 import { type Fed, feedWorkload } from '../workload/feed.ts'
 

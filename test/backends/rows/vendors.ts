@@ -1,4 +1,4 @@
-import type { BackendType } from '../../../src/backends/backend-config.ts'
+import type { BackendType } from '../../../src/delivery/backends/backend-config.ts'
 
 /** What a vendor's documentation, or the source of its server, says about the OTLP that it takes over HTTP. */
 export interface Vendor {

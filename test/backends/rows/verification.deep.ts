@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { backendRow } from '../../../src/backends/rows.ts'
-import { BACKENDS } from '../../../src/pipeline/index.ts'
+import { backendRow } from '../../../src/delivery/backends/rows.ts'
+import { BACKENDS } from '../../../src/delivery/pipeline/index.ts'
 import { exists, ROOT, read, script } from '../../support/pages.ts'
 import { VENDORS } from './vendors.ts'
 

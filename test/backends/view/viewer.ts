@@ -3,10 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { BrowserContext, Page } from 'playwright-core'
-import { thisOwner } from '../../../src/trace-log/index.ts'
+import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import { ended, fixture, Program, REPOSITORY } from '../../cli/program.ts'
+import { leave } from '../../delivery/trace-log/checkpoint-fixture.ts'
 import { afterwards } from '../../support/afterwards.ts'
-import { leave } from '../../trace-log/checkpoint-fixture.ts'
 
 const STATE = join('.local', 'state', 'hookspan')
 const URL_LINE = /(http:\/\/127\.0\.0\.1:\d+\/#k=[\w-]+)/

@@ -22,7 +22,7 @@
  */
 
 import type { PluginOptions, PluginStats } from '../../../src/index.ts'
-import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 import { AGENTS_SCENARIO, agentsScenario } from './dressed.ts'
 import { type FedSpan, spansOfFiles } from './fed-span.ts'
 import { GUARDED_SCENARIO, guardedScenario } from './guarded.ts'

@@ -1,5 +1,5 @@
 import type { PluginOptions } from '../../../src/index.ts'
-import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { createPluginIn } from '../../../src/plugin/create-plugin.ts'
 
 /** Whose turn it is, as a list is to tell. */
 export interface AgentTurn {

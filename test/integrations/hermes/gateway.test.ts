@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hookRecordMachine, hookRecords } from '../../../src/hosts/hook-records.ts'
+import { hookRecordMachine, hookRecords } from '../../../src/agents/hook-records.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
 import { type FedRecord, feed } from '../../support/feed.ts'
 import { describePython, SHIM, ShimScene, type Told } from './scene.ts'

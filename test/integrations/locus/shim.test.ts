@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { drawRecords } from '../../agents/locus/records.ts'
 import { REPOSITORY } from '../../cli/program.ts'
-import { drawRecords } from '../../hosts/locus/records.ts'
 import { describePython, played, SHIM, ShimScene } from './scene.ts'
 
 const python = (name: string): string => readFileSync(join(SHIM, name), 'utf8')

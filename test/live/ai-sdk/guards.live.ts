@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ABLE } from '../../../src/hosts/ai-sdk/hooks.ts'
+import { ABLE } from '../../../src/agents/ai-sdk/hooks.ts'
 import type { ModelRequest } from '../../support/model-server.mjs'
 import { scratchHome } from '../live-host.ts'
 import {

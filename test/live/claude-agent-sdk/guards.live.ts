@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ABLE } from '../../../src/hosts/claude-agent-sdk/hooks.ts'
+import { ABLE } from '../../../src/agents/claude-agent-sdk/hooks.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { hostNode, runHost, scratchHome, scratchProject } from '../live-host.ts'

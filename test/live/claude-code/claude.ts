@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { HostEvent } from '../../../src/hosts/host-event.ts'
-import { replayEvents } from '../../hosts/replay-fixture.ts'
+import type { HostEvent } from '../../../src/agents/host-event.ts'
+import { replayEvents } from '../../agents/replay-fixture.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import {
   capture,

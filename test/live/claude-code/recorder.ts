@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClaudeCodeInlet } from '../../../src/hosts/claude-code/inlet.ts'
-import type { HostEvent } from '../../../src/hosts/host-event.ts'
-import type { Inlet } from '../../../src/hosts/inlet.ts'
+import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
+import type { HostEvent } from '../../../src/agents/host-event.ts'
+import type { Inlet } from '../../../src/agents/inlet.ts'
 
 /** Stands where the receiver would: answers at once, and keeps what follows from each hook, in order. */
 export class Recorder {

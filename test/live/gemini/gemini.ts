@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createGeminiInlet } from '../../../src/hosts/gemini/inlet.ts'
+import { createGeminiInlet } from '../../../src/agents/gemini/inlet.ts'
 import { drawn, HookRecorder, keep, writeJson } from '../hook-recorder.ts'
 import { type HostProcess, hostCommand, hostNode, scratchHome, scratchProject, startHost } from '../live-host.ts'
 import { GeminiModel, type GeminiReply, type GeminiRequest } from './gemini-model.ts'

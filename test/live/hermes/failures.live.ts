@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StoredSpan } from '../../../src/viewer/stored-span.ts'
+import type { StoredSpan } from '../../../src/reading/stored-span.ts'
 import { gatewayScenes } from './gateway-scene.ts'
 
 const lived = gatewayScenes()

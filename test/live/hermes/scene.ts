@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { StoredSpan } from '../../../src/viewer/stored-span.ts'
+import type { StoredSpan } from '../../../src/reading/stored-span.ts'
 import {
   capture,
   hookspanFolder,

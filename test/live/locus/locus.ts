@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import type { HookRecord } from '../../../src/contract/index.ts'
-import { type DrawnRecords, drawRecords } from '../../hosts/locus/records.ts'
-import { FIXTURES } from '../../hosts/shown.ts'
+import { type DrawnRecords, drawRecords } from '../../agents/locus/records.ts'
+import { FIXTURES } from '../../agents/shown.ts'
 import { startModelServer } from '../../support/model-server.mjs'
 import {
   capture,

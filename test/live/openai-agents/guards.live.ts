@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ABLE } from '../../../src/hosts/openai-agents/hooks.ts'
+import { ABLE } from '../../../src/agents/openai-agents/hooks.ts'
 import type { ModelRequest } from '../../support/model-server.mjs'
 import { scratchHome } from '../live-host.ts'
 import {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ABLE } from '../../../src/hosts/opencode/hooks.ts'
+import { ABLE } from '../../../src/agents/opencode/hooks.ts'
 import type { ModelReply, ModelRequest, ModelToolCall } from '../../support/model-server.mjs'
 import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { type Ended, hookspanFolder } from '../live-host.ts'
@@ -34,8 +34,8 @@ async function run(
   mkdirSync(plugins, { recursive: true })
   const attach = "import { attachHooks } from 'hookspan/hooks/opencode'\nexport const Guards = attachHooks(hooks)"
   const source = guardModule(hooks, attach)
-    .replaceAll("'hookspan/hooks/opencode'", `'${entry('hosts/opencode/hooks.js')}'`)
-    .replaceAll("'hookspan/hooks'", `'${entry('hooks/index.js')}'`)
+    .replaceAll("'hookspan/hooks/opencode'", `'${entry('agents/opencode/hooks.js')}'`)
+    .replaceAll("'hookspan/hooks'", `'${entry('guards/index.js')}'`)
   writeFileSync(join(plugins, file), source)
   const ended = await ran('Do it', opencode)
   const requests = server.requests.filter(({ tools }) => tools.length > 0)

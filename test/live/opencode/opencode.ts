@@ -64,7 +64,7 @@ export function installed(modelUrl: string, settings: Readonly<Record<string, un
 
 /** As `hookspan init opencode` does it. */
 function enable(config: string): void {
-  const entry = pathToFileURL(join(hookspanFolder(), 'dist', 'hosts', 'opencode', 'index.js')).href
+  const entry = pathToFileURL(join(hookspanFolder(), 'dist', 'agents', 'opencode', 'index.js')).href
   // No option of Bun's reaches a program that was compiled: what records is loaded with the plugin.
   const recorder = isRecording() ? `import '${pathToFileURL(TAP_MODULE).href}'\n` : ''
   write(join(config, 'plugins', 'hookspan.js'), `${recorder}export { HookspanPlugin } from '${entry}'\n`)

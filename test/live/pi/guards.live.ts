@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ABLE } from '../../../src/hosts/pi/hooks.ts'
+import { ABLE } from '../../../src/agents/pi/hooks.ts'
 import type { ModelReply, ModelRequest, ModelServer } from '../../support/model-server.mjs'
 import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { type PiHome, piHome, print, RpcPi } from './pi-host.ts'

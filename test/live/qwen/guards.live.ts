@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/hooks/index.ts'
-import { qwenGuarding } from '../../../src/hosts/qwen/guarding.ts'
-import { createQwenInlet } from '../../../src/hosts/qwen/inlet.ts'
+import { qwenGuarding } from '../../../src/agents/qwen/guarding.ts'
+import { createQwenInlet } from '../../../src/agents/qwen/inlet.ts'
+import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import {
   type ModelReply,
   type ModelRequest,

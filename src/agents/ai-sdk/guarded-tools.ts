@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { peek } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import { toolCallOf } from '../../guards/index.ts'
+import { plainError } from './failure.ts'
+import { argumentsOf, type CalledTool, type GuardedCall } from './guarded-call.ts'
+
+/** A tool of the SDK. */
+type HostTool = Readonly<Record<string, unknown>>
+type Tools = Readonly<Record<string, HostTool>>
+type Refine = (input: unknown) => unknown
+type Execute = (this: unknown, input: unknown, options: unknown) => unknown
+type Approve = (...args: unknown[]) => unknown
+
+/** What of the options of a call is about its tools. */
+export interface ToolOptions {
+  readonly tools?: Tools | undefined
+  readonly toolApproval?: unknown
+  readonly experimental_refineToolInput?: Readonly<Record<string, Refine | undefined>> | undefined
+}
+
+/** What the SDK asks with, before a tool may run. */
+interface ApprovalQuestion {
+  readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown }
+  readonly tools?: Tools | undefined
+  readonly toolsContext?: unknown
+  readonly runtimeContext?: unknown
+  readonly messages?: unknown
+}
+
+/** The same options, with the hooks in them. */
+export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptions {
+  const { tools } = options
+  if (tools === undefined) return options
+  const asksBefore = call.hooks.handles('beforeTool')
+  const asksAfter = call.hooks.handles('afterTool')
+  const own = Object.entries(tools).filter(([, tool]) => !isRunElsewhere(tool))
+  const executed = own.map(([name, tool]) => [name, asksBefore || asksAfter ? withExecute(call, name, tool) : tool])
+  const guarded = { ...options, tools: { ...tools, ...Object.fromEntries(executed) } }
+  if (!asksBefore) return guarded
+  const refine = own.map(([name]) => [name, refining(call, name, options.experimental_refineToolInput?.[name])])
+  return {
+    ...guarded,
+    experimental_refineToolInput: { ...options.experimental_refineToolInput, ...Object.fromEntries(refine) },
+    toolApproval: (question: ApprovalQuestion) => approval(call, options.toolApproval, question),
+  }
+}
+
+/** Who has defined a tool does not say who runs it: the shell that a provider has defined is run by a function in this process. */
+function isRunElsewhere(tool: unknown): boolean {
+  const isProviders = peek(tool, 'isProviderExecuted')
+  if (typeof isProviders === 'boolean') return isProviders
+  return String(peek(tool, 'type')).startsWith('provider') && typeof peek(tool, 'execute') !== 'function'
+}
+
+/** Everything behind this sees what it gives: the question to a person, the tool, the trace. */
+function refining(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
+  return async given => {
+    const input = theirs === undefined ? given : await theirs(given)
+    return (await call.judge({ name, input })).input
+  }
+}
+
+/** An answer of ours takes the place of whatever the tool itself says of approvals: where we say nothing, that counts. */
+async function approval(call: GuardedCall, theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
+  const { toolName: name, toolCallId: id, input } = question.toolCall
+  const isProviders = peek(question.toolCall, 'providerExecuted') === true
+  const outcome = isProviders ? undefined : (await call.judged({ name, id, input })).outcome
+  if (outcome?.decision === 'block') return { type: 'denied', reason: outcome.reason }
+  const status = await statusOf(theirs, question)
+  if (outcome?.decision !== 'ask' || (peek(status, 'type') ?? status) === 'denied') return status
+  return { type: 'user-approval', reason: outcome.reason }
+}
+
+/** What the SDK would have found without us. */
+async function statusOf(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
+  if (typeof theirs === 'function') return (theirs as Approve)(question)
+  const { toolCall, tools, toolsContext, messages, runtimeContext } = question
+  const { toolName, toolCallId, input } = toolCall
+  const context = ownOf(toolsContext, toolName)
+  const said = ownOf(theirs, toolName)
+  if (typeof said === 'function')
+    return (said as Approve)(input, { toolCallId, messages, toolContext: context, runtimeContext })
+  if (said !== undefined && said !== null) return said
+  const needed = peek(ownOf(tools, toolName), 'needsApproval')
+  const isNeeded = typeof needed === 'function' ? await needed(input, { toolCallId, messages, context }) : needed
+  return isNeeded ? 'user-approval' : undefined
+}
+
+/** Names of tools are the model's: none is to find what every object has. */
+function ownOf(holder: unknown, name: string): unknown {
+  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, name) ? peek(holder, name) : undefined
+}
+
+function withExecute(call: GuardedCall, name: string, tool: HostTool): HostTool {
+  const { execute } = tool
+  if (typeof execute !== 'function') return tool
+  const run = (input: unknown, options: unknown): unknown => (execute as Execute).call(tool, input, options)
+  const guarded: Execute = (input, options) => {
+    const called = { name, input, id: peek(options, 'toolCallId') as string | undefined }
+    const isJudged = !call.hooks.handles('beforeTool') || call.isJudged(called)
+    if (!isJudged) return unforeseen(call, called, options, run)
+    if (!call.hooks.handles('afterTool')) return run(input, options)
+    return watched(call, called, options, () => run(input, options))
+  }
+  return { ...tool, execute: guarded }
+}
+
+type Run = (input: unknown, options: unknown) => unknown
+
+/** The tool was reached on another way than a model's call: nobody can be asked there any more. */
+async function unforeseen(call: GuardedCall, called: CalledTool, options: unknown, run: Run): Promise<unknown> {
+  const { outcome, input } = await call.judge(called, signalOf(options))
+  if (outcome.decision === 'block') throw new Error(outcome.reason)
+  if (outcome.decision === 'ask')
+    throw new Error(`A person has to be asked first, which is not possible here: ${outcome.reason}`)
+  const result = await watched(call, { ...called, input }, options, () => run(input, options))
+  return isIterable(result) ? lastOf(result) : result
+}
+
+/** What a tool gives, which may be a stream of it: its last value is the result. */
+function watched(call: GuardedCall, called: CalledTool, options: unknown, run: () => unknown): unknown {
+  let result: unknown
+  try {
+    result = run()
+  } catch (error) {
+    return afterwards(call, called, options, Promise.reject(error), run)
+  }
+  return isIterable(result)
+    ? judgedStream(call, called, options, result, run)
+    : afterwards(call, called, options, result, run)
+}
+
+async function* judgedStream(
+  call: GuardedCall,
+  called: CalledTool,
+  options: unknown,
+  stream: AsyncIterable<unknown>,
+  run: () => unknown,
+): AsyncGenerator<unknown> {
+  let last: unknown
+  let isFirst = true
+  for await (const each of stream) {
+    if (!isFirst) yield last
+    isFirst = false
+    last = each
+  }
+  yield await afterwards(call, called, options, last, run)
+}
+
+async function afterwards(
+  call: GuardedCall,
+  { name, input, id }: CalledTool,
+  options: unknown,
+  first: unknown,
+  run: () => unknown,
+): Promise<unknown> {
+  if (!call.hooks.handles('afterTool')) return first
+  const tool = toolCallOf({ name, arguments: argumentsOf(input), id })
+  const signal = signalOf(options)
+  for (let attempt = 0, running = first; ; attempt++) {
+    const { result, error, isError } = await settled(running)
+    const event = { tool, result: isError ? plainError(error).message : result, isError, attempt }
+    const outcome = await call.hooks.run('afterTool', call.idsOf(id), event, signal)
+    if (outcome.decision === 'block') throw new Error(outcome.reason)
+    if (outcome.decision !== 'retry') {
+      if (outcome.isRewritten) return plainCopy(outcome.value)
+      if (isError) throw error
+      return result
+    }
+    await sleep(outcome.delayMillis ?? 0, undefined, { signal })
+    running = again(run)
+  }
+}
+
+async function again(run: () => unknown): Promise<unknown> {
+  const result = await run()
+  return isIterable(result) ? lastOf(result) : result
+}
+
+async function settled(running: unknown): Promise<{ result?: unknown; error?: unknown; isError: boolean }> {
+  try {
+    return { result: await running, isError: false }
+  } catch (error) {
+    return { error, isError: true }
+  }
+}
+
+async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
+  let last: unknown
+  for await (const each of stream) last = each
+  return last
+}
+
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result
+}
+
+function signalOf(options: unknown): AbortSignal | undefined {
+  const signal = peek(options, 'abortSignal')
+  return signal instanceof AbortSignal ? signal : undefined
+}

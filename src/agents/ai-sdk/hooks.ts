@@ -1,0 +1,183 @@
+/**
+ * `hookspan/hooks/ai-sdk`: hooks that act, in the Vercel AI SDK, version 7. Read from `ai` 7.0.173 (`src/generate-text`,
+ * `src/agent`, `src/middleware`). Structure only: the package is no dependency of ours.
+ */
+import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { type Able, type ControlHooks, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
+import { toolHookTrace } from '../attach.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { GuardedCall } from './guarded-call.ts'
+import { guardedTools, type ToolOptions } from './guarded-tools.ts'
+import { injected, type PromptMessage, textOfMessage, withText } from './prompt-texts.ts'
+import { StepModels } from './step-models.ts'
+
+const HOST = 'ai-sdk'
+const CALLS_LIMIT = 1000
+
+/** What hooks can do in the AI SDK. */
+export const ABLE: Able = {
+  beforeTurn: ['block', 'rewrite', 'inject'],
+  afterTurn: ['block', 'rewrite', 'retry'],
+  beforeModel: ['block', 'rewrite', 'inject'],
+  afterModel: ['block', 'rewrite', 'retry'],
+  beforeTool: ['block', 'rewrite', 'ask'],
+  afterTool: ['block', 'rewrite', 'retry'],
+}
+
+/** @see HostHooksOptions */
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+
+/** Hooks, ready to be put into calls of the SDK. */
+export interface AiSdkHooks {
+  /**
+   * The options of one call of `generateText` or `streamText`, with the hooks in them. Whatever they have of their own
+   * (`prepareStep`, `toolApproval`, `needsApproval` of a tool, …) goes on to count.
+   */
+  guard<Options extends object>(options: Options): Options
+  /** The same for the settings of a `ToolLoopAgent`, all of whose calls are looked at. */
+  guardAgent<Settings extends object>(settings: Settings): Settings
+}
+
+/** A `prepareStep` and a `prepareCall` of the SDK. */
+type Prepare = (given: unknown) => unknown
+type Listen = (event: unknown) => unknown
+
+/** What we look at, or put something of ours around. */
+interface CallOptions extends ToolOptions {
+  readonly prepareStep?: Prepare | undefined
+  readonly prepareCall?: Prepare | undefined
+  readonly telemetry?: unknown
+  readonly providerOptions?: object | undefined
+  readonly onStart?: Listen | undefined
+  readonly experimental_onStart?: Listen | undefined
+  readonly onEnd?: Listen | undefined
+  readonly onFinish?: Listen | undefined
+  readonly onAbort?: Listen | undefined
+  readonly onStepError?: Listen | undefined
+}
+
+/**
+ * Attaches hooks to the AI SDK.
+ *
+ * @example
+ * const hooks = attachHooks(createHooks([noRm]))
+ * const { text } = await generateText(hooks.guard({ model, tools, prompt }))
+ * const agent = new ToolLoopAgent(hooks.guardAgent({ model, tools }))
+ */
+export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): AiSdkHooks {
+  const guard = new Guard(
+    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
+    new StepModels(hooks.hooks, options.report),
+  )
+  return {
+    guard: given => guard.call(given as CallOptions) as typeof given,
+    guardAgent: given => guard.agent(given as CallOptions) as typeof given,
+  }
+}
+
+class Guard {
+  readonly #hooks: HostHooks
+  readonly #models: StepModels
+  /** Calls of agents, by an object of theirs that the SDK tells with their start. */
+  readonly #starting = new WeakMap<object, GuardedCall>()
+  /** Those under way, by the SDK's id. */
+  readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
+
+  constructor(hooks: HostHooks, models: StepModels) {
+    this.#hooks = hooks
+    this.#models = models
+  }
+
+  call(options: CallOptions): CallOptions {
+    const call = new GuardedCall(this.#hooks)
+    return { ...this.#guarded(call, options), ...this.#listening(options, () => call) }
+  }
+
+  agent(settings: CallOptions): CallOptions {
+    const prepareCall: Prepare = async given => {
+      const prepared = ((await settings.prepareCall?.(given)) ?? given) as CallOptions
+      const call = new GuardedCall(this.#hooks)
+      const guarded = { ...this.#guarded(call, prepared), providerOptions: { ...prepared.providerOptions } }
+      this.#starting.set(guarded.providerOptions, call)
+      return guarded
+    }
+    const callOf = (event: unknown): GuardedCall | undefined => {
+      const known = peek(event, 'providerOptions')
+      return typeof known === 'object' && known !== null ? this.#starting.get(known) : undefined
+    }
+    return { ...settings, prepareCall, ...this.#listening(settings, callOf) }
+  }
+
+  #guarded(call: GuardedCall, options: CallOptions): CallOptions {
+    const prepareStep: Prepare = async given => {
+      const theirs = await options.prepareStep?.(given)
+      return stepOf(call, this.#models, given, theirs)
+    }
+    return { ...options, ...guardedTools(call, options), prepareStep }
+  }
+
+  #listening(options: CallOptions, callOf: (started: unknown) => GuardedCall | undefined): CallOptions {
+    const { onStart = options.experimental_onStart, onEnd = options.onFinish, onAbort, onStepError } = options
+    const isSessionTold = peek(peek(options.telemetry, 'includeRuntimeContext'), 'sessionId') === true
+    const ending =
+      (theirs: Listen | undefined): Listen =>
+      event => {
+        this.#ends(peek(event, 'callId'))
+        return theirs?.(event)
+      }
+    return {
+      onStart: event => {
+        const call = callOf(event)
+        call?.begin(event, isSessionTold)
+        if (call?.ids.turnId !== undefined) this.#running.set(call.ids.turnId, call)
+        return onStart?.(event)
+      },
+      onEnd: ending(onEnd),
+      onAbort: ending(onAbort),
+      onStepError: ending(onStepError),
+    }
+  }
+
+  #ends(callId: unknown): void {
+    const call = this.#running.get(String(callId))
+    if (call === undefined) return
+    this.#running.delete(String(callId))
+    this.#hooks.endTurn(call.ids)
+  }
+}
+
+/** A step, as the SDK is to make it. @param theirs what the person's own function says of it */
+async function stepOf(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
+  const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
+  const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
+  call.stepBegins(stepNumber)
+  const begun = stepNumber === 0 ? await turnOf(call, said('messages'), said('instructions')) : {}
+  return { ...(theirs as object | undefined), ...begun, model: models.guarded(call, said('model')) }
+}
+
+/** What the person has said, if this is what the call begins with, and what the hooks make of it. */
+async function turnOf(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
+  const all = isArray(messages) ? (messages as readonly PromptMessage[]) : []
+  const prompt = all.at(-1)
+  if (prompt?.['role'] !== 'user' || !call.hooks.handles('beforeTurn')) return {}
+  const outcome = await call.hooks.run('beforeTurn', call.ids, { prompt: textOfMessage(prompt) })
+  if (outcome.decision === 'block') {
+    call.refusal = outcome.reason
+    return {}
+  }
+  const said = outcome.isRewritten ? [...all.slice(0, -1), withText(prompt, outcome.value)] : all
+  const system = outcome.injected.filter(({ role }) => role === 'system').map(({ text }) => text)
+  const user = outcome.injected.filter(({ role }) => role === 'user')
+  return {
+    ...(outcome.isRewritten || user.length > 0 ? { messages: injected(said, user) } : {}),
+    ...(system.length > 0 ? { instructions: withInstructions(instructions, system) } : {}),
+  }
+}
+
+/** A text, a message or several, as they are, with these behind. */
+function withInstructions(instructions: unknown, texts: readonly string[]): unknown {
+  if (instructions === undefined || typeof instructions === 'string')
+    return [textOf(instructions), ...texts].filter(text => text !== undefined).join('\n\n')
+  const before = isArray(instructions) ? instructions : [instructions]
+  return [...before, ...texts.map(content => ({ role: 'system', content }))]
+}

@@ -1,0 +1,176 @@
+import { idOf, peek } from '../contract/foreign.ts'
+import { writeTo } from '../delivery/terminal.ts'
+import type { Traced } from '../guards/hook-trace.ts'
+import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
+import type { HostEvent, HostMachine } from './host-event.ts'
+import { Telling } from './telling.ts'
+
+/**
+ * Shares the running hosts between all copies of this package in a process: hosts load a plugin several times, from several
+ * places.
+ */
+const RUNNING = Symbol.for('hookspan.hosts')
+const SCOPES_LIMIT = 2000
+
+type LineSink = (line: string) => void
+
+/** Log lines for the user, buffered until it is known where this host displays them. */
+class Lines {
+  #sink: LineSink | undefined
+  #held: string[] = []
+
+  readonly say: LineSink = line => {
+    if (this.#sink === undefined) this.#held.push(line)
+    else this.#sink(line)
+  }
+
+  sendTo(sink: LineSink): void {
+    this.#sink = sink
+    for (const line of this.#held.splice(0)) sink(line)
+  }
+
+  get isHeld(): boolean {
+    return this.#sink === undefined
+  }
+
+  /** Falls back to stderr if no sink has been set. */
+  release(): void {
+    if (this.#sink === undefined) this.sendTo(line => writeTo(process.stderr, `${line}\n`))
+  }
+}
+
+interface Shared {
+  [RUNNING]?: Map<string, RunningHost>
+}
+
+/** One attachment to a host. No method throws or waits. */
+export interface Attachment {
+  readonly plugin: Plugin
+  /**
+   * Handles one event of the host.
+   *
+   * @param scope the subject of the event, usually its session. A host that has loaded this package twice emits each event twice;
+   * only those of the newest attachment are recorded.
+   */
+  take(event: HostEvent, scope?: string): void
+  /**
+   * Redirects the log lines for the user, including those buffered before the first event. A host that draws on the terminal has
+   * a better place than stderr.
+   */
+  reportTo(report: LineSink): void
+  /** Runs a callback in a host in which an exception would fail a tool or the run. */
+  guard<Result>(run: () => Result): Result | undefined
+}
+
+class RunningHost {
+  readonly plugin: Plugin
+  readonly #telling: Telling
+  readonly #newest = new Map<string, number>()
+  readonly #lines = new Lines()
+  #attachments = 0
+  #isOver = false
+
+  constructor(host: string, machine: HostMachine, options: PluginOptions) {
+    this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
+    this.#telling = new Telling(host, machine, this.plugin, this.#lines.say)
+    const finish = (): void => this.#finish()
+    // Runs before the plugin's own exit listeners, after which the plugin drops every event.
+    process.prependOnceListener('beforeExit', finish)
+    process.prependOnceListener('exit', finish)
+  }
+
+  attach(): Attachment {
+    const number = ++this.#attachments
+    return {
+      plugin: this.plugin,
+      take: (event, scope = '') => {
+        if (this.#telling.isForNobody(event.event) || !this.#isNewest(number, scope)) return
+        if (this.#lines.isHeld) this.#guarded('its place for messages', () => this.#lines.release())
+        this.#telling.take(event)
+      },
+      reportTo: report => {
+        this.#guarded('its place for messages', () => this.#lines.sendTo(report))
+      },
+      guard: run => this.#guarded('a callback', run),
+    }
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#telling.end(Date.now())
+  }
+
+  /** Handles an event that an attachment will receive as well. */
+  tell(event: HostEvent): void {
+    if (!this.#telling.isForNobody(event.event)) this.#telling.take(event)
+  }
+
+  #isNewest(number: number, scope: string): boolean {
+    const newest = this.#newest.get(scope) ?? 0
+    if (newest > number) return false
+    if (newest < number) this.#remember(scope, number)
+    return true
+  }
+
+  #remember(scope: string, number: number): void {
+    this.#newest.delete(scope)
+    this.#newest.set(scope, number)
+    const [oldest] = this.#newest.keys()
+    if (this.#newest.size > SCOPES_LIMIT && oldest !== undefined) this.#newest.delete(oldest)
+  }
+
+  #guarded<Result>(what: string, run: () => Result): Result | undefined {
+    try {
+      return run()
+    } catch (error) {
+      this.#telling.broke(what, error)
+      return undefined
+    }
+  }
+}
+
+/**
+ * Attaches this package to a host. The first call in a process starts the plugin. Later calls, also from other copies of this
+ * package, share it; their options are ignored.
+ */
+export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
+  const shared = globalThis as Shared
+  shared[RUNNING] ??= new Map()
+  const running = shared[RUNNING]
+  let found = running.get(host)
+  if (found === undefined) {
+    found = new RunningHost(host, createMachine(), options)
+    running.set(host, found)
+  }
+  return found.attach()
+}
+
+/** The plugin that traces a host in this process, if one is running. */
+export function runningPlugin(host: string): Plugin | undefined {
+  return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+}
+
+/**
+ * The trace of control hooks in an agent that runs them before it reports the start of a tool: what they say of a tool call goes
+ * through the events of the agent, whose adapter puts it below the tool.
+ */
+export function toolHookTrace(host: string): Traced | undefined {
+  const running = (globalThis as Shared)[RUNNING]?.get(host)
+  if (running === undefined) return undefined
+  return {
+    emitUntyped: (hook, payload, meta) => {
+      if (idOf(peek(payload, 'tool_call_id')) === undefined) return running.plugin.emitUntyped(hook, payload, meta)
+      return running.tell({ event: hook, ...meta, data: payload })
+    },
+    traceparent: ids => running.plugin.traceparent(ids),
+  }
+}
+
+/**
+ * Emits an event to a host's trace before the host itself does, so that records emitted next find it. Only for events that may be
+ * emitted twice.
+ */
+export function tellRunning(host: string, event: HostEvent): void {
+  ;(globalThis as Shared)[RUNNING]?.get(host)?.tell(event)
+}

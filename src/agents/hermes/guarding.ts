@@ -1,0 +1,146 @@
+import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { type Able, type HookIds, type Outcome, type Phase, type RawToolCall, toolCallOf } from '../../guards/index.ts'
+import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Guarding, Question, Reply } from '../guarding.ts'
+
+const ABLE: Able = {
+  beforeTurn: ['inject'],
+  beforeTool: ['block', 'rewrite', 'ask'],
+  afterTool: ['block', 'rewrite'],
+  afterTurn: ['rewrite'],
+}
+
+/** Limit of the text shown in an approval, characters. */
+const SHOWN = 500
+const SESSIONS_LIMIT = 1000
+
+/**
+ * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
+ * at the top level, and other fields in `extra`.
+ */
+function told(body: unknown, key: string): unknown {
+  return peek(peek(body, 'payload'), key) ?? peek(body, key) ?? peek(peek(body, 'extra'), key)
+}
+
+function eventOf(body: unknown): string {
+  return textOf(peek(body, 'hook') ?? peek(body, 'hook_event_name')) ?? ''
+}
+
+function idsOf(body: unknown): HookIds {
+  return {
+    sessionId: idOf(told(body, 'session_id')),
+    turnId: idOf(told(body, 'turn_id')),
+    toolCallId: idOf(told(body, 'tool_call_id')),
+    requestId: idOf(told(body, 'api_request_id')),
+  }
+}
+
+function rawTool(body: unknown): RawToolCall {
+  return {
+    name: textOf(told(body, 'tool_name')) ?? '',
+    arguments: argumentsOf(told(body, 'args') ?? peek(body, 'tool_input')),
+    id: idOf(told(body, 'tool_call_id')),
+    cwd: textOf(peek(body, 'cwd')),
+  }
+}
+
+const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Question>> = {
+  pre_llm_call: (ids, body) => ({ phase: 'beforeTurn', ids, event: { prompt: promptOf(told(body, 'user_message')) } }),
+  pre_tool_call: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
+  transform_tool_result: (ids, body) => {
+    const tool = toolCallOf(rawTool(body))
+    const isError = told(body, 'status') === 'error' || textOf(told(body, 'error_message')) !== undefined
+    return { phase: 'afterTool', ids, event: { tool, result: told(body, 'result'), isError, attempt: 0 } }
+  },
+  transform_llm_output: (ids, body) => {
+    return { phase: 'afterTurn', ids, event: { answer: textOf(told(body, 'response_text')) ?? '', attempt: 0 } }
+  },
+}
+
+/** A prompt with images has parts. */
+function promptOf(message: unknown): string {
+  if (!isArray(message)) return textOf(message) ?? ''
+  return message.flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
+}
+
+const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
+  pre_llm_call: outcome => {
+    const context = injectedText(outcome)
+    return context === undefined ? undefined : { context }
+  },
+  pre_tool_call: beforeTool,
+  transform_tool_result: outcome => {
+    if (outcome.decision !== 'pass') return { result: withheld(reasonOf(outcome)) }
+    return outcome.isRewritten ? { result: textFor(outcome.value) } : undefined
+  },
+  // Hermes ignores an empty text.
+  transform_llm_output: ({ isRewritten, value }) => (isRewritten ? { result: textFor(value) || ' ' } : undefined),
+}
+
+function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined {
+  const { decision, isRewritten, value } = outcome
+  if (decision === 'pass') return isRewritten ? { action: 'modify', args: value } : undefined
+  if (decision !== 'ask') return { action: 'block', message: reasonOf(outcome) }
+  return { ...approval(outcome, body), ...(isRewritten && { args: value }) }
+}
+
+/**
+ * Builds an approval. Hermes shows only this message, and nothing of the tool's input. "Always" applies to exactly this question.
+ */
+function approval(outcome: Outcome<Phase>, body: unknown): object {
+  const question = reasonOf(outcome)
+  const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
+  const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, SHOWN)
+  const rule_key = `hookspan:${outcome.by ?? ''}:${tool.name}:${shown}`
+  return { action: 'approve', message: `${question}\n${shown}`, rule_key }
+}
+
+/** Results are usually JSON; the model reads an error from this key. */
+function withheld(reason: string): string {
+  return JSON.stringify({ error: reason })
+}
+
+function textFor(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** Tracks the open turn of each session, which Hermes omits for answers. */
+class HermesGuarding implements Guarding {
+  readonly able: Able = ABLE
+  readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
+
+  question(body: unknown): Question | undefined {
+    const event = eventOf(body)
+    return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(this.#idsOf(body), body) : undefined
+  }
+
+  reply(body: unknown, outcome: Outcome<Phase>): Reply {
+    const event = eventOf(body)
+    return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
+  }
+
+  closed(body: unknown, reason: string): Reply {
+    const event = eventOf(body)
+    if (event === 'pre_tool_call') return { body: { action: 'block', message: reason } }
+    return event === 'transform_tool_result' ? { body: { result: withheld(reason) } } : {}
+  }
+
+  isEndOfTurn(body: unknown): boolean {
+    return eventOf(body) === 'transform_llm_output'
+  }
+
+  #idsOf(body: unknown): HookIds {
+    const ids = idsOf(body)
+    const session = ids.sessionId ?? ''
+    if (ids.turnId !== undefined) this.#turns.set(session, ids.turnId)
+    return { ...ids, turnId: this.#turns.get(session) }
+  }
+}
+
+export function createHermesGuarding(): Guarding {
+  return new HermesGuarding()
+}
+
+/** Guards for Hermes, carried out by its plugin. */
+export const hermesGuarding: Guarding = createHermesGuarding()

@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { type HostHooks, toolCallOf } from '../../guards/index.ts'
+import { modelUsage } from '../base/usage.ts'
+import { type CalledTool, calledIn, isShellElsewhere, itemWith } from './called-tool.ts'
+import { currentRun } from './current-run.ts'
+import type { GuardedTools } from './guarded-tools.ts'
+import { replacing } from './replacing.ts'
+import {
+  type Asked,
+  changed,
+  type Item,
+  messageOf,
+  messagesOf,
+  outputWith,
+  textOfOutput,
+  withFeedback,
+} from './response-texts.ts'
+import { tokensOf } from './usage.ts'
+
+/** A request of the SDK, as far as we look. */
+interface Request extends Asked {
+  readonly tools?: unknown
+  readonly handoffs?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+interface Response {
+  readonly output: readonly Item[]
+}
+
+/** An event of a streamed answer: `response_done` has all of it. */
+type StreamEvent = Readonly<Record<string, unknown>>
+
+interface HostModel {
+  getResponse(request: Request): Promise<Response>
+  getStreamedResponse(request: Request): AsyncIterable<StreamEvent>
+}
+
+/** What a model needs of us. */
+interface Guard {
+  readonly hooks: HostHooks
+  readonly tools: GuardedTools
+  /** Whether the hooks look at what this agent does. */
+  covers(agentName: string | undefined): boolean
+}
+
+const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 })
+const MADE_ID = 'hookspan'
+
+/** The same model, whose requests and answers the hooks look at. All else of it stays its own. */
+export function guardedModel(guard: Guard, model: object): object {
+  const own = model as HostModel
+  return replacing(model, {
+    getResponse: (request: Request) => answered(guard, request, sent => own.getResponse(sent)),
+    getStreamedResponse: (request: Request) => streamed(guard, own, request),
+  })
+}
+
+/** The same provider, whose models are looked at. */
+export function guardedProvider(guard: Guard, provider: object): object {
+  const made = new WeakMap<object, object>()
+  const getModel = async (name: unknown): Promise<object> => {
+    const model = await (provider as { getModel(name: unknown): Promise<object> | object }).getModel(name)
+    const known = made.get(model) ?? guardedModel(guard, model)
+    made.set(model, known)
+    return known
+  }
+  return replacing(provider, { getModel })
+}
+
+async function answered(
+  guard: Guard,
+  request: Request,
+  ask: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  const { hooks } = guard
+  const { ids, agentName } = currentRun()
+  if (!guard.covers(agentName)) return ask(request)
+  const signal = request.signal
+  const model = textOf(peek(request, 'model'))
+  for (let attempt = 0, asked = request; ; attempt++) {
+    const sent = await before(guard, asked)
+    if (typeof sent === 'string') return madeOf(sent)
+    const { response, error } = await settled(ask(sent))
+    const output = response?.output ?? []
+    if (!hooks.handles('afterModel') || signal?.aborted) {
+      if (response === undefined) throw error
+      return { ...response, output: await withCalls(guard, request, output) }
+    }
+    const calls = output.flatMap(item => {
+      const called = callIn(item, request)
+      return called === undefined ? [] : [toolCallOf({ ...called, arguments: called.args })]
+    })
+    const text = textOfOutput(output)
+    const usage = modelUsage(tokensOf(peek(response, 'usage')))
+    const failure = response === undefined ? errorOf(error) : undefined
+    const event = { model, text, toolCalls: calls, attempt, usage, error: failure }
+    const outcome = await hooks.run('afterModel', ids, event, signal)
+    if (outcome.decision === 'retry') {
+      asked = withFeedback(asked, text, outcome.reason)
+      if (outcome.delayMillis) await sleep(outcome.delayMillis, undefined, { signal })
+      continue
+    }
+    if (response === undefined) throw error
+    if (outcome.decision === 'block') return { ...response, output: outputWith(output, outcome.reason ?? '', true) }
+    const said = outcome.isRewritten ? outputWith(output, outcome.value, false) : output
+    return { ...response, output: await withCalls(guard, request, said) }
+  }
+}
+
+/** What is to be sent; a text: what is answered instead. */
+async function before({ hooks }: Guard, request: Request): Promise<Request | string> {
+  if (!hooks.handles('beforeModel')) return request
+  const messages = messagesOf(request)
+  const { ids } = currentRun()
+  const event = { model: textOf(peek(request, 'model')), messages }
+  const outcome = await hooks.run('beforeModel', ids, event, request.signal)
+  if (outcome.decision === 'block') return outcome.reason ?? ''
+  const isChanged = outcome.isRewritten || outcome.injected.length > 0
+  return isChanged ? changed(request, outcome.value, outcome.injected) : request
+}
+
+/** The calls in an answer, as they are to be made: whoever is asked about one, and the tool, see the same. */
+async function withCalls({ hooks, tools }: Guard, request: Request, output: readonly Item[]): Promise<readonly Item[]> {
+  if (!hooks.handles('beforeTool')) return output
+  const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
+  const made: Item[] = []
+  for (const item of output) {
+    const called = callIn(item, request)
+    if (called === undefined || (called.form === undefined && handoffs.has(called.name))) {
+      made.push(item)
+      continue
+    }
+    const outcome = await tools.judge(called, request.signal)
+    const isChanged = outcome.isRewritten && outcome.decision !== 'block'
+    made.push(isChanged ? itemWith(item, called.form, outcome.value) : item)
+  }
+  return made
+}
+
+/** Events go on as they come, but for the last one, which is what counts. All are held back where the answer is judged. */
+async function* streamed(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+  const judges = guard.hooks.handles('afterModel') && guard.covers(currentRun().agentName)
+  if (judges) {
+    yield* held(guard, model, request)
+    return
+  }
+  const isCovered = guard.covers(currentRun().agentName)
+  const sent = isCovered ? await before(guard, request) : request
+  if (typeof sent === 'string') {
+    yield* eventsOf(doneOf(madeOf(sent)), sent)
+    return
+  }
+  for await (const event of model.getStreamedResponse(sent))
+    yield isCovered && event['type'] === 'response_done' ? await doneWithCalls(guard, request, event) : event
+}
+
+async function doneWithCalls(guard: Guard, request: Request, event: StreamEvent): Promise<StreamEvent> {
+  const response = event['response'] as Response
+  return { ...event, response: { ...response, output: await withCalls(guard, request, listOf(response.output)) } }
+}
+
+async function* held(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+  let events: StreamEvent[] = []
+  let last: Response | undefined
+  const response = await answered(guard, request, async sent => {
+    events = []
+    last = undefined
+    for await (const event of model.getStreamedResponse(sent)) {
+      events.push(event)
+      if (event['type'] === 'response_done') last = event['response'] as Response
+    }
+    if (last === undefined) throw new Error('the stream of the model ended before its answer did')
+    return last
+  })
+  const done = events.find(({ type }) => type === 'response_done')
+  const isSame = last !== undefined && textOfOutput(response.output) === textOfOutput(last.output)
+  if (done === undefined) yield* eventsOf(doneOf(response), textOfOutput(response.output))
+  else if (isSame) for (const event of events) yield event === done ? { ...done, response } : event
+  else {
+    for (const event of events) if (event['type'] === 'response_started') yield event
+    yield* eventsOf({ ...done, response }, textOfOutput(response.output))
+  }
+}
+
+function* eventsOf(done: StreamEvent, text: string): Generator<StreamEvent> {
+  if (text !== '') yield { type: 'output_text_delta', delta: text }
+  yield done
+}
+
+function doneOf(response: Response): StreamEvent {
+  return { type: 'response_done', response: { id: MADE_ID, ...response } }
+}
+
+function madeOf(text: string): Response {
+  const made = { usage: { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] }, output: [messageOf(text)] }
+  return made
+}
+
+async function settled(asking: Promise<Response>): Promise<{ response?: Response; error?: unknown }> {
+  try {
+    return { response: await asking }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** The call in an item, of a tool that runs here. */
+function callIn(item: Item, { tools }: Request): CalledTool | undefined {
+  const called = calledIn(item)
+  return called?.form?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
+}
+
+function listOf(value: unknown): readonly Item[] {
+  return isArray(value) ? (value as readonly Item[]) : []
+}
+
+function errorOf(error: unknown): {
+  type: string | undefined
+  status: number | undefined
+  message: string | undefined
+} {
+  return {
+    type: textOf(peek(error, 'name')),
+    status: numberOf(peek(error, 'status')),
+    message: textOf(peek(error, 'message')),
+  }
+}

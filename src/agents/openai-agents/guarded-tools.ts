@@ -1,0 +1,266 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { peek, textOf } from '../../contract/foreign.ts'
+import { changedFields } from '../../guards/answers.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { argumentsOf, type CalledTool, isPlain } from './called-tool.ts'
+import { currentRun, failureHere, markAsFailed } from './current-run.ts'
+import { LOCAL_FORMS, type LocalForm } from './local-forms.ts'
+import { replacing } from './replacing.ts'
+
+const CALLS_LIMIT = 1000
+const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+
+/** A function tool of the SDK. */
+export interface HostTool {
+  readonly name: string
+  invoke: Method
+  needsApproval: Method
+}
+
+/** A tool of the SDK that is no function: what runs is an object of the program's own in it. */
+interface LocalTool extends Record<string, unknown> {
+  needsApproval?: Method
+}
+
+interface Judged {
+  readonly name: string
+  readonly args: ToolArguments
+  readonly outcome: Outcome<'beforeTool'>
+}
+
+/** A call that the SDK has asked about whether a person is to be asked. */
+interface Noted {
+  readonly called: CalledTool
+  readonly outcome: Outcome<'beforeTool'> | undefined
+  readonly waits: boolean
+}
+
+/** What hooks say of calls of tools, from the answer that asks for one to its result. */
+export class GuardedTools {
+  readonly #hooks: HostHooks
+  readonly #done = new WeakSet<object>()
+  /** By the id of the call. */
+  readonly #judged = new LimitedMap<string, Judged>(CALLS_LIMIT)
+  /** By what is to be done, which is all that tools get that are no functions. */
+  readonly #noted = new WeakMap<object, Noted>()
+  readonly #named = new Set<string>()
+  readonly #say: (line: string) => void
+
+  /** @param say takes lines for the person */
+  constructor(hooks: HostHooks, say: (line: string) => void) {
+    this.#hooks = hooks
+    this.#say = say
+  }
+
+  /** Puts the hooks into a tool, once. Into the tool itself: the SDK knows its tools by what they are. */
+  guard(tool: unknown): void {
+    if (typeof tool !== 'object' || tool === null || this.#done.has(tool)) return
+    this.#done.add(tool)
+    if (isFunctionTool(tool)) {
+      this.#guardFunction(tool)
+      return
+    }
+    const form = LOCAL_FORMS.find(each => each.tool === peek(tool, 'type'))
+    const holder = form === undefined ? undefined : peek(tool, form.holder)
+    if (form !== undefined && typeof holder === 'object' && holder !== null)
+      this.#guardLocal(tool as LocalTool, form, holder)
+    else if (runsHere(tool)) this.#sayUnasked(tool)
+  }
+
+  #guardFunction(tool: HostTool): void {
+    const { invoke, needsApproval } = tool
+    const { name } = tool
+    tool.invoke = (context, input, details) => {
+      const id = textOf(peek(peek(details, 'toolCall'), 'callId'))
+      const run = (text: unknown): unknown => invoke.call(tool, context, text, details)
+      return this.#invoke({ id, name, args: argumentsOf(input) }, { input, details, context }, run)
+    }
+    if (!this.#hooks.handles('beforeTool')) return
+    tool.needsApproval = async (context, input, callId) => {
+      const said = { id: textOf(callId), name, args: isPlain(input) ? input : { input } }
+      const { decision } = this.#known(said) ?? (await this.judge(said))
+      // It does not run, whoever says yes.
+      if (decision === 'block') return false
+      const needed = await needsApproval.call(tool, context, input, callId)
+      return decision === 'ask' ? true : needed
+    }
+  }
+
+  /** Around the program's object: it is told what to do, and neither the call nor who has granted it. */
+  #guardLocal(tool: LocalTool, form: LocalForm, holder: object): void {
+    const { needsApproval } = tool
+    const method: Method = (asked, context) =>
+      this.#runLocal(form, asked as object, each => {
+        const run = peek(holder, form.methodOf(each)) as Method
+        return run.call(holder, each, context)
+      })
+    tool[form.holder] = replacing(holder, Object.fromEntries(form.methods.map(name => [name, method])))
+    tool.needsApproval = async (context, asked, callId) => {
+      const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), form }
+      const isJudged = this.#hooks.handles('beforeTool')
+      const outcome = isJudged ? (this.#known(called) ?? (await this.judge(called))) : undefined
+      // It does not run, whoever says yes.
+      const needed = outcome?.decision !== 'block' && (await needsApproval?.call(tool, context, asked, callId))
+      const waits = outcome?.decision === 'ask' || Boolean(needed)
+      this.#noted.set(asked as object, { called, outcome, waits })
+      return waits
+    }
+  }
+
+  #sayUnasked(tool: object): void {
+    const name = textOf(peek(tool, 'name')) ?? String(peek(tool, 'type'))
+    const isLookedAt = this.#hooks.handles('beforeTool') || this.#hooks.handles('afterTool')
+    if (!isLookedAt || this.#named.has(name)) return
+    this.#named.add(name)
+    this.#say(`no hook is asked about the tool ${name}, which runs here`)
+  }
+
+  /** Asks the hooks. What they say counts until the tool has run with these arguments. */
+  async judge({ id, name, args, form }: CalledTool, signal?: AbortSignal): Promise<Outcome<'beforeTool'>> {
+    const tool = toolCallOf({ name, arguments: args, id })
+    const ids = { ...currentRun().ids, toolCallId: id }
+    const outcome = possible(form, name, await this.#hooks.run('beforeTool', ids, { tool }, signal))
+    if (id !== undefined) this.#judged.set(id, { name, args: outcome.value, outcome })
+    return outcome
+  }
+
+  #known({ id, name, args }: CalledTool): Outcome<'beforeTool'> | undefined {
+    const judged = id === undefined ? undefined : this.#judged.get(id)
+    return judged?.name === name && isSame(judged.args, args) ? judged.outcome : undefined
+  }
+
+  async #invoke(called: CalledTool, how: Invocation, run: (input: unknown) => unknown): Promise<unknown> {
+    const signal = signalOf(how.details)
+    if (!this.#hooks.handles('beforeTool')) return this.#watched(called, signal, () => run(how.input))
+    const known = this.#known(called)
+    const outcome = known ?? (await this.judge(called, signal))
+    if (called.id !== undefined) this.#judged.delete(called.id)
+    if (outcome.decision === 'block') return refused(outcome)
+    const isGranted = known !== undefined || isApproved(how.context, called)
+    if (outcome.decision === 'ask' && !isGranted)
+      return `A person has to be asked first, which is not possible here: ${outcome.reason}`
+    if (known === undefined && outcome.isRewritten && isGranted) return NOT_AGREED
+    const input = outcome.isRewritten ? JSON.stringify(outcome.value) : how.input
+    return this.#watched({ ...called, args: outcome.value }, signal, () => run(input))
+  }
+
+  async #runLocal(form: LocalForm, asked: object, run: (asked: object) => unknown): Promise<unknown> {
+    const args = form.argumentsOf(asked)
+    const noted = this.#noted.get(asked)
+    this.#noted.delete(asked)
+    const called = noted?.called ?? { id: this.#idOf(form.name, args), name: form.name, args, form }
+    if (!this.#hooks.handles('beforeTool')) return this.#watched(called, undefined, () => run(asked))
+    const outcome = noted?.outcome ?? this.#known(called) ?? (await this.judge(called))
+    if (called.id !== undefined) this.#judged.delete(called.id)
+    if (outcome.decision === 'block') return form.refused(refused(outcome))
+    // What the SDK runs without having asked the tool was granted before, maybe in another process: by it, as it was then.
+    const isGranted = noted?.waits ?? true
+    const isOther = !isSame(outcome.value, args)
+    if (isOther && isGranted) return form.refused(NOT_AGREED)
+    const sent = (isOther ? form.askedWith(outcome.value) : undefined) ?? asked
+    return this.#watched({ ...called, args: outcome.value }, undefined, () => run(sent))
+  }
+
+  /** Of a call that was judged and that the SDK did not ask about again. */
+  #idOf(name: string, args: ToolArguments): string | undefined {
+    for (const [id, judged] of this.#judged) if (judged.name === name && isSame(judged.args, args)) return id
+    return undefined
+  }
+
+  async #watched(
+    { id, name, args, form }: CalledTool,
+    signal: AbortSignal | undefined,
+    run: () => unknown,
+  ): Promise<unknown> {
+    if (!this.#hooks.handles('afterTool')) return run()
+    const tool = toolCallOf({ name, arguments: args, id })
+    const ids = { ...currentRun().ids, toolCallId: id }
+    for (let attempt = 0; ; attempt++) {
+      const { result, error, isError, isThrown } = await settled(run)
+      const given = form === undefined ? result : form.resultOf(result)
+      const said = isThrown ? textOf(peek(error, 'message')) : given
+      const event = { tool, result: said, isError: isError || form?.isFailure(result) === true, attempt }
+      const outcome = await this.#hooks.run('afterTool', ids, event, signal)
+      if (outcome.decision === 'block') return form === undefined ? outcome.reason : form.refused(outcome.reason ?? '')
+      if (outcome.decision !== 'retry') {
+        const value = outcome.isRewritten ? plainCopy(outcome.value) : undefined
+        if (outcome.isRewritten) return form === undefined ? value : form.resultWith(result, value)
+        if (isThrown) throw error
+        return result
+      }
+      await sleep(outcome.delayMillis ?? 0, undefined, { signal })
+    }
+  }
+}
+
+/** The answer for the model. What the SDK would trace is a tool that ran. */
+function refused({ by, reason }: Outcome<'beforeTool'>): string {
+  markAsFailed(`Kept from running by the hook ${by}`)
+  return reason ?? ''
+}
+
+/** What hooks have made of a call, where it can be made at all: it is not run as it was, which one of them did not want. */
+function possible(form: LocalForm | undefined, name: string, outcome: Outcome<'beforeTool'>): Outcome<'beforeTool'> {
+  if (form === undefined || !outcome.isRewritten || outcome.decision === 'block') return outcome
+  if (form.askedWith(outcome.value) !== undefined) return outcome
+  const by = outcome.runs.findLast(({ verdict }) => verdict === 'rewrite')?.hook
+  const reason = `The hook ${by} has made of this call of ${name} what cannot be run: call it otherwise.`
+  return { ...outcome, decision: 'block', by, reason, isRewritten: false }
+}
+
+interface Invocation {
+  readonly input: unknown
+  readonly details: unknown
+  readonly context: unknown
+}
+
+interface Settled {
+  readonly result?: unknown
+  readonly error?: unknown
+  /** It threw: also where the SDK has caught that, and gives the model a text in its place. */
+  readonly isError: boolean
+  readonly isThrown: boolean
+}
+
+async function settled(run: () => unknown): Promise<Settled> {
+  const before = failureHere()
+  try {
+    const result = await run()
+    const failure = failureHere()
+    const hasFailed = failure !== undefined && failure !== null && failure !== before
+    return { result, isError: hasFailed, isThrown: false }
+  } catch (error) {
+    return { error, isError: true, isThrown: true }
+  }
+}
+
+function isFunctionTool(tool: unknown): tool is HostTool {
+  return peek(tool, 'type') === 'function' && typeof peek(tool, 'invoke') === 'function'
+}
+
+/** Tools of the provider run there, but for a search of tools that the program does itself. */
+function runsHere(tool: object): boolean {
+  const type = peek(tool, 'type')
+  if (type === 'hosted_tool') return peek(peek(tool, 'providerData'), 'execution') === 'client'
+  // Without the program's object, it is a container of the provider's.
+  return type !== 'shell'
+}
+
+function isSame(one: ToolArguments, other: ToolArguments): boolean {
+  return changedFields('beforeTool', one, other).length === 0
+}
+
+/** Whether a person has said yes to this call, maybe in another process. */
+function isApproved(context: unknown, { name, id }: CalledTool): boolean {
+  const ask = peek(context, 'isToolApproved')
+  return typeof ask === 'function' && ask.call(context, { toolName: name, callId: id }) === true
+}
+
+function signalOf(details: unknown): AbortSignal | undefined {
+  const signal = peek(details, 'signal')
+  return signal instanceof AbortSignal ? signal : undefined
+}

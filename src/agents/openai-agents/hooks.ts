@@ -1,0 +1,204 @@
+/**
+ * `hookspan/hooks/openai-agents`: hooks that act, in the OpenAI Agents SDK for JavaScript. Read from `@openai/agents` 0.20.0
+ * (`agents-core`: run, agent, tool, guardrail, runner). Structure only: the package is no dependency of ours.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { toStandardError } from '../../guards/hook.ts'
+import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
+import { quietly } from '../../guards/quietly.ts'
+import { toolHookTrace } from '../attach.ts'
+import { currentRun } from './current-run.ts'
+import { guardedModel, guardedProvider } from './guarded-model.ts'
+import { GuardedTools } from './guarded-tools.ts'
+import { promptOf } from './response-texts.ts'
+
+const HOST = 'openai-agents'
+const HANDOFFS_LIMIT = 1000
+const NAME = 'hookspan'
+
+/** What hooks can do in the OpenAI Agents SDK. */
+export const ABLE: Able = {
+  beforeTurn: ['block'],
+  afterTurn: ['block'],
+  beforeModel: ['block', 'rewrite', 'inject'],
+  afterModel: ['block', 'rewrite', 'retry'],
+  beforeTool: ['block', 'rewrite', 'ask'],
+  afterTool: ['block', 'rewrite', 'retry'],
+}
+
+/** @see HostHooksOptions */
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+
+/** Hooks, ready to be put into runners and agents. */
+export interface OpenAiAgentsHooks {
+  /**
+   * All runs of a runner: the agents that it is given, and those that they hand over to. Returns the same runner. An agent
+   * that is a tool of another runs by itself, and needs `guardAgent`.
+   */
+  guardRunner<Runner extends object>(runner: Runner): Runner
+  /** The tools of an agent, and of those that it hands over to. Returns the same agent. */
+  guardAgent<Agent extends object>(agent: Agent): Agent
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+type Plain = Record<string, unknown>
+
+/** The run at hand: which turns the hooks were asked about in it. */
+interface RunScope {
+  readonly turns: Map<string, HookIds>
+}
+
+/**
+ * Attaches hooks to the OpenAI Agents SDK.
+ *
+ * @example
+ * const hooks = attachHooks(createHooks([noRm]))
+ * const runner = hooks.guardRunner(new Runner())
+ */
+export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): OpenAiAgentsHooks {
+  const guard = new Guard(
+    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
+    options.report ?? toStandardError,
+  )
+  return {
+    guardRunner: runner => {
+      guard.runner(runner as Plain)
+      return runner
+    },
+    guardAgent: agent => {
+      guard.agent(agent)
+      return agent
+    },
+  }
+}
+
+class Guard {
+  readonly hooks: HostHooks
+  readonly tools: GuardedTools
+  readonly #done = new WeakSet<object>()
+  /** Agents that turns have begun with. */
+  readonly #starting = new WeakSet<object>()
+  readonly #names = new Set<string>()
+  readonly #scope = new AsyncLocalStorage<RunScope>()
+
+  constructor(hooks: HostHooks, report: (line: string) => void) {
+    this.hooks = hooks
+    this.tools = new GuardedTools(hooks, line => void quietly(() => report(`hookspan: ${HOST}: ${line}`)))
+  }
+
+  /** An agent whose tools are not looked at is none of the hooks' business: what they said of a call would not be done. */
+  covers(agentName: string | undefined): boolean {
+    this.#noted()
+    return agentName === undefined || this.#names.has(agentName)
+  }
+
+  runner(runner: Plain): void {
+    if (this.#isDone(runner)) return
+    const config = runner['config'] as Plain
+    const { model, modelProvider } = config
+    if (isObject(modelProvider)) config['modelProvider'] = guardedProvider(this, modelProvider)
+    if (isObject(model)) config['model'] = guardedModel(this, model)
+    const run = runner['run'] as Method
+    const guarded: Method = (agent, input, options) => {
+      for (const each of [agent, peek(input, '_currentAgent')]) if (isObject(each)) this.agent(each)
+      if (isObject(agent)) this.#guardTurn(agent as Plain)
+      return this.#inScope(() => run.call(runner, agent, input, options))
+    }
+    Object.defineProperty(runner, 'run', { value: guarded, writable: true, configurable: true })
+  }
+
+  agent(agent: object): void {
+    if (this.#isDone(agent)) return
+    const own = agent as Plain
+    const name = textOf(own['name'])
+    if (name !== undefined) this.#names.add(name)
+    if (isObject(own['model'])) own['model'] = guardedModel(this, own['model'])
+    // Those of MCP servers are known when the agent is about to run.
+    const getAllTools = own['getAllTools'] as Method
+    const guarded: Method = async (...args) => {
+      const tools = await getAllTools.apply(agent, args)
+      for (const tool of tools as readonly unknown[]) this.tools.guard(tool)
+      return tools
+    }
+    Object.defineProperty(agent, 'getAllTools', { value: guarded, writable: true, configurable: true })
+    if (this.hooks.handles('afterTurn')) add(own, 'outputGuardrails', { name: NAME, execute: this.#judgeAnswer })
+    for (const handoff of elementsOf(own['handoffs'], HANDOFFS_LIMIT)) {
+      const target = peek(handoff, 'agent') ?? handoff
+      if (isObject(target)) this.agent(target)
+    }
+  }
+
+  /** A turn begins with the agent that is run, and with no other. */
+  #guardTurn(agent: Plain): void {
+    if (!this.hooks.handles('beforeTurn') || this.#starting.has(agent)) return
+    this.#starting.add(agent)
+    // In parallel, the request would be on its way.
+    add(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#judgePrompt })
+  }
+
+  readonly #judgePrompt = async (asked: unknown): Promise<object> => {
+    const outcome = await this.hooks.run('beforeTurn', this.#noted(), { prompt: promptOf(peek(asked, 'input')) })
+    return verdictOf(outcome)
+  }
+
+  readonly #judgeAnswer = async (asked: unknown): Promise<object> => {
+    const said = peek(asked, 'agentOutput')
+    const answer = typeof said === 'string' ? said : (JSON.stringify(said) ?? '')
+    return verdictOf(await this.hooks.run('afterTurn', this.#noted(), { answer, attempt: 0 }))
+  }
+
+  #noted(): HookIds {
+    const { ids } = currentRun()
+    this.#scope.getStore()?.turns.set(idOf(ids.turnId) ?? '', ids)
+    return ids
+  }
+
+  /** A run is over with its promise, one that is streamed with its stream. */
+  #inScope(run: () => unknown): unknown {
+    const scope: RunScope = { turns: new Map() }
+    const running = this.#scope.run(scope, run)
+    const ended = (): void => {
+      for (const ids of scope.turns.values()) this.hooks.endTurn(ids)
+    }
+    if (!(running instanceof Promise)) return running
+    running.then(result => {
+      const completed = peek(result, 'completed')
+      if (completed instanceof Promise) completed.then(ended, ended)
+      else ended()
+    }, ended)
+    return running
+  }
+
+  #isDone(object: object): boolean {
+    if (this.#done.has(object)) return true
+    this.#done.add(object)
+    return false
+  }
+}
+
+/** As the SDK's guardrails answer: what the wire trips for is in the error that ends the run. */
+function verdictOf({
+  decision,
+  by,
+  reason,
+}: {
+  decision: string
+  by: string | undefined
+  reason: string | undefined
+}): object {
+  const isBlocked = decision === 'block'
+  return { tripwireTriggered: isBlocked, outputInfo: isBlocked ? { hook: by, reason } : {} }
+}
+
+function add(holder: Plain, key: string, guardrail: object): void {
+  holder[key] = [...listOf(holder[key]), guardrail]
+}
+
+function listOf(value: unknown): readonly Plain[] {
+  return Array.isArray(value) ? value : []
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,113 @@
+import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import type { ToolArguments } from '../../guards/index.ts'
+
+/** How calls and results look of a tool that is no function, and that the SDK runs in this process all the same. */
+export interface LocalForm {
+  /**
+   * As hooks know it, whatever the person calls it: a call of it has no name, and hooks tell by the name that what they see is a
+   * command or a patch.
+   */
+  readonly name: string
+  /** The type of the tool, and of the items that call it. */
+  readonly tool: string
+  readonly item: string
+  /** Where an item has what is to be done. */
+  readonly asked: string
+  /** Where the tool has the program's own object, and which methods of it do something. */
+  readonly holder: string
+  readonly methods: readonly string[]
+  methodOf(asked: unknown): string
+  /** What hooks see of it. */
+  argumentsOf(asked: unknown): ToolArguments
+  /** What the SDK is to do where hooks have made these arguments of it. Undefined: it could not. */
+  askedWith(args: ToolArguments): object | undefined
+  /** The answer for the model where it was not done. */
+  refused(reason: string): object
+  isFailure(result: unknown): boolean
+  resultOf(result: unknown): unknown
+  resultWith(result: unknown, value: unknown): object
+}
+
+const WORDS_LIMIT = Number.POSITIVE_INFINITY
+/** What may hide the line behind it: quotes, here-documents, brackets, a line that goes on. */
+const OPENS = /["'`\\<({]/
+
+const SHELL: LocalForm = {
+  name: 'shell',
+  tool: 'shell',
+  item: 'shell_call',
+  asked: 'action',
+  holder: 'shell',
+  methods: ['run'],
+  methodOf: () => 'run',
+  argumentsOf: asked => {
+    const { commands, ...rest } = fieldsOf(asked)
+    return { ...rest, command: commandText(commands) }
+  },
+  // One script, as the hooks have judged it: where its lines would be cut is nobody's guess.
+  askedWith: ({ command, ...rest }) => (typeof command === 'string' ? { ...rest, commands: [command] } : undefined),
+  refused: reason => ({ output: [outputOf('', reason, 1)] }),
+  isFailure: () => false,
+  resultOf: result => peek(result, 'output') ?? [],
+  resultWith: (result, value) => {
+    if (isArray(value)) return { ...fieldsOf(result), output: plainCopy(value) }
+    const last = elementsOf(peek(result, 'output'), 1, 'last')[0]
+    const exitCode = numberOf(peek(peek(last, 'outcome'), 'exitCode')) ?? (result === undefined ? 1 : 0)
+    return { ...fieldsOf(result), output: [outputOf(asText(value), '', exitCode)] }
+  },
+}
+
+const EDITS: Readonly<Record<string, string>> = {
+  create_file: 'createFile',
+  update_file: 'updateFile',
+  delete_file: 'deleteFile',
+}
+
+const PATCH: LocalForm = {
+  name: 'apply_patch',
+  tool: 'apply_patch',
+  item: 'apply_patch_call',
+  asked: 'operation',
+  holder: 'editor',
+  methods: Object.values(EDITS),
+  methodOf: asked => EDITS[String(peek(asked, 'type'))] ?? '',
+  argumentsOf: asked => {
+    const operation = fieldsOf(asked)
+    const { path, moveTo } = operation
+    return moveTo === undefined ? operation : { ...operation, paths: [path, moveTo] }
+  },
+  // Where a file goes is said twice, and a hook may have changed one of them: what was judged would not be what is done.
+  askedWith: args => {
+    const { type, path, diff, moveTo, paths } = args
+    const isWhole = EDITS[String(type)] !== undefined && typeof path === 'string'
+    const hasText = type === 'delete_file' || typeof diff === 'string'
+    return isWhole && hasText && moveTo === undefined && paths === undefined ? { ...args } : undefined
+  },
+  refused: reason => ({ status: 'failed', output: reason }),
+  isFailure: result => peek(result, 'status') === 'failed',
+  resultOf: result => textOf(peek(result, 'output')) ?? '',
+  resultWith: (result, value) => ({ ...(result === undefined ? FAILED : fieldsOf(result)), output: asText(value) }),
+}
+
+const FAILED = { status: 'failed' }
+export const LOCAL_FORMS: readonly LocalForm[] = [SHELL, PATCH]
+
+/** Each has a shell of its own: what one leaves open must not hide the next from those who read them all. */
+function commandText(commands: unknown): string {
+  const texts = elementsOf(commands, WORDS_LIMIT).map(each => (typeof each === 'string' ? each : ''))
+  if (texts.length < 2) return texts[0] ?? ''
+  return texts.map(text => (OPENS.test(text) ? `sh -c '${text.replaceAll("'", "'\\''")}'` : text)).join('\n')
+}
+
+function outputOf(stdout: string, stderr: string, exitCode: number): object {
+  return { stdout, stderr, outcome: { type: 'exit', exitCode } }
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}

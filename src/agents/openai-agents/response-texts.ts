@@ -1,0 +1,142 @@
+import { isArray, peek, textOf } from '../../contract/foreign.ts'
+import type { Injection, ModelMessage } from '../../guards/index.ts'
+
+/** An item of a conversation as the SDK has it: a message, a call, a result. */
+export type Item = Readonly<Record<string, unknown>>
+
+/** What is to be sent, in the SDK's two parts. */
+export interface Asked {
+  readonly systemInstructions?: unknown
+  readonly input: unknown
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant'])
+const SHELL_RESULT = 'shell_call_output'
+const PATCH_RESULT = 'apply_patch_call_output'
+const TEXTS: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text'])
+
+function itemsOf(input: unknown): readonly Item[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }]
+  return isArray(input) ? (input as readonly Item[]) : []
+}
+
+function isMessage(item: Item): boolean {
+  return ROLES.has(item['role'])
+}
+
+/** The text of a message, or of a tool's result; of anything else, none. */
+function textOfItem(item: Item): string | undefined {
+  if (isMessage(item)) return textOfContent(item['content'])
+  const { type, output } = item
+  if (type === 'function_call_result') return textOfContent(output)
+  if (type === SHELL_RESULT) return textOfShell(output)
+  return type === PATCH_RESULT ? textOf(output) : undefined
+}
+
+/** What its commands have written; undefined where there is nothing that could be another. */
+function textOfShell(outputs: unknown): string | undefined {
+  if (!isArray(outputs) || outputs.length === 0) return undefined
+  const texts = outputs.flatMap(each => [textOf(peek(each, 'stdout')), textOf(peek(each, 'stderr'))])
+  return texts.filter(text => text !== undefined && text !== '').join('\n')
+}
+
+function textOfContent(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = isArray(content) ? content : [content]
+  return parts.flatMap(part => (TEXTS.has(peek(part, 'type')) ? String(peek(part, 'text')) : [])).join('\n')
+}
+
+/** Those that have a text, and what the system says before them all. */
+export function messagesOf({ systemInstructions, input }: Asked): ModelMessage[] {
+  const system = typeof systemInstructions === 'string' ? [{ role: 'system' as const, text: systemInstructions }] : []
+  const said = itemsOf(input).flatMap(item => {
+    const text = textOfItem(item)
+    const role = (isMessage(item) ? item['role'] : 'tool') as ModelMessage['role']
+    return text === undefined ? [] : [{ role, text }]
+  })
+  return [...system, ...said]
+}
+
+/** The same with these texts, and with what is to be said beside them. */
+export function changed<Request extends Asked>(
+  request: Request,
+  texts: readonly ModelMessage[],
+  injections: readonly Injection[],
+): Request {
+  const { systemInstructions } = request
+  const isSystemSaid = typeof systemInstructions === 'string'
+  const left = texts.slice(isSystemSaid ? 1 : 0)
+  const items = itemsOf(request.input).map(item => {
+    const old = textOfItem(item)
+    const text = old === undefined ? undefined : left.shift()?.text
+    return text === undefined || text === old ? item : withText(item, text)
+  })
+  const system = [
+    ...(isSystemSaid ? [texts[0]?.text ?? systemInstructions] : []),
+    ...injections.filter(({ role }) => role === 'system').map(({ text }) => text),
+  ]
+  const user = injections.filter(({ role }) => role === 'user').map(({ text }) => userMessage(text))
+  return {
+    ...request,
+    ...(system.length === 0 ? {} : { systemInstructions: system.join('\n\n') }),
+    input: [...items, ...user],
+  }
+}
+
+function withText(item: Item, text: string): Item {
+  const { type, output } = item
+  if (isMessage(item)) return { ...item, content: contentWith(item['content'], text) }
+  if (type !== SHELL_RESULT || !isArray(output))
+    return { ...item, output: typeof output === 'string' ? text : { type: 'text', text } }
+  // Which command has written what is gone: it is one output, which ended as the last one did.
+  return { ...item, output: [{ ...(output.at(-1) as object), stdout: text, stderr: '' }] }
+}
+
+function contentWith(content: unknown, text: string): unknown {
+  if (!isArray(content)) return text
+  let isSaid = false
+  return content.flatMap(part => {
+    if (!TEXTS.has(peek(part, 'type'))) return part
+    const isFirst = !isSaid
+    isSaid = true
+    return isFirst ? { ...(part as object), text } : []
+  })
+}
+
+function userMessage(text: string): Item {
+  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
+}
+
+/** What the model has said, and why that is not enough. */
+export function withFeedback<Request extends Asked>(
+  request: Request,
+  answer: string,
+  feedback: string | undefined,
+): Request {
+  if (feedback === undefined) return request
+  const said = answer === '' ? [] : [messageOf(answer)]
+  return { ...request, input: [...itemsOf(request.input), ...said, userMessage(feedback)] }
+}
+
+export function messageOf(text: string): Item {
+  return { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }
+}
+
+/** What the person has said last. */
+export function promptOf(input: unknown): string {
+  const asked = itemsOf(input).findLast(({ role }) => role === 'user')
+  return asked === undefined ? '' : textOfContent(asked['content'])
+}
+
+/** Of an answer. */
+export function textOfOutput(output: readonly Item[]): string {
+  return output.flatMap(item => (isMessage(item) ? textOfContent(item['content']) : [])).join('\n')
+}
+
+/** An answer with another text; `alone`, without the calls beside it. */
+export function outputWith(output: readonly Item[], text: string, alone: boolean): readonly Item[] {
+  if (alone) return [messageOf(text)]
+  const at = output.findIndex(isMessage)
+  if (at === -1) return [messageOf(text), ...output]
+  return output.flatMap((item, index) => (isMessage(item) ? (index === at ? [withText(item, text)] : []) : [item]))
+}

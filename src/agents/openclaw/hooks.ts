@@ -1,0 +1,265 @@
+/**
+ * `hookspan/hooks/openclaw`: guards in OpenClaw.
+ *
+ * Read from the documentation and the declarations of `openclaw@2026.9.6` (docs/plugins/hooks). The host is not imported.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import { toStandardError } from '../../guards/hook.ts'
+import {
+  type Able,
+  type ControlHooks,
+  type HookIds,
+  HostHooks,
+  type HostHooksOptions,
+  type Outcome,
+  type ToolArguments,
+  type ToolCall,
+  toolCallOf,
+} from '../../guards/index.ts'
+import { runningPlugin } from '../attach.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
+import type { OpenClawApi } from './types.ts'
+
+const HOST = 'openclaw'
+/** Below the host's timeout of 15 s, after which it decides by itself. */
+const LIMIT_MILLIS = 10_000
+const RUNS_LIMIT = 1000
+const CALLS_LIMIT = 10_000
+/** The host's display limits of an approval, characters. */
+const TITLE_LIMIT = 80
+const DESCRIPTION_LIMIT = 512
+
+/**
+ * Decisions that OpenClaw accepts from hooks. A rewritten result is only persisted: the current run continues with the original.
+ * A turn is retried only if none of its tools can have changed anything.
+ */
+export const ABLE: Able = {
+  beforeTurn: ['block', 'inject'],
+  afterTurn: ['retry'],
+  beforeTool: ['block', 'rewrite', 'ask'],
+  afterTool: ['rewrite'],
+}
+
+const RESULTS =
+  'hook {hook} changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once'
+
+/** @see HostHooksOptions */
+export type AttachOptions = Pick<HostHooksOptions, 'report'>
+
+/** The part of the plugin API that guards use. */
+export interface OpenClawControlApi extends Omit<OpenClawApi, 'on'> {
+  on(hook: string, handler: (event: unknown, context: unknown) => unknown): unknown
+}
+
+/**
+ * Attaches guards to OpenClaw. Call it in `register` of your own plugin.
+ *
+ * @example
+ * export default {
+ *   id: 'my-guards',
+ *   name: 'My guards',
+ *   register(api) {
+ *     attachHooks(api, createHooks([noRm]))
+ *   },
+ * }
+ */
+export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, options: AttachOptions = {}): void {
+  if (LIFELESS_MODES.has(api.registrationMode)) return
+  const { report = toStandardError } = options
+  const plugin = () => runningPlugin(HOST)
+  const host = new HostHooks({ report, host: HOST, hooks, able: ABLE, limitMillis: LIMIT_MILLIS, plugin })
+  new Handlers(host, report).listen(api)
+  for (const hook of hooks.hooks)
+    if (hook.phases.includes('afterTool')) report(`hookspan: ${HOST}: ${RESULTS.replace('{hook}', hook.name)}`)
+}
+
+/** The state of a run, which the host may build, begin and end several times. */
+interface Run {
+  /** The outcome of `beforeTurn`, which runs once even if the prompt is built several times. */
+  begun?: Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>>
+  revisions: number
+}
+
+interface Call {
+  readonly ids: HookIds
+  readonly tool: ToolCall
+}
+
+/** One handler for each hook of the host. No handler throws: the host would then block or continue by its own rules. */
+class Handlers {
+  readonly #hooks: HostHooks
+  readonly #report: (line: string) => void
+  readonly #runs = new LimitedMap<string, Run>(RUNS_LIMIT)
+  /** Calls by session and call id: models of two sessions may use the same id. */
+  readonly #calls = new LimitedMap<string, Call>(CALLS_LIMIT)
+
+  constructor(hooks: HostHooks, report: (line: string) => void) {
+    this.#hooks = hooks
+    this.#report = report
+  }
+
+  listen(api: OpenClawControlApi): void {
+    const hooks = this.#hooks
+    if (hooks.handles('beforeTurn') || hooks.handles('afterTurn')) this.#listenToConversation(api)
+    if (hooks.handles('beforeTool') || hooks.handles('afterTool'))
+      api.on('before_tool_call', (event, context) => this.#beforeTool(event, context))
+    if (hooks.handles('afterTool')) api.on('tool_result_persist', (event, context) => this.#afterTool(event, context))
+    const unsubscribe = api.runtime?.events?.onAgentEvent?.(event => {
+      const phase = peek(peek(event, 'data'), 'phase')
+      if (peek(event, 'stream') === 'lifecycle' && (phase === 'end' || phase === 'error'))
+        hooks.endTurn(idsOf(event, {}))
+    })
+    if (typeof unsubscribe === 'function') api.lifecycle?.onDispose?.(() => void unsubscribe())
+  }
+
+  #listenToConversation(api: OpenClawControlApi): void {
+    const { id = '' } = api
+    if (!mayReadConversation(api, id)) {
+      const key = `plugins.entries.${id}.hooks.allowConversationAccess`
+      this.#report(`hookspan: ${HOST}: hooks are never asked in beforeTurn and afterTurn: set ${key} to true for that`)
+      return
+    }
+    if (this.#hooks.handles('beforeTurn')) {
+      api.on('before_prompt_build', (event, context) => this.#promptBuilt(event, context))
+      api.on('before_agent_run', (event, context) => this.#runBegins(event, context))
+    }
+    if (this.#hooks.handles('afterTurn'))
+      api.on('before_agent_finalize', (event, context) => this.#finalized(event, context))
+  }
+
+  async #promptBuilt(event: unknown, context: unknown): Promise<object | undefined> {
+    const { injected, decision } = await this.#begun(event, context)
+    if (decision === 'block' || injected.length === 0) return undefined
+    const said = (wanted: string): string =>
+      injected
+        .filter(({ role }) => role === wanted)
+        .map(({ text }) => text)
+        .join('\n\n')
+    const [system, user] = [said('system'), said('user')]
+    return {
+      ...(system === '' ? {} : { appendSystemContext: system }),
+      ...(user === '' ? {} : { appendContext: user }),
+    }
+  }
+
+  async #runBegins(event: unknown, context: unknown): Promise<object | undefined> {
+    const { decision, reason, detail } = await this.#begun(event, context)
+    // The user sees the message.
+    return decision === 'block' ? { outcome: 'block', reason: detail ?? reason, message: reason } : undefined
+  }
+
+  #begun(event: unknown, context: unknown): Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>> {
+    const ids = idsOf(event, context)
+    const run = this.#run(ids)
+    const prompt = textOf(peek(event, 'currentUserMessage')) ?? textOf(peek(event, 'prompt')) ?? ''
+    run.begun ??= this.#hooks.run('beforeTurn', ids, { prompt })
+    return run.begun
+  }
+
+  async #finalized(event: unknown, context: unknown): Promise<object | undefined> {
+    const ids = idsOf(event, context)
+    const run = this.#run(ids)
+    const answer = textOf(peek(event, 'lastAssistantMessage')) ?? ''
+    const outcome = await this.#hooks.run('afterTurn', ids, { answer, attempt: run.revisions })
+    if (outcome.decision !== 'retry') return undefined
+    run.revisions++
+    if (outcome.delayMillis) await sleep(Math.min(outcome.delayMillis, LIMIT_MILLIS / 2))
+    const reason = outcome.reason ?? 'Go on.'
+    const idempotencyKey = `${HOST} ${ids.turnId} ${run.revisions}`
+    return { action: 'revise', reason, retry: { instruction: reason, idempotencyKey, maxAttempts: 1 } }
+  }
+
+  async #beforeTool(event: unknown, context: unknown): Promise<object | undefined> {
+    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+    const ids = { ...idsOf(event, context), toolCallId: id }
+    const name = textOf(peek(event, 'toolName')) ?? ''
+    const tool = toolCallOf({ name, arguments: argumentsOf(peek(event, 'params')), id })
+    const runs = (args: ToolArguments): void => {
+      // Kept only if a hook handles results; otherwise the entry would never be removed.
+      if (id !== undefined && this.#hooks.handles('afterTool'))
+        this.#calls.set(keyOf(id, context), { ids, tool: toolCallOf({ name, arguments: args, id }) })
+    }
+    runs(tool.arguments)
+    if (!this.#hooks.handles('beforeTool')) return undefined
+    const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalOf(context))
+    const { decision, by, reason } = outcome
+    if (outcome.isRewritten) runs(outcome.value)
+    if (decision === 'block') return { block: true, blockReason: reason }
+    const params = outcome.isRewritten ? { params: plainCopy(outcome.value) } : undefined
+    if (decision !== 'ask') return params
+    const title = `${by} asks: ${name}`.slice(0, TITLE_LIMIT)
+    const description = (reason ?? '').slice(0, DESCRIPTION_LIMIT)
+    // "Allow always" is not offered: it would approve whatever the hook asks about next.
+    const allowedDecisions = ['allow-once', 'deny']
+    return { ...params, requireApproval: { title, description, severity: 'warning', allowedDecisions } }
+  }
+
+  /** Must return synchronously: the host ignores a promise. */
+  #afterTool(event: unknown, context: unknown): object | undefined {
+    const message = peek(event, 'message')
+    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId')) ?? ''
+    const key = keyOf(id, context)
+    const known = this.#calls.get(key)
+    this.#calls.delete(key)
+    const name = textOf(peek(event, 'toolName')) ?? textOf(peek(context, 'toolName')) ?? ''
+    const { ids, tool } = known ?? {
+      ids: { ...idsOf(event, context), toolCallId: id },
+      tool: toolCallOf({ name, arguments: {}, id }),
+    }
+    const isError = peek(message, 'isError') === true
+    const outcome = this.#hooks.run('afterTool', ids, { tool, result: textIn(message), isError, attempt: 0 })
+    if (outcome instanceof Promise) {
+      this.#report(`hookspan: ${HOST}: a hook has not answered at once in afterTool: the result goes on as it is`)
+      return undefined
+    }
+    if (!outcome.isRewritten) return undefined
+    const { value } = outcome
+    return { message: withText(message, typeof value === 'string' ? value : JSON.stringify(value)) }
+  }
+
+  #run({ turnId }: HookIds): Run {
+    const known = turnId === undefined ? undefined : this.#runs.get(turnId)
+    if (known !== undefined) return known
+    const run: Run = { revisions: 0 }
+    if (turnId !== undefined) this.#runs.set(turnId, run)
+    return run
+  }
+}
+
+/** Uses the session key, the only session name available when a result is persisted. */
+function keyOf(id: string, context: unknown): string {
+  return `${idOf(peek(context, 'sessionKey')) ?? ''}\n${id}`
+}
+
+/** Returns the same ids as the trace. */
+function idsOf(event: unknown, context: unknown): HookIds {
+  const id = (key: string): string | undefined => idOf(peek(event, key)) ?? idOf(peek(context, key))
+  return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
+}
+
+function argumentsOf(params: unknown): ToolArguments {
+  return typeof params === 'object' && params !== null && !isArray(params)
+    ? (params as ToolArguments)
+    : { input: params }
+}
+
+function textIn(message: unknown): string {
+  const content = peek(message, 'content')
+  if (typeof content === 'string') return content
+  return (isArray(content) ? content : []).flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
+}
+
+/** Replaces the text of a result and keeps its images. */
+function withText(message: unknown, text: string): object {
+  const content = peek(message, 'content')
+  const others = (isArray(content) ? content : []).filter(part => peek(part, 'type') !== 'text')
+  return { ...(message as object), content: [{ type: 'text', text }, ...others] }
+}
+
+function signalOf(context: unknown): AbortSignal | undefined {
+  const signal = peek(context, 'abortSignal')
+  return signal instanceof AbortSignal ? signal : undefined
+}

@@ -1,0 +1,236 @@
+/**
+ * `hookspan/hooks/opencode`: guards in opencode.
+ *
+ * Measured with opencode 1.18.33: an error thrown before a tool becomes the result for the model. An error thrown after a tool
+ * makes the tool fail. opencode waits for a plugin without a timeout.
+ */
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import {
+  type Able,
+  type ControlHooks,
+  type HookIds,
+  HostHooks,
+  type HostHooksOptions,
+  type Injection,
+  type Phase,
+  type ToolArguments,
+  type ToolCall,
+  toolCallOf,
+} from '../../guards/index.ts'
+import { runningPlugin } from '../attach.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import {
+  addToResult,
+  become,
+  resultSeen,
+  retype,
+  sessionOf,
+  setResult,
+  textAt,
+  textPlaces,
+  typedParts,
+} from './hook-shapes.ts'
+import { screenOf } from './screen.ts'
+import type { PluginInput } from './types.ts'
+
+export type { Client, PluginInput } from './types.ts'
+
+const HOST = 'opencode'
+const SESSIONS_LIMIT = 200
+
+/**
+ * Decisions that opencode accepts from hooks. A plugin cannot ask the user: `ask` becomes a block, with a notice. A rewrite of an
+ * answer changes only the text. Failed tools are not passed to plugins.
+ */
+export const ABLE: Able = {
+  beforeTurn: ['rewrite', 'inject'],
+  beforeModel: ['rewrite', 'inject'],
+  afterModel: ['rewrite'],
+  beforeTool: ['block', 'rewrite'],
+  afterTool: ['block', 'rewrite', 'inject'],
+}
+
+/** The time limit of the hooks, and the receiver of log lines for the user. */
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+
+/** A hook function called by opencode. */
+export type Listener = (input: unknown, output?: unknown) => Promise<void>
+
+/** The hooks of a plugin, by name. */
+export type GuardedHooks = Readonly<Record<string, Listener>>
+
+/** A plugin function. */
+export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
+
+/**
+ * Returns a plugin that runs guards in opencode. It works beside hookspan's own plugin, in any load order. The plugin's file must
+ * export nothing else: opencode calls every export.
+ *
+ * @example
+ * // ~/.config/opencode/plugins/guards.js
+ * import { attachHooks } from 'hookspan/hooks/opencode'
+ * import { hooks } from '/home/me/guards/hooks.js'
+ * export const Guards = attachHooks(hooks)
+ */
+export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): GuardPlugin {
+  let asked: HostHooks | undefined
+  return input => {
+    // Created once, so that unsupported decisions are reported once: opencode runs an instance of each plugin for each directory.
+    asked ??= new HostHooks({
+      report: screenOf(input?.client),
+      ...options,
+      host: HOST,
+      hooks,
+      able: ABLE,
+      plugin: () => runningPlugin(HOST),
+    })
+    return Promise.resolve(new OpencodeHooks(asked, textOf(peek(input, 'directory'))).listeners())
+  }
+}
+
+class OpencodeHooks {
+  readonly #hooks: HostHooks
+  readonly #directory: string | undefined
+  /** System prompt text, by session. It is the same for all requests of the turn, so that the provider's cache stays valid. */
+  readonly #ofTurn = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+  /** System prompt text of the current request, by session. */
+  readonly #ofRequest = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+
+  constructor(hooks: HostHooks, directory: string | undefined) {
+    this.#hooks = hooks
+    this.#directory = directory
+  }
+
+  /** All handlers modify objects in place: opencode itself would not see a replaced object, only other plugins. */
+  listeners(): GuardedHooks {
+    const found: Record<string, Listener> = {}
+    const on = (
+      phase: Phase,
+      name: string,
+      act: (input: unknown, output: unknown) => Promise<void>,
+      blocked: (reason: string, output: unknown) => void = () => undefined,
+    ): void => {
+      if (!this.#hooks.handles(phase)) return
+      found[name] = (input, output) =>
+        this.#hooks.guard<void>(
+          phase,
+          () => act(input, output),
+          reason => blocked(reason, output),
+        )
+    }
+    on('beforeTurn', 'chat.message', (input, output) => this.#prompted(input, output))
+    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#asksModel(output))
+    on('afterModel', 'experimental.text.complete', (input, output) => this.#answers(input, output))
+    on('afterTool', 'tool.execute.after', (input, output) => this.#returns(input, output), withhold)
+    if (this.#hooks.handles('beforeTool')) found['tool.execute.before'] = (input, output) => this.#calls(input, output)
+    if (this.#hooks.handles('beforeTurn') || this.#hooks.handles('beforeModel'))
+      found['experimental.chat.system.transform'] = (input, output) => Promise.resolve(this.#addSystem(input, output))
+    found['event'] = input => Promise.resolve(this.#heard(peek(input, 'event')))
+    return found
+  }
+
+  async #prompted(input: unknown, output: unknown): Promise<void> {
+    const ids = idsOf(input)
+    const parts = peek(output, 'parts')
+    this.#end(ids)
+    const prompt = typedParts(parts)
+      .map(part => String(part['text']))
+      .join('\n')
+    const { isRewritten, value, injected } = await this.#hooks.run('beforeTurn', ids, { prompt })
+    const user = textsFor('user', injected)
+    const isTyped = typedParts(parts).length > 0
+    if (isTyped && (isRewritten || user.length > 0)) retype(parts, [value, ...user].join('\n\n'))
+    this.#ofTurn.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
+  }
+
+  async #asksModel(output: unknown): Promise<void> {
+    const messages = peek(output, 'messages')
+    const ids = { sessionId: idOf(sessionOf(messages)) }
+    const places = textPlaces(messages)
+    const seen = places.map(place => ({ role: place.role, text: textAt(place) }))
+    const outcome = await this.#hooks.run('beforeModel', ids, { model: undefined, messages: seen })
+    places.forEach((place, at) => {
+      const text = outcome.value[at]?.text
+      if (text !== undefined && text !== textAt(place)) place.holder[place.key] = text
+    })
+    const user = textsFor('user', outcome.injected)
+    const last = places.findLast(({ role }) => role === 'user')
+    if (last !== undefined && user.length > 0) last.holder[last.key] = [textAt(last), ...user].join('\n\n')
+    const system = [...textsFor('system', outcome.injected), ...(last === undefined ? user : [])]
+    this.#ofRequest.set(ids.sessionId ?? '', system)
+  }
+
+  #addSystem(input: unknown, output: unknown): void {
+    const session = idOf(peek(input, 'sessionID'))
+    const system = peek(output, 'system')
+    // Internal requests of opencode have no session.
+    if (session === undefined || !Array.isArray(system)) return
+    system.push(...(this.#ofTurn.get(session) ?? []), ...(this.#ofRequest.get(session) ?? []))
+    this.#ofRequest.delete(session)
+  }
+
+  async #answers(input: unknown, output: unknown): Promise<void> {
+    const text = String(peek(output, 'text') ?? '')
+    const seen = { model: undefined, text, toolCalls: [], attempt: 0 }
+    const { isRewritten, value } = await this.#hooks.run('afterModel', idsOf(input), seen)
+    if (isRewritten) Object.assign(output as object, { text: value })
+  }
+
+  /** Throws only to block: the model receives the error as the result. All other errors are caught. */
+  async #calls(input: unknown, output: unknown): Promise<void> {
+    const judge = async (): Promise<string | undefined> => {
+      const args = peek(output, 'args') as Record<string, unknown>
+      const tool = this.#toolOf(input, args)
+      const outcome = await this.#hooks.run('beforeTool', { ...idsOf(input), toolCallId: tool.id }, { tool })
+      if (outcome.decision === 'block') return outcome.reason ?? ''
+      if (outcome.isRewritten) become(args, outcome.value)
+      return undefined
+    }
+    const reason = await this.#hooks.guard<string | undefined>('beforeTool', judge, said => said)
+    if (reason !== undefined) throw new Error(reason)
+  }
+
+  async #returns(input: unknown, output: unknown): Promise<void> {
+    const tool = this.#toolOf(input, peek(input, 'args'))
+    const seen = { tool, result: resultSeen(output), isError: false, attempt: 0 }
+    const outcome = await this.#hooks.run('afterTool', { ...idsOf(input), toolCallId: tool.id }, seen)
+    const held = output as Record<string, unknown>
+    if (outcome.decision === 'block') withhold(outcome.reason ?? '', output)
+    else {
+      if (outcome.isRewritten) setResult(held, outcome.value)
+      for (const { text } of outcome.injected) addToResult(held, text)
+    }
+  }
+
+  #toolOf(input: unknown, args: unknown): ToolCall {
+    return toolCallOf({
+      name: String(peek(input, 'tool')),
+      arguments: (args ?? {}) as ToolArguments,
+      id: textOf(peek(input, 'callID')),
+      cwd: this.#directory,
+    })
+  }
+
+  #heard(event: unknown): void {
+    if (peek(event, 'type') === 'session.idle') this.#end(idsOf(peek(event, 'properties')))
+  }
+
+  #end(ids: HookIds): void {
+    this.#hooks.endTurn(ids)
+    this.#ofTurn.delete(ids.sessionId ?? '')
+    this.#ofRequest.delete(ids.sessionId ?? '')
+  }
+}
+
+/** Without a turn id, the trace uses the session's open turn: not every hook of opencode has a common turn id. */
+function idsOf(input: unknown): HookIds {
+  return { sessionId: idOf(peek(input, 'sessionID')) }
+}
+
+function textsFor(role: Injection['role'], injected: readonly Injection[]): string[] {
+  return injected.flatMap(each => (each.role === role ? [each.text] : []))
+}
+
+function withhold(reason: string, output: unknown): void {
+  setResult(output as Record<string, unknown>, reason)
+}

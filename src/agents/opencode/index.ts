@@ -1,0 +1,83 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { SpanIds } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import { createOpencodeMachine } from './events.ts'
+import { agentOf } from './requests.ts'
+import { screenOf } from './screen.ts'
+import type { Hooks, OpencodePlugin } from './types.ts'
+
+export type { ChatInput, Client, Hooks, OpencodePlugin, PluginInput } from './types.ts'
+
+const HOST = 'opencode'
+const TITLE = 'title'
+const HEADER = 'traceparent'
+const VARIABLE = 'TRACEPARENT'
+
+// opencode calls every export of a plugin's module as a plugin, and rejects the module if an export is not a function. Never add
+// a second export here. `tool.execute.before` is not registered, because an error in it fails the tool.
+
+/**
+ * The plugin for opencode: records turns, model requests, tools, permissions and sub-agents as traces. Options are the keys of
+ * `docs/configuration.md`. All hooks return at once except `dispose`, which waits until everything is sent, or for
+ * `force_flush_wait_ms`.
+ *
+ * @example
+ * // ~/.config/opencode/plugins/hookspan.js
+ * export { HookspanPlugin } from '/path/to/hookspan/dist/agents/opencode/index.js'
+ */
+export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
+  const attachment = attachHost(HOST, createOpencodeMachine, options)
+  attachment.guard(() => {
+    const say = screenOf(input?.client)
+    if (say !== undefined) attachment.reportTo(line => attachment.guard(() => say(line)))
+  })
+  return Promise.resolve(hooksOf(attachment, idOf(peek(input, 'directory')) ?? ''))
+}
+
+/** Builds the hooks of one instance: opencode runs an instance of each plugin for each directory. */
+function hooksOf(attachment: Attachment, directory: string): Hooks {
+  const take = (event: string, data: unknown, output?: unknown): Promise<void> => {
+    const scope = idOf(peek(data, 'sessionID')) ?? directory
+    attachment.take(
+      output === undefined ? { event, at: Date.now(), data } : { event, at: Date.now(), data, output },
+      scope,
+    )
+    return Promise.resolve()
+  }
+  const give = (target: unknown, name: string, ids: SpanIds): Promise<void> => {
+    attachment.guard(() => offer(target, name, attachment, ids))
+    return Promise.resolve()
+  }
+  const toldOnBus = (event: unknown): Promise<void> =>
+    take(`event.${textOf(peek(event, 'type')) ?? ''}`, peek(event, 'properties'))
+  return {
+    event: input => toldOnBus(peek(input, 'event')),
+    'chat.message': (input, output) => take('chat.message', input, output),
+    'chat.params': (input, output) => take('chat.params', input, output),
+    'chat.headers': (input, output) =>
+      agentOf(input) === TITLE ? Promise.resolve() : give(peek(output, 'headers'), HEADER, idsOf(input)),
+    'shell.env': (input, output) => give(peek(output, 'env'), VARIABLE, idsOf(input)),
+    dispose: async () => {
+      await take('dispose', { directory })
+      await attachment.plugin.flush()
+    },
+  }
+}
+
+function idsOf(input: unknown): SpanIds {
+  const session_id = idOf(peek(input, 'sessionID'))
+  const tool_call_id = idOf(peek(input, 'callID'))
+  return {
+    ...(session_id === undefined ? {} : { session_id }),
+    ...(tool_call_id === undefined ? {} : { tool_call_id }),
+  }
+}
+
+/** Sets the trace context unless the user or another plugin has set one. A shell opened outside a session gets none. */
+function offer(target: unknown, name: string, { plugin }: Attachment, ids: SpanIds): void {
+  if (ids.session_id === undefined || typeof target !== 'object' || target === null) return
+  if (peek(target, name) !== undefined) return
+  const { session_id } = ids
+  const traceparent = plugin.traceparent(ids) ?? plugin.traceparent({ session_id })
+  if (traceparent !== undefined) Object.assign(target, { [name]: traceparent })
+}

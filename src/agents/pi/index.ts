@@ -1,0 +1,127 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { writeTo } from '../../delivery/terminal.ts'
+import type { PluginOptions } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import { createPiMachine, READINGS } from './events.ts'
+import { ToolEnvironment } from './tool-environment.ts'
+import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
+
+export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
+
+/** Reasons after which Pi exits or unloads the extension. */
+const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
+const HANDED_ON: ReadonlySet<string> = new Set([
+  'before_provider_headers',
+  'tool_execution_start',
+  'tool_execution_end',
+  'agent_end',
+  'session_shutdown',
+])
+const TRACEPARENT = 'traceparent'
+
+/**
+ * Creates an extension of Pi that records its sessions.
+ *
+ * @example
+ * // ~/.pi/agent/extensions/hookspan.ts
+ * import { createPiExtension } from 'hookspan/pi'
+ * export default createPiExtension({ content_capture: 'full' })
+ */
+export function createPiExtension(options: PluginOptions = {}): PiExtension {
+  return pi => new PiListener(attachHost('pi', createPiMachine, options)).listenTo(pi)
+}
+
+/** The extension, configured by file and environment. */
+// biome-ignore lint/style/noDefaultExport: Pi calls the default export of a module.
+export default function hookspan(pi: PiExtensionApi): void {
+  createPiExtension()(pi)
+}
+
+/** One load of the extension: Pi loads it at the start, for a new session, and after a reload. */
+class PiListener {
+  readonly #attachment: Attachment
+  readonly #environment: ToolEnvironment
+
+  constructor(attachment: Attachment) {
+    this.#attachment = attachment
+    this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
+  }
+
+  /** Handlers return nothing and never throw: in `tool_call`, either could block the tool. */
+  listenTo(pi: PiExtensionApi): void {
+    // Only the events that are read: Pi waits for every handler, and copies whole conversations for some.
+    for (const name of Object.keys(READINGS)) {
+      pi.on(name, (event, context) => this.#attachment.guard(() => this.#heard(name, event, context)))
+    }
+  }
+
+  #heard(name: string, data: unknown, context: PiContext): Promise<void> | undefined {
+    if (name === 'message_update' && isMoreOfTheSame(data)) return undefined
+    if (name === 'session_start') this.#reportIn(context)
+    const sessionId = context.sessionManager?.getSessionId?.()
+    const seen = { event: name, at: Date.now(), data, context: placeOf(sessionId, context) }
+    this.#attachment.take(seen, sessionId)
+    if (!HANDED_ON.has(name)) return undefined
+    const session = idOf(sessionId)
+    return session === undefined ? undefined : this.#handOn(name, data, session)
+  }
+
+  /** Propagates the trace context. At the end, it flushes the last turn before the process exits. */
+  #handOn(name: string, data: unknown, session: string): Promise<void> | undefined {
+    if (name === 'session_shutdown') return this.#left(data, session)
+    if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
+    else if (name === 'agent_end') this.#environment.cleared(session)
+    else this.#toolIs(name, idOf(peek(data, 'toolCallId')), session)
+    return undefined
+  }
+
+  #toolIs(name: string, tool: string | undefined, session: string): void {
+    if (tool === undefined) return
+    if (name === 'tool_execution_start') this.#environment.started(session, tool)
+    else this.#environment.ended(session, tool)
+  }
+
+  /** Reports by `notify`: Pi draws on the terminal, and other output would corrupt the screen. */
+  #reportIn({ hasUI, ui }: PiContext): void {
+    if (hasUI !== true || typeof ui?.notify !== 'function') return
+    this.#attachment.reportTo(line => {
+      try {
+        ui.notify?.(line, 'warning')
+      } catch {
+        // The session of this `ui` has ended.
+        writeTo(process.stderr, `${line}\n`)
+      }
+    })
+  }
+
+  #left(data: unknown, session: string): Promise<void> | undefined {
+    this.#environment.cleared(session)
+    return LAST_REASONS.has(peek(data, 'reason')) ? this.#attachment.plugin.flush() : undefined
+  }
+
+  #addHeader(headers: unknown, session: string): void {
+    if (typeof headers !== 'object' || headers === null) return
+    if (Object.keys(headers).some(name => name.toLowerCase() === TRACEPARENT)) return
+    const traceparent = this.#attachment.plugin.traceparent({ session_id: session })
+    if (traceparent !== undefined) (headers as Record<string, string>)[TRACEPARENT] = traceparent
+  }
+}
+
+/** Skips increments of an answer; only the beginning of each part is used. */
+function isMoreOfTheSame(data: unknown): boolean {
+  const kind = textOf(peek(peek(data, 'assistantMessageEvent'), 'type')) ?? ''
+  return kind.endsWith('_delta') || kind.endsWith('_end')
+}
+
+/** Copies the context to plain data, which stays valid after Pi has released the session. */
+function placeOf(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
+  const { model, hasUI, mode } = context
+  const { provider, id, api, baseUrl } = model ?? {}
+  return {
+    sessionId,
+    model: model == null ? undefined : { provider, id, api, baseUrl },
+    hasUI,
+    mode,
+    aborted: context.signal?.aborted === true || undefined,
+  }
+}

@@ -1,0 +1,106 @@
+import type { Attributes } from '@opentelemetry/api'
+import { LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace } from '../../contract/semconv/index.ts'
+import type { LogQueue } from './log-queue.ts'
+import { type LogEvent, recordJson, requestHead } from './log-record.ts'
+
+/** Losses come in bursts. Each burst becomes one event. */
+const BURST_MILLIS = 1000
+const SCOPE = 'hookspan'
+
+interface Loss {
+  readonly backend: string
+  readonly reason: string
+  spans: number
+}
+
+/** Distributes log events to all backends that accept them, and emits an event for lost spans. */
+export class LogFeed {
+  readonly #queues: LogQueue[] = []
+  readonly #losses = new Map<string, Loss>()
+  readonly #lossEvent: string
+  readonly #version: string
+  readonly #now: () => number
+  #describe: () => Attributes = () => ({})
+  #head: string | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param now returns epoch milliseconds */
+  constructor(
+    { namespace, version }: { readonly namespace: string; readonly version: string },
+    now: () => number = Date.now,
+  ) {
+    this.#lossEvent = resolveNamespace(LOG_EVENT.spansLost.name, namespace)
+    this.#version = version
+    this.#now = now
+  }
+
+  get isWanted(): boolean {
+    return this.#queues.length > 0
+  }
+
+  /** The JSON before the records of each request. */
+  get head(): string {
+    this.#head ??= requestHead(this.#describe(), SCOPE, this.#version)
+    return this.#head
+  }
+
+  /** Sets the resource of the events. Called once, before the first event. */
+  describe(resource: { readonly attributes: Attributes }): void {
+    this.#describe = () => resource.attributes
+  }
+
+  add(queue: LogQueue): void {
+    this.#queues.push(queue)
+  }
+
+  take(event: LogEvent): void {
+    if (!this.isWanted) return
+    const record = recordJson(event, this.#now())
+    for (const queue of this.#queues) queue.take(record)
+  }
+
+  /**
+   * Counts spans that a backend will never receive.
+   * @param reason one of few fixed texts
+   */
+  lost(backend: string, spans: number, reason: string): void {
+    if (!this.isWanted) return
+    const key = `${backend}\n${reason}`
+    const loss = this.#losses.get(key) ?? { backend, reason, spans: 0 }
+    loss.spans += spans
+    this.#losses.set(key, loss)
+    this.#timer ??= setTimeout(() => this.#tellLosses(), BURST_MILLIS).unref()
+  }
+
+  /** Resolves when the received events have been sent or have failed. Never rejects. */
+  async flush(): Promise<void> {
+    this.#tellLosses()
+    await Promise.all(this.#queues.map(queue => queue.forceFlush()))
+  }
+
+  /** Accepts no more events and sends the queued ones. */
+  close(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
+    this.#tellLosses()
+    return this.#queues.map(queue => ({ queue, sent: queue.shutdown() }))
+  }
+
+  #tellLosses(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const losses = [...this.#losses.values()]
+    this.#losses.clear()
+    for (const { backend, reason, spans } of losses) {
+      this.take({
+        name: this.#lossEvent,
+        severity: LOG_EVENT.spansLost.severity,
+        at: this.#now(),
+        attributes: {
+          [LOG_ATTRIBUTE.eventName]: this.#lossEvent,
+          [LOG_ATTRIBUTE.backend]: backend,
+          [LOG_ATTRIBUTE.reason]: reason,
+          [LOG_ATTRIBUTE.spans]: spans,
+        },
+      })
+    }
+  }
+}

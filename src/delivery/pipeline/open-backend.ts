@@ -1,0 +1,158 @@
+import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { writeTo } from '../terminal.ts'
+import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
+import { type BackendPlan, destinationOf } from './backend-plan.ts'
+import { ConsoleSpanSink } from './console-sink.ts'
+import type { SpanSink } from './delivery.ts'
+import { DeliveryReport } from './delivery-report.ts'
+import type { Signal } from './endpoint.ts'
+import { LineFile } from './line-file.ts'
+import type { LogFeed } from './log-feed.ts'
+import { LogQueue } from './log-queue.ts'
+import { createMetricReader, MetricOutbox } from './metrics.ts'
+import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
+import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-sinks.ts'
+import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
+import type { Cursors } from './outgoing.ts'
+import type { PipelineSettings, Report } from './settings.ts'
+import { SpanQueue } from './span-queue.ts'
+import { SpanTally } from './span-tally.ts'
+import { readTlsFiles, type TlsFiles } from './tls-files.ts'
+
+export interface OpenBackend {
+  readonly name: string
+  readonly type: string
+  /** Result of `destinationOf`. */
+  readonly destination: string
+  readonly report: DeliveryReport
+  /** Undelivered spans stay in the trace log until they are delivered. */
+  readonly isKept: boolean
+  readonly queue?: SpanQueue
+  readonly reader?: MetricReader
+  readonly outbox?: MetricOutbox
+  readonly logs?: LogQueue
+}
+
+export function openBackend(
+  plan: BackendPlan,
+  settings: PipelineSettings,
+  report: Report,
+  losses: LossLog | undefined,
+  feed: LogFeed,
+): OpenBackend {
+  const { name, type } = plan.settings
+  // Console output shows the current run only: old spans are not printed later.
+  const isKept = settings.localLog !== undefined && plan.row.transport !== 'console'
+  const deliveries = new DeliveryReport({ ...plan.facts, isKept }, report)
+  const files = readTlsFiles(plan.settings, line => report.error(line))
+  const spans = plan.traces ? spanSink(plan, settings, files) : undefined
+  const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
+  const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
+  const tally = new SpanTally((lost, reason) => {
+    losses?.note(name, lost, reason)
+    feed.lost(name, lost, reason)
+  })
+  const log = isKept ? cursors(name, report, () => queue) : undefined
+  const { holding } = settings
+  // HTTP requests enforce their own timeout. This bound covers sinks that do not.
+  const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
+  const batch = { ...settings.batch, exportTimeoutMillis }
+  // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
+  const burst = log ? { log } : { burstBytes: holding?.maxBytes }
+  const queue: SpanQueue | undefined =
+    spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
+  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined
+  return {
+    name,
+    type,
+    destination: destinationOf(plan),
+    report: deliveries,
+    isKept: isKept && spans !== undefined,
+    ...(queue ? { queue } : {}),
+    ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
+    ...(logs ? { logs } : {}),
+  }
+}
+
+function logQueue(
+  plan: BackendPlan,
+  settings: PipelineSettings,
+  files: TlsFiles,
+  report: DeliveryReport,
+  feed: LogFeed,
+): LogQueue | undefined {
+  const { headers, ...to } = target(plan, settings, 'logs', files)
+  // Logs are always JSON, regardless of the protocol of the spans.
+  const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
+  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
+  feed.add(queue)
+  return queue
+}
+
+function cursors(name: string, report: Report, queue: () => SpanQueue | undefined): Cursors {
+  const trouble: ReadTrouble = {
+    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
+    unreadable: ({ path }, error) => {
+      const { code } = error as NodeJS.ErrnoException
+      report.warn(`trace log: ${path}, which holds spans for backend ${name}, cannot be read (${code ?? 'unknown'})`)
+    },
+    missing: ({ path, isAdopted }, spans) => {
+      report.warn(`trace log: spans are not in ${path} any more; what it held for backend ${name} is lost`)
+      queue()?.missing(spans, isAdopted)
+    },
+  }
+  return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
+}
+
+function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {
+  switch (plan.row.transport) {
+    case 'file':
+      return new OtlpSpanSink('http/json', new LineFile(plan.options['path'] ?? ''))
+    case 'console':
+      return new ConsoleSpanSink(terminal(plan))
+    case 'http':
+      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', files), settings.localLog !== undefined)
+  }
+}
+
+function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): OtlpMetricSink | undefined {
+  switch (plan.row.transport) {
+    case 'file':
+      return fileMetricSink(plan.options['metrics_path'])
+    case 'console':
+      return undefined
+    case 'http':
+      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', files)))
+  }
+}
+
+function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
+  return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
+}
+
+/** Lines of the log are OTLP/JSON already. Without a log, OpenTelemetry's exporter serialises JSON. */
+function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
+  return protocol === 'http/json' && !hasLog
+    ? new OtlpTraceExporterSink(target)
+    : new OtlpSpanSink(protocol, new OtlpSender(target))
+}
+
+function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {
+  return {
+    url: plan.urls[signal] ?? '',
+    headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
+    gzip: plan.settings.compression === 'gzip',
+    timeoutMillis: timeoutOf(plan, settings),
+    tls: files,
+  }
+}
+
+function timeoutOf({ settings }: BackendPlan, { batch }: PipelineSettings): number {
+  return settings.timeout_ms ?? batch.exportTimeoutMillis
+}
+
+function terminal(plan: BackendPlan): (text: string) => void {
+  const stream = plan.options['stream'] === 'stderr' ? process.stderr : process.stdout
+  return text => writeTo(stream, text)
+}

@@ -1,0 +1,61 @@
+import { load } from '../load-package.ts'
+import { api } from '../trace-log/index.ts'
+
+export { api, resources } from '../trace-log/index.ts'
+
+// The packages of OpenTelemetry beyond those of the trace log. Each is loaded on first use. Importing this module costs
+// nothing, and an unconfigured backend loads nothing.
+
+function core(): typeof import('@opentelemetry/core') {
+  return load('@opentelemetry/core')
+}
+
+export function conventions(): typeof import('@opentelemetry/semantic-conventions') {
+  return load('@opentelemetry/semantic-conventions')
+}
+
+export function traceSdk(): typeof import('@opentelemetry/sdk-trace-base') {
+  return load('@opentelemetry/sdk-trace-base')
+}
+
+export function metricsSdk(): typeof import('@opentelemetry/sdk-metrics') {
+  return load('@opentelemetry/sdk-metrics')
+}
+
+export function traceExporter(): typeof import('@opentelemetry/exporter-trace-otlp-http') {
+  return load('@opentelemetry/exporter-trace-otlp-http')
+}
+
+export function exporterBase(): typeof import('@opentelemetry/otlp-exporter-base') {
+  return load('@opentelemetry/otlp-exporter-base')
+}
+
+export function transformer(): typeof import('@opentelemetry/otlp-transformer') {
+  return load('@opentelemetry/otlp-transformer')
+}
+
+export function prometheusExporter(): typeof import('@opentelemetry/exporter-prometheus') {
+  return load('@opentelemetry/exporter-prometheus')
+}
+
+export function tls(): typeof import('node:tls') {
+  return load('node:tls')
+}
+
+export function http(): typeof import('node:http') {
+  return load('node:http')
+}
+
+export function https(): typeof import('node:https') {
+  return load('node:https')
+}
+
+export function zlib(): typeof import('node:zlib') {
+  return load('node:zlib')
+}
+
+/** Suppresses tracing while telemetry is sent, so that a host that traces its own HTTP requests does not trace ours. */
+export function untraced<Result>(run: () => Result): Result {
+  const { context } = api()
+  return context.with(core().suppressTracing(context.active()), run)
+}

@@ -1,0 +1,44 @@
+import type { BackendType } from '../../delivery/backends/backend-config.ts'
+import { BACKEND_TYPES, BACKENDS } from '../../delivery/backends/rows.ts'
+
+export function ownFields(type: BackendType): readonly string[] {
+  return Object.keys(BACKENDS[type].options)
+}
+
+/** Environment variables that provide a type's own field if it is absent. The first one that is set counts. */
+export function vendorVariables(type: BackendType): readonly (readonly [field: string, names: readonly string[]])[] {
+  return Object.entries(BACKENDS[type].options).map(([field, { variables }]) => [field, variables ?? []])
+}
+
+const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
+
+/** True if the value of a type's own field may be shown. Unknown fields may hold credentials. */
+export function isShownField(name: string): boolean {
+  const rows = OPTIONS.filter(([key]) => key === name)
+  return rows.length > 0 && rows.every(([, { secret }]) => !secret)
+}
+
+/** True if the value is a path, in which `~/` is the home directory. */
+export function isPathField(name: string): boolean {
+  return OPTIONS.some(([key, { path }]) => key === name && path)
+}
+
+/** The fields that every backend has. `docs/configuration.md` is generated from this. */
+export const BACKEND_FIELDS = {
+  type: 'One of the types below; the only field that must be there',
+  name: 'Names it in messages and statistics; default: the type',
+  endpoint: 'http(s) URL: base, or the full URL of a signal; default: that of the type',
+  exact_endpoint:
+    'Use the endpoint as it is; default: `/v1/traces`, `/v1/metrics` or `/v1/logs` is appended where it is missing',
+  headers: 'Mapping of HTTP headers; they win over those that the type makes',
+  protocol: '`http/json` or `http/protobuf`; default: what the type prefers',
+  compression: '`gzip` or `none`',
+  timeout_ms: 'Longest time of one request, retries included; default: `span_batch_export_timeout_ms`',
+  traces: 'Send traces; default: where the type takes them',
+  metrics: 'Send metrics; default: where the type takes them',
+  logs: 'Send log events: [logs.md](logs.md) has them; default: no',
+  temporality: 'Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers',
+  certificate: 'Path of a PEM file with the certificate authorities to trust',
+  client_certificate: 'Path of a PEM file with the certificate to show to the server (mTLS), and those in between',
+  client_key: 'Path of a PEM file with its key, without a passphrase',
+} as const

@@ -1,0 +1,244 @@
+import type { BackendType } from '../../delivery/backends/backend-config.ts'
+import { BACKEND_TYPES, isBackendType } from '../../delivery/backends/rows.ts'
+import { BACKEND_FIELDS, isPathField, ownFields, vendorVariables } from './backend-types.ts'
+import { readHeaders, splitText } from './collections.ts'
+import { type Endpoint, readEndpoint } from './endpoint.ts'
+import { suggestion } from './nearest.ts'
+import { expandHome, variable } from './paths.ts'
+import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
+import { type Reading, refuse, report, type Site, showName, within } from './reading.ts'
+import { isScalar, readBool, readMillis, readText, readWord } from './scalars.ts'
+import type { BackendConfig, StringMap } from './types.ts'
+
+const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
+const WORD = /^[\w -]*$/
+/** Each backend has a queue, connections and a place in the log. */
+const MAX_BACKENDS = 32
+const LEFT_OUT = 'leaving this backend out'
+
+/**
+ * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out. A
+ * wrong address must not fall back to the default one: the user did not ask to send there.
+ */
+export function readBackends(value: Plain, site: Site): Reading<readonly BackendConfig[]> {
+  const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value
+  if (!Array.isArray(elements)) return refuse(value, 'a list of backends', true)
+  if (elements.length > MAX_BACKENDS) report(site, `there are ${elements.length}`, `using the first ${MAX_BACKENDS}`)
+  const backends: BackendConfig[] = []
+  for (const [index, element] of elements.slice(0, MAX_BACKENDS).entries()) {
+    const backend = readBackend(element, within(site, index))
+    if (backend) backends.push({ ...backend, name: uniqueName(backend.name, backends) })
+  }
+  return { value: backends }
+}
+
+/**
+ * Parses the short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`, or an address alone for `otlp`.
+ */
+function backendFromText(text: string): PlainMap {
+  const backend = emptyMap<Plain>()
+  const [, type, target] = /^([^=:]*)=(.*)$/.exec(text) ?? []
+  const isAddress = /^https?:/i.test(text)
+  backend['type'] = isAddress ? 'otlp' : (type ?? text).trim()
+  const place = backend['type'] === 'file' ? 'path' : 'endpoint'
+  backend[place] = isAddress ? text : target?.trim()
+  return backend
+}
+
+function readBackend(element: Plain, site: Site): BackendConfig | undefined {
+  const map = typeof element === 'string' ? backendFromText(element.trim()) : element
+  if (!isPlainMap(map)) {
+    report(site, refuse(element, 'a backend', true).reason, LEFT_OUT)
+    return undefined
+  }
+  const fields = collectFields(map, site)
+  const type = readType(fields['type'], site)
+  if (type === undefined) return undefined
+  warnUnknownFields(fields, type)
+  addVendorVariables(fields, type, site)
+  const endpoint = readAddress(fields['endpoint'])
+  const options = readOptions(fields)
+  if (endpoint === 'unusable' || options === 'unusable') return undefined
+  return {
+    type,
+    name: readName(fields['name'], type),
+    ...(endpoint ? { endpoint: endpoint.url } : {}),
+    headers: { ...headerOf(endpoint), ...headerOf(options.address), ...readHeaderField(fields['headers']) },
+    ...readPreferences(fields),
+    options: options.values,
+  }
+}
+
+function readType(field: Field | undefined, site: Site): BackendType | undefined {
+  if (!field) {
+    report(site, 'there is no type', LEFT_OUT)
+    return undefined
+  }
+  const word = typeof field.value === 'string' ? field.value.trim().toLowerCase() : ''
+  if (isBackendType(word)) return word
+  const meant = suggestion(word, BACKEND_TYPES)
+  const expected = meant ? 'a type of backend' : `one of ${BACKEND_TYPES.join(', ')}`
+  // A value longer than any type, or with other characters, may be a misplaced secret.
+  const { reason } = refuse(field.value, expected, !meant && !(word.length <= MAX_TYPE_LENGTH && WORD.test(word)))
+  report(field.site, reason, meant ? `${meant} Leaving this backend out` : LEFT_OUT)
+  return undefined
+}
+
+function warnUnknownFields(fields: Fields, type: BackendType): void {
+  const known: readonly string[] = [...Object.keys(BACKEND_FIELDS), ...ownFields(type)]
+  for (const [name, field] of Object.entries(fields)) {
+    if (known.includes(name)) continue
+    report(field.site, `${type} has no such field`, () => suggestion(name, known), 'warning')
+  }
+}
+
+function addVendorVariables(fields: Fields, type: BackendType, site: Site): void {
+  for (const [field, names] of vendorVariables(type)) {
+    const name = fields[field] ? undefined : names.find(each => variable(site.env, each) !== undefined)
+    if (name !== undefined)
+      fields[field] = { value: variable(site.env, name) ?? '', site: { ...site, place: () => name } }
+  }
+}
+
+function readAddress(field: Field | undefined): Endpoint | 'unusable' | undefined {
+  if (!field) return undefined
+  const reading = readEndpoint(field.value)
+  if ('reason' in reading) {
+    report(field.site, reading.reason, LEFT_OUT)
+    return 'unusable'
+  }
+  if (reading.value.doubt) report(field.site, reading.value.doubt, undefined, 'warning')
+  return reading.value
+}
+
+interface Options {
+  readonly values: StringMap
+  /** The endpoint of `base_url`. Its credentials are removed like those of `endpoint`. */
+  readonly address: Endpoint | undefined
+}
+
+function readOptions(fields: Fields): Options | 'unusable' {
+  const values = emptyMap<string>()
+  const address = readAddress(fields['base_url'])
+  if (address === 'unusable') return 'unusable'
+  for (const [name, { value, site }] of Object.entries(fields)) {
+    if (Object.hasOwn(BACKEND_FIELDS, name)) continue
+    if (isScalar(value)) values[name] = expandPath(name, String(value).trim(), site)
+    else report(site, refuse(value, 'text', true).reason, 'leaving it out')
+  }
+  if (address) values['base_url'] = address.url
+  return { values, address }
+}
+
+function expandPath(name: string, text: string, site: Site): string {
+  return isPathField(name) ? expandHome(text, site.home) : text
+}
+
+function headerOf(endpoint: Endpoint | undefined): StringMap {
+  return endpoint?.authorization === undefined ? {} : { authorization: endpoint.authorization }
+}
+
+function readHeaderField(field: Field | undefined): StringMap {
+  if (!field) return {}
+  const reading = readHeaders(field.value, field.site)
+  if ('value' in reading) return reading.value
+  report(field.site, reading.reason, 'leaving them out')
+  return {}
+}
+
+// A name becomes a label of metrics and part of file names.
+function readName(field: Field | undefined, type: BackendType): string {
+  if (!field) return type
+  const name = typeof field.value === 'string' ? field.value.trim() : ''
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
+  report(field.site, refuse(field.value, 'letters, digits, "-", "_" and "."').reason, `using ${type}`)
+  return type
+}
+
+function uniqueName(name: string, taken: readonly BackendConfig[]): string {
+  const isTaken = (wanted: string): boolean => taken.some(one => one.name.toLowerCase() === wanted.toLowerCase())
+  let unique = name
+  for (let count = 2; isTaken(unique); count += 1) unique = `${name}-${count}`
+  return unique
+}
+
+/** A field's value and its origin. `<x>` may come from the variable named by `<x>_env`. */
+interface Field {
+  readonly value: Plain
+  readonly site: Site
+}
+
+type Fields = Record<string, Field>
+
+const VARIABLE = /_env$/
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+// If the user puts the secret itself in place of a variable's name, it must not appear in a message.
+const SURELY_A_NAME = /^[A-Z]+(_[A-Z0-9]+)+$/
+
+/**
+ * Collects the fields that are set, and reads every `<x>_env` into `<x>`. A field with an unset variable is present as
+ * unusable. If it were absent, its default would apply, for example another address.
+ */
+function collectFields(backend: PlainMap, site: Site): Fields {
+  const entries = Object.entries(backend).filter(([, value]) => !isBlank(value))
+  const fields = emptyMap<Field>()
+  for (const [name, value] of entries) {
+    if (!VARIABLE.test(name)) fields[name] = { value, site: within(site, name) }
+  }
+  for (const [name, value] of entries) {
+    if (VARIABLE.test(name)) putVariable(fields, name.replace(VARIABLE, ''), readVariable(value, within(site, name)))
+  }
+  return fields
+}
+
+function readVariable(value: Plain, site: Site): Field {
+  if (typeof value !== 'string' || !VARIABLE_NAME.test(value.trim())) {
+    return { value: new Unusable('text', 'expected the name of an environment variable'), site }
+  }
+  const name = value.trim()
+  const which = SURELY_A_NAME.test(name) ? `the variable ${name}` : 'the variable that it names'
+  return { value: variable(site.env, name) ?? new Unusable('text', `${which} is not set`), site }
+}
+
+function putVariable(fields: Record<string, Field>, name: string, read: Field): void {
+  if (!fields[name]) fields[name] = read
+  else if (read.value instanceof Unusable) report(read.site, refuse(read.value, '').reason, `using ${showName(name)}`)
+  else {
+    report(read.site, `there is ${showName(name)}, too`, 'using the variable', 'warning')
+    fields[name] = read
+  }
+}
+
+type FieldReader = (value: Plain, site: Site) => Reading
+
+const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+  exact_endpoint: readBool,
+  protocol: value => readWord(value, ['http/protobuf', 'http/json']),
+  compression: value => readWord(value, ['gzip', 'none']),
+  timeout_ms: value => readMillis(value, { min: 1 }),
+  traces: readBool,
+  metrics: readBool,
+  logs: readBool,
+  temporality: value => readWord(value, ['cumulative', 'delta', 'lowmemory']),
+  certificate: readPath,
+  client_certificate: readPath,
+  client_key: readPath,
+}
+
+/** Reads the fields with a default by type. An unusable value is reported, and the default applies. */
+function readPreferences(fields: Fields): Partial<BackendConfig> {
+  const preferences: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(PREFERENCES)) {
+    const field = fields[name]
+    if (!field) continue
+    const reading = read(field.value, field.site)
+    if ('value' in reading) preferences[name] = reading.value
+    else report(field.site, reading.reason, 'using the default of its type')
+  }
+  return preferences
+}
+
+function readPath(value: Plain, site: Site): Reading<string> {
+  const reading = readText(value)
+  return 'value' in reading ? { value: expandHome(reading.value, site.home) } : reading
+}

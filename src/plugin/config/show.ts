@@ -1,0 +1,117 @@
+import { isAbsolute } from 'node:path'
+import { shownUrl } from '../../delivery/backends/http-url.ts'
+import { isShownField } from './backend-types.ts'
+import type { HooksConfig } from './hooks-config.ts'
+import { KEEP_DEFAULT, type KeepConfig } from './keep-config.ts'
+import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
+import { configFiles, type Environment } from './paths.ts'
+import type { PricesConfig } from './prices-config.ts'
+import { showName } from './reading.ts'
+import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
+
+/** One line of `hookspan config`, without secrets. */
+export interface ShownKey {
+  /** `sample_rate`. Each backend has a line of its own: `backends[0]`. */
+  readonly key: string
+  readonly value: string
+  /** `default`, `config.yaml line 7`, `HOOKSPAN_SAMPLE_RATE`, `code` */
+  readonly source: string
+}
+
+const SET = '<set>'
+const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
+  prometheus: 'off',
+  hooks: 'the usual folder',
+  prices: 'off',
+  keep: 'off',
+}
+
+/** Lists the configuration and its sources, in the order of the key table. Secrets are shown as `<set>`. */
+export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
+  return KEY_NAMES.flatMap(key => {
+    const source = showSource(resolution.sources.get(key))
+    const { backends } = resolution.config
+    if (key !== 'backends' || backends.length === 0) {
+      return [{ key, value: showValue(key, resolution.config[key]), source }]
+    }
+    return backends.map((backend, index) => ({ key: `backends[${index}]`, value: showBackend(backend), source }))
+  })
+}
+
+export function usualPlace(env: Environment, home: string): string {
+  const [usual = ''] = configFiles(env, home)
+  return isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
+}
+
+function showSource(source: ConfigSource | undefined): string {
+  if (!source || source.from === 'default') return source?.detail ? `default (${source.detail})` : 'default'
+  return source.detail ?? source.from
+}
+
+function showValue(key: KeyName, value: unknown): string {
+  if (value === undefined) return UNSET[KEY_ROWS[key].type] ?? 'none'
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
+  if (KEY_ROWS[key].type === 'hooks') return showHooks(value as HooksConfig)
+  if (KEY_ROWS[key].type === 'prices') return showPrices(value as PricesConfig)
+  if (KEY_ROWS[key].type === 'keep') return showKeep(value as KeepConfig)
+  const size = Object.keys(value).length
+  if (size === 0) return 'none'
+  if (KEY_ROWS[key].private) return `${SET} (${size})`
+  return Array.isArray(value) ? value.join(', ') : showPairs(value as Record<string, string>)
+}
+
+function showAddress({ host, port }: PrometheusAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Options of a file are shown as `<set>`, because they may be secrets. */
+function showHooks({ enabled, options, ...rest }: HooksConfig): string {
+  if (!enabled) return 'off'
+  const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
+  const parts = Object.entries(rest).flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
+  return [...parts, ...(files.length > 0 ? [`options={${files.join(', ')}}`] : [])].join(' ')
+}
+
+function showPrices({ own }: PricesConfig): string {
+  return own.length === 0 ? 'the list' : `${own.length} of your own, then the list`
+}
+
+function showKeep(config: KeepConfig): string {
+  const { hold, max_bytes, ...rules } = config
+  const isInForce = ([, value]: [string, unknown]): boolean =>
+    value !== undefined && value !== false && String(value) !== ''
+  const how = Object.entries({ hold, max_bytes }).filter(([field, value]) => value !== KEEP_DEFAULT[field as 'hold'])
+  const inForce = [...Object.entries(rules).filter(isInForce), ...how]
+  return inForce.map(([field, value]) => `${field}=${String(value)}`).join(' ') || 'nothing'
+}
+
+function showPairs(map: Readonly<Record<string, string>>): string {
+  return Object.entries(map)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ')
+}
+
+function showBackend({ type, name, endpoint, headers, options, ...rest }: BackendConfig): string {
+  const own = Object.entries(options).map(([option, value]) => [showName(option), showOption(option, value)] as const)
+  const fields: Record<string, unknown> = {
+    type,
+    ...(name === type ? {} : { name }),
+    ...(endpoint === undefined ? {} : { endpoint: showUrl(endpoint) }),
+    ...rest,
+    ...Object.fromEntries(own),
+  }
+  const shownHeaders = Object.keys(headers).map(header => `${showName(header)}: ${SET}`)
+  const parts = Object.entries(fields).map(([field, value]) => `${field}=${String(value)}`)
+  return [...parts, ...(shownHeaders.length > 0 ? [`headers={${shownHeaders.join(', ')}}`] : [])].join(' ')
+}
+
+function showOption(option: string, value: string): string {
+  if (!isShownField(option)) return SET
+  return option === 'base_url' ? showUrl(value) : value
+}
+
+/** Removes the trailing slash that URL parsing adds to an address without a path. */
+function showUrl(text: string): string {
+  return shownUrl(text)?.replace(/^(https?:\/\/[^/]+)\/$/, '$1') ?? SET
+}

@@ -1,0 +1,114 @@
+import type {
+  BackendConfig,
+  BackendType,
+  Compression,
+  OtlpProtocol,
+  PrometheusAddress,
+  StringMap,
+  Temporality,
+} from '../../delivery/backends/backend-config.ts'
+import type { HooksConfig, UserHooks } from './hooks-config.ts'
+import type { KeepConfig, UserKeep } from './keep-config.ts'
+import type { KeyName, KeyTable } from './keys.ts'
+import type { PricesConfig, UserPrices } from './prices-config.ts'
+
+export type { BackendConfig, PrometheusAddress, StringMap } from '../../delivery/backends/backend-config.ts'
+export type { KeyName } from './keys.ts'
+
+interface ValueOfType {
+  bool: boolean
+  number: number
+  integer: number
+  chars: number
+  millis: number
+  text: string
+  list: readonly string[]
+  map: StringMap
+  backends: readonly BackendConfig[]
+  prometheus: PrometheusAddress
+  hooks: HooksConfig
+  prices: PricesConfig
+  keep: KeepConfig
+}
+
+type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] }
+  ? Word
+  : Row extends { type: 'list'; values: readonly (infer Word)[] }
+    ? readonly Word[]
+    : Row extends { type: keyof ValueOfType }
+      ? ValueOfType[Row['type']]
+      : never
+
+type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
+
+/** The resolved configuration: every key with a valid value. */
+export type ResolvedConfig = {
+  readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]>
+}
+
+/**
+ * A backend as users write it. Besides these fields, it may have the type's own (listed in `docs/configuration.md`). `<x>_env`
+ * instead of `<x>` names the environment variable that contains the value.
+ *
+ * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
+ */
+export interface UserBackend {
+  // The build inserts the descriptions of `BACKEND_FIELDS` here, for editors.
+  readonly type: BackendType
+  readonly name?: string | undefined
+  readonly endpoint?: string | undefined
+  readonly exact_endpoint?: boolean | undefined
+  readonly headers?: StringMap | undefined
+  readonly protocol?: OtlpProtocol | undefined
+  readonly compression?: Compression | undefined
+  readonly timeout_ms?: number | undefined
+  readonly traces?: boolean | undefined
+  readonly metrics?: boolean | undefined
+  readonly logs?: boolean | undefined
+  readonly temporality?: Temporality | undefined
+  readonly certificate?: string | undefined
+  readonly client_certificate?: string | undefined
+  readonly client_key?: string | undefined
+  /** The type's own fields, and `<x>_env` of each field */
+  readonly [option: string]: unknown
+}
+
+interface UserValueOfType {
+  /** Also in short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
+  backends: readonly (UserBackend | string)[]
+  prometheus: boolean | Partial<PrometheusAddress>
+  /** A string is the folder. */
+  hooks: boolean | string | UserHooks
+  prices: boolean | UserPrices
+  keep: boolean | UserKeep
+}
+
+type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>
+
+/** The value of one key as options in code accept it. */
+export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
+
+/** A problem of the configuration, for its author. `message` is one line and contains no secret. */
+export interface ConfigProblem {
+  /** `error`: a requested value is not used. `warning`: it is used, or the request was not addressed to hookspan. */
+  readonly level: 'error' | 'warning'
+  /** `sample_rate`, `backends[0].endpoint`; or the path of a file, the name of a variable. */
+  readonly key: string
+  readonly message: string
+}
+
+export interface ConfigSource {
+  readonly from: 'default' | 'file' | 'environment' | 'code'
+  /** `config.yaml line 7`, or the variable's name. */
+  readonly detail?: string
+}
+
+export interface Resolution {
+  /** The configuration file that was read. Undefined if there is none, or it cannot be used. */
+  readonly file: string | undefined
+  /** The key of the problem that explains why the file cannot be used. */
+  readonly broken: ConfigProblem['key'] | undefined
+  readonly config: ResolvedConfig
+  readonly sources: ReadonlyMap<KeyName, ConfigSource>
+  readonly problems: readonly ConfigProblem[]
+}

@@ -1,0 +1,159 @@
+import type { Alias, Document, LineCounter, Pair, ParsedNode, Scalar, YAMLError } from 'yaml'
+import { load } from '../../delivery/load-package.ts'
+import { CopyBudget, emptyMap, type Plain, type PlainMap, Unusable } from './plain.ts'
+
+type Yaml = typeof import('yaml')
+
+/** The content of a file: every scalar as its literal text, and the line of every key and element. */
+export interface ParsedText {
+  readonly values: PlainMap
+  /** `backends[0].endpoint` → 4 */
+  readonly lines: ReadonlyMap<string, number>
+}
+
+/** The reason why a text cannot be parsed. `line` and `column` count from 1, and are absent if unknown. */
+export interface TextFault {
+  readonly fault: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/**
+ * Limits the tokens (about six a line), far above any real configuration. Parsing can cost a hundred times as much as counting
+ * tokens, and many small ones are slowest.
+ */
+const MAX_PIECES = 30_000
+/** Resolving an alias searches the whole document. */
+const MAX_ALIASES = 100
+/** Every value's path contains its keys, so long keys use much memory. */
+const MAX_KEY_LENGTH = 200
+
+const FAULTS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_INDENT: 'the indentation is wrong, or a bracket or quote is not closed',
+  BLOCK_AS_IMPLICIT_KEY: 'there is a mapping where a value should be (a missing line break, or quotes)',
+  DUPLICATE_KEY: 'the same key is there twice',
+  MISSING_CHAR: 'a quote, bracket, comma, colon or space is missing',
+  MULTILINE_IMPLICIT_KEY: 'a key is followed by no colon',
+  MULTIPLE_DOCS: 'there is more than one document',
+  NON_STRING_KEY: 'a key is not text',
+  TAB_AS_INDENT: 'there is a tab where only spaces may be',
+}
+
+/** Parses YAML 1.2, which includes JSON. Never throws. */
+export function parseYaml(text: string): ParsedText | TextFault {
+  try {
+    return parse(text, load<Yaml>('yaml'))
+  } catch (error) {
+    // The parser recurses, so deep nesting overflows the stack.
+    return { fault: error instanceof RangeError ? 'it is nested too deeply' : 'the YAML parser failed' }
+  }
+}
+
+/** Detects texts that would block the start for seconds, before they are parsed. */
+function sizeFault(text: string, yaml: Yaml): TextFault | undefined {
+  let pieces = 0
+  let aliases = 0
+  for (const piece of new yaml.Lexer().lex(text)) {
+    if (piece.startsWith('*')) aliases += 1
+    pieces += 1
+    if (aliases > MAX_ALIASES) return { fault: `it has more than ${MAX_ALIASES} aliases (*name)` }
+    if (pieces > MAX_PIECES) return { fault: 'it has far more keys and values than a configuration can have' }
+  }
+  return undefined
+}
+
+function parse(text: string, yaml: Yaml): ParsedText | TextFault {
+  const tooLarge = sizeFault(text, yaml)
+  if (tooLarge) return tooLarge
+  const lineCounter = new yaml.LineCounter()
+  const document = yaml.parseDocument(text, {
+    // Every scalar stays literal text: 1.10 is not 1.1, and the key table defines the types.
+    schema: 'failsafe',
+    prettyErrors: false,
+    stringKeys: true,
+    // Off, because the parser compares each key with every other one. `#readMap` checks for duplicates.
+    uniqueKeys: false,
+    logLevel: 'error',
+    lineCounter,
+  })
+  const [error] = document.errors
+  if (error) return faultOf(error, lineCounter)
+  if (!document.contents || isNothing(document.contents, yaml)) return { values: emptyMap<Plain>(), lines: new Map() }
+  const reader = new NodeReader(yaml, document, lineCounter)
+  const values = yaml.isMap(document.contents) ? reader.read(document.contents, '', 0) : undefined
+  if (reader.fault) return reader.fault
+  return values && !(values instanceof Unusable)
+    ? { values: values as PlainMap, lines: reader.lines }
+    : { fault: 'expected a mapping of keys to values', line: 1, column: 1 }
+}
+
+// The parser's own messages quote the file, which may contain secrets.
+function faultOf(error: YAMLError, lineCounter: LineCounter): TextFault {
+  const { line, col } = lineCounter.linePos(error.pos[0])
+  return { fault: FAULTS[error.code] ?? 'it is not valid YAML', line, column: col }
+}
+
+function isNothing(node: ParsedNode, yaml: Yaml): boolean {
+  return yaml.isScalar(node) && node.type === 'PLAIN' && /^(~|null)?$/i.test(String(node.value ?? ''))
+}
+
+class NodeReader {
+  readonly lines: Map<string, number> = new Map<string, number>()
+  fault: TextFault | undefined
+  readonly #yaml: Yaml
+  readonly #document: Document.Parsed
+  readonly #lineCounter: LineCounter
+  readonly #budget = new CopyBudget()
+  readonly #targets = new Map<Alias, unknown>()
+
+  constructor(yaml: Yaml, document: Document.Parsed, lineCounter: LineCounter) {
+    this.#yaml = yaml
+    this.#document = document
+    this.#lineCounter = lineCounter
+  }
+
+  read(node: unknown, path: string, depth: number): Plain {
+    if (this.#budget.spent(depth)) return new Unusable('something nested too deeply')
+    const yaml = this.#yaml
+    if (yaml.isAlias(node)) return this.read(this.#target(node), path, depth + 1)
+    if (yaml.isMap(node)) return this.#readMap(node.items, path, depth)
+    if (yaml.isSeq(node)) return node.items.map((item, index) => this.#readItem(item, `${path}[${index}]`, depth))
+    return yaml.isScalar(node) && !isNothing(node as ParsedNode, yaml) ? String(node.value) : undefined
+  }
+
+  #readMap(items: readonly Pair[], path: string, depth: number): PlainMap {
+    const map = emptyMap<Plain>()
+    for (const { key, value } of items) {
+      const name = String((key as Scalar).value)
+      if (name.length > MAX_KEY_LENGTH) this.#refuse(key, `a key is longer than ${MAX_KEY_LENGTH} characters`)
+      if (name in map) this.#refuse(key, FAULTS.DUPLICATE_KEY)
+      if (this.fault) return map
+      const inner = path === '' ? name : `${path}.${name}`
+      this.#note(inner, key)
+      map[name] = this.read(value, inner, depth + 1)
+    }
+    return map
+  }
+
+  #readItem(item: unknown, path: string, depth: number): Plain {
+    this.#note(path, item)
+    return this.read(item, path, depth + 1)
+  }
+
+  /** Resolves an alias once: an alias inside an aliased value is read as often as that value. */
+  #target(alias: Alias): unknown {
+    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#document))
+    return this.#targets.get(alias)
+  }
+
+  #refuse(key: unknown, fault = ''): void {
+    const range = this.#yaml.isNode(key) ? key.range : undefined
+    const { line, col } = this.#lineCounter.linePos(range?.[0] ?? 0)
+    this.fault ??= { fault, line, column: col }
+  }
+
+  #note(path: string, node: unknown): void {
+    const range = this.#yaml.isNode(node) ? node.range : undefined
+    if (range) this.lines.set(path, this.#lineCounter.linePos(range[0]).line)
+  }
+}

@@ -1,0 +1,102 @@
+import { createNoopMeter } from '@opentelemetry/api'
+import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../delivery/pipeline/index.ts'
+import type { Continuation } from '../delivery/trace-log/index.ts'
+import { Core } from '../tracker/core.ts'
+import type { Enrich } from '../tracker/enrichment.ts'
+import type { Report } from '../tracker/guard.ts'
+import type { CoreOptions } from '../tracker/options.ts'
+import type { Draw } from '../tracker/spans/span-definition.ts'
+import { nearestName } from './config/nearest.ts'
+import type { Environment } from './config/paths.ts'
+import type { ResolvedConfig } from './config/types.ts'
+import type { Outside } from './intake.ts'
+import { gaugesOf } from './pipeline-gauges.ts'
+import { loadPriceList } from './prices/price-list.ts'
+import { coreConfigOf, pipelineSettings } from './settings.ts'
+import { opened, type Telemetry } from './telemetry.ts'
+
+/** The code that processes records. It is large, so it is loaded late, through `late.ts`. */
+export { writeTo } from '../delivery/terminal.ts'
+export { activeSpan, baseContext } from './host-context.ts'
+export { drawOf } from './settings.ts'
+export { telemetryHandedIn } from './telemetry.ts'
+
+export interface CoreParts {
+  readonly host: string
+  readonly config: ResolvedConfig
+  readonly env: Environment
+  readonly isReplay: boolean
+  readonly draw: Draw
+  readonly enrich: Enrich | undefined
+  readonly report: Report
+  readonly continuation: Continuation | undefined
+}
+
+export interface PipelineParts {
+  readonly config: ResolvedConfig
+  readonly env: Environment
+  readonly home: string
+  readonly giveUp: AbortSignal | undefined
+  readonly continuation: Continuation | undefined
+}
+
+export function ownTelemetry(
+  { config, env, home, giveUp, continuation }: PipelineParts,
+  report: Report,
+  handed: HandedOver,
+): Telemetry {
+  const settings = pipelineSettings(config, env, home, continuation)
+  if (config.keep?.hold && settings.holding === undefined) {
+    report.warn(
+      'keep: everything is sent, because turns cannot say what they are worth without `own` among the conventions',
+    )
+  }
+  return opened(createPipeline({ ...settings, giveUp }, report, handed))
+}
+
+/** Loads the required packages one by one, and calls `open` as soon as it can succeed. */
+export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
+  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  const toPrice = prices === undefined ? [] : [loadPriceList]
+  for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
+    run()
+    yield
+  }
+}
+
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
+  const { config, env, isReplay, continuation, ...given } = parts
+  const isReadAgain = continuation && (() => continuation.isReading)
+  const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
+  const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
+  pipeline?.judgeEarlyBy(traceId => core.judgeEarly(traceId))
+  if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
+  return core
+}
+
+function inPipeline(
+  pipeline: Pipeline | undefined,
+  config: ResolvedConfig,
+): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
+  return {
+    hurry: pipeline && (() => pipeline.hurry()),
+    save: pipeline && (() => pipeline.save()),
+    noteAgain: pipeline && (span => pipeline.noteAgain(span)),
+    // Our own pipeline keeps the process alive itself.
+    holdsProcess: pipeline === undefined,
+    seedIds: pipeline?.seedIds,
+    gauges: gaugesOf(pipeline),
+    log: pipeline?.log,
+    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
+  }
+}
+
+/** The host's meter may fail to create instruments. This disables the metrics, not the spans. */
+function coreOf(options: CoreOptions): Core {
+  try {
+    return new Core(options)
+  } catch {
+    options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
+    return new Core({ ...options, meter: createNoopMeter() })
+  }
+}

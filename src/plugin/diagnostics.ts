@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-place.ts'
+import type { Report } from '../tracker/guard.ts'
+import { askLate } from './late.ts'
+
+/**
+ * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
+ * `diag` as they are. Return values and exceptions of its methods are ignored.
+ */
+export interface Logger {
+  /** Recording or sending has failed, in part or entirely. */
+  error(line: string): unknown
+  /** A setting is wrong or data was lost, and the user can fix it. */
+  warn(line: string): unknown
+  /** Not used so far. */
+  info?(line: string): unknown
+  /** Called only with `debug: true`: the same lines as in the debug log. */
+  debug?(line: string): unknown
+}
+
+const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
+
+const toStderr = (line: string): void => {
+  // `writeTo` is loaded late: most plugins never print a line.
+  askLate(loaded => loaded.writeTo, writeAnyway)(process.stderr, `${line}\n`)
+}
+
+const STDERR: Logger = { error: toStderr, warn: toStderr }
+
+export function loggerOf(given: unknown): Logger | undefined {
+  const hasMethods = (logger: Partial<Logger>): boolean =>
+    typeof logger.error === 'function' && typeof logger.warn === 'function'
+  try {
+    return given instanceof Object && hasMethods(given) ? (given as Logger) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The debug log ends here: forgotten debugging must not fill a disk. */
+const DEBUG_FILE_LIMIT_BYTES = 10 * 1024 * 1024
+
+function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, ' ')
+}
+
+class DebugFile {
+  readonly #directory: string
+  readonly #path: string
+  #isOpen = false
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#path = join(directory, 'debug.log')
+  }
+
+  write(line: string): void {
+    // Debugging must not break the host: if the log cannot be written, the line is dropped.
+    try {
+      if (!this.#isOpen) makePrivateDirectory(this.#directory)
+      this.#isOpen = true
+      if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > DEBUG_FILE_LIMIT_BYTES) return
+      appendToOwnFile(this.#path, `${new Date().toISOString()} ${line}\n`)
+    } catch {
+      this.#isOpen = false
+    }
+  }
+}
+
+/**
+ * `warn` and `error` go to stderr or the logger. `debug` goes to a file in the state directory and to the logger, if enabled.
+ */
+export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Report {
+  const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
+  const say = (level: 'error' | 'warn' | 'debug', line: string): void => {
+    const text = oneLine(line)
+    file?.write(text)
+    try {
+      const shown: unknown = logger[level]?.(`hookspan: ${text}`)
+      if (shown instanceof Object && 'then' in shown) Promise.resolve(shown).catch(() => undefined)
+    } catch {
+      // A closed terminal must not cost the host a span.
+    }
+  }
+  return {
+    warn: line => say('warn', line),
+    error: line => say('error', line),
+    debug(line) {
+      if (file !== undefined) say('debug', line)
+    },
+  }
+}

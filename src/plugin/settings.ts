@@ -1,0 +1,177 @@
+import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
+import { checkPattern } from '../content/redact-patterns.ts'
+import { createRedactor } from '../content/redaction.ts'
+import { DELEGATING_TOOLS } from '../contract/index.ts'
+import { resolveNames } from '../contract/semconv/index.ts'
+import type { HoldingSettings, PipelineSettings } from '../delivery/pipeline/index.ts'
+import type { Continuation } from '../delivery/trace-log/index.ts'
+import type { CoreConfig } from '../tracker/options.ts'
+import { thresholdOf } from '../tracker/spans/keep.ts'
+import type { KeepRules } from '../tracker/spans/keep-rules.ts'
+import type { Draw } from '../tracker/spans/span-definition.ts'
+import { parseTraceparent } from '../tracker/traceparent.ts'
+import type { KeepConfig } from './config/keep-config.ts'
+import { type Environment, stateHome } from './config/paths.ts'
+import { openWorkTtlMillisOf } from './config/silence-limits.ts'
+import type { ResolvedConfig } from './config/types.ts'
+import { guardedRedact, type Redact } from './own-redact.ts'
+import { PACKAGE_VERSION } from './package-facts.ts'
+import { createPricing } from './prices/prices.ts'
+
+/** Share of `log_flush_ms` for which records may wait in memory. The rest is left for scheduling. */
+const LOG_SHARE = 0.9
+
+/** Indexed messages take several attributes each. The SDK's own limit of 128 would silently drop later ones. */
+const ATTRIBUTE_COUNT_LIMIT = 1024
+
+/** Limits all custom patterns together: checking the longest takes up to 60 ms. */
+const PATTERN_CHARACTERS = 20_000
+const PATTERN_WARNINGS = 20
+
+function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegExp[] {
+  const sources = config.redact_patterns
+  const patterns: RegExp[] = []
+  let room = PATTERN_CHARACTERS
+  let refused = 0
+  for (const [index, source] of sources.entries()) {
+    room -= source.length
+    if (room < 0) {
+      const limit = `together they may have ${PATTERN_CHARACTERS} characters`
+      warn(`config: redact_patterns: ${sources.length - index} of ${sources.length} are left out: ${limit}`)
+      break
+    }
+    const checked = checkPattern(source)
+    if (checked.ok) patterns.push(checked.pattern)
+    else if (++refused <= PATTERN_WARNINGS) {
+      // The pattern itself may be a secret. Its index is enough to find it.
+      warn(`config: redact_patterns[${index}] is left out: ${checked.reason}`)
+    }
+  }
+  if (refused > PATTERN_WARNINGS) warn(`config: redact_patterns: and ${refused - PATTERN_WARNINGS} more are left out`)
+  return patterns
+}
+
+/** Adds the `langfuse` convention if a backend is Langfuse. Users who reach Langfuse through a collector set it themselves. */
+function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
+  return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
+}
+
+export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
+  const own = ownRedact && guardedRedact(ownRedact, warn)
+  const patterns = ownPatterns(config, warn)
+  const redact = createRedactor({ enabled: config.redact, patterns, own })
+  const settings: CaptureSettings = {
+    mode: config.content_capture,
+    previewMaxChars: config.preview_max_chars,
+    categoryMaxChars: {
+      tool_input: config.tool_input_preview_max_chars,
+      tool_output: config.tool_output_preview_max_chars,
+      llm_input: config.llm_input_preview_max_chars,
+      llm_output: config.llm_output_preview_max_chars,
+    },
+    contentMaxChars: config.content_max_chars,
+    conversationHistory: config.capture_conversation_history,
+    conversationHistoryMaxChars: config.conversation_history_max_chars,
+    senderId: config.capture_sender_id,
+    redact,
+    redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
+  }
+  const capture = createCapture(settings)
+  // A user's own setting may contain spaces, whatever the capture mode.
+  const { id } = createCapture({ ...settings, mode: 'preview' })
+  return {
+    names: resolveNames(config.namespace, conventionsOf(config)),
+    capture,
+    nextMetrics: config.emit_genai_metrics && config.conventions.includes('gen_ai_next'),
+    spanNames: config.span_names,
+    rootLabel: config.root_label,
+    agentName: id(config.agent_name),
+    projectName: id(config.project_name),
+    usageOnRoot: config.usage_on_root,
+    pricing: config.prices && createPricing(config.prices, warn),
+    keep: config.keep && keepRules(config.keep),
+  }
+}
+
+/** Undefined without our own attribute names: a root then cannot carry the reason why it was kept. */
+function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings | undefined {
+  return reasonName === ''
+    ? undefined
+    : { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
+}
+
+function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {
+  return {
+    errors: rules.errors,
+    denied: rules.denied,
+    slowerThanMillis: rules.slower_than_ms,
+    waitsCount: rules.waits_count,
+    costOver: rules.cost_over,
+    tokensOver: rules.tokens_over,
+    tools: new Set(tools.map(name => name.toLowerCase())),
+    threshold: rate === undefined ? undefined : thresholdOf(rate),
+  }
+}
+
+export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConfig {
+  const delegating = [...DELEGATING_TOOLS, ...config.delegating_tools]
+  return {
+    namespace: config.namespace,
+    statusOk: config.span_status_ok,
+    traceScope: config.trace_scope,
+    parent: config.parent,
+    delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
+    skillSpans: config.skill_spans,
+    emitGenAiMetrics: config.emit_genai_metrics,
+    metricsLabelLimit: config.metrics_label_limit,
+    rootSpanTtlMillis: config.root_span_ttl_ms,
+    openWorkTtlMillis: openWorkTtlMillisOf(config),
+    flushOnSessionEnd: config.force_flush_on_session_end,
+    flushWaitMillis: config.force_flush_wait_ms,
+    remoteParent: parseTraceparent(env['TRACEPARENT']),
+  }
+}
+
+export function pipelineSettings(
+  config: ResolvedConfig,
+  env: Environment,
+  home: string,
+  continuation?: Continuation,
+): PipelineSettings {
+  const directory = config.local_log ? stateHome(env, home) : undefined
+  const { project_name: projectName, prometheus } = config
+  const { own } = resolveNames(config.namespace, config.conventions)
+  return {
+    serviceName: config.service_name,
+    ...(projectName === undefined ? {} : { projectName }),
+    resourceAttributes: config.resource_attributes,
+    globalTags: config.global_tags,
+    version: PACKAGE_VERSION,
+    namespace: config.namespace,
+    marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
+    backends: config.backends,
+    ...(directory !== undefined && {
+      localLog: {
+        directory,
+        maxBytes: config.local_log_max_bytes,
+        maxAgeHours: config.local_log_max_age_hours,
+        flushMillis: config.log_flush_ms * LOG_SHARE,
+        continued: continuation && { withinMillis: openWorkTtlMillisOf(config), isTakenUp: continuation.isTakenUp },
+      },
+    }),
+    sampleRate: config.sample_rate,
+    holding: config.keep?.hold ? holdingOf(config.keep, own.samplingReason) : undefined,
+    attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
+    batch: {
+      maxQueueSize: config.span_batch_max_queue_size,
+      scheduleDelayMillis: config.span_batch_schedule_delay_ms,
+      maxExportBatchSize: config.span_batch_max_export_batch_size,
+      exportTimeoutMillis: config.span_batch_export_timeout_ms,
+    },
+    metricsIntervalMillis: config.metrics_interval_ms,
+    ...(prometheus === undefined ? {} : { prometheus }),
+    deterministicIds: config.deterministic_ids,
+    continuation,
+    flushWaitMillis: config.force_flush_wait_ms,
+  }
+}

@@ -1,0 +1,110 @@
+import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
+import type { ApiStart, SpanKindName } from '../contract/index.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
+import { isFailedEnd, isRequest } from './span-ends.ts'
+import { isEscalation } from './spans/approval.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import type { Draw } from './spans/span-definition.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import type { EndedMark } from './turn-memory.ts'
+
+/** A sanity limit: a larger `retry_count` is not the number of an attempt. */
+const RETRY_LIMIT = 100_000
+
+/** The host's attempt number, from 0. Undefined if it is missing or implausible. */
+export function retryCount(payload: unknown): number | undefined {
+  const said = numberOf(peek(payload, 'retry_count'))
+  return said !== undefined && Number.isInteger(said) && said >= 0 && said < RETRY_LIMIT ? said : undefined
+}
+
+/** The attempt of an end whose start was never seen: the host's number, or the one after the last attempt that ended. */
+export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
+  return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
+}
+
+export function attemptAttribute(attempt: number | undefined, draw: Draw): AttributeList | undefined {
+  return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
+}
+
+/**
+ * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
+ * host emits one start per request.
+ */
+export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt, failed }: EndedMark): boolean {
+  if (!isRequest(kind)) return false
+  // Many hosts send 0 for every attempt. A success after a failure is a later attempt even then.
+  return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
+}
+
+/**
+ * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
+ * that count their requests make one at a time.
+ */
+export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
+  const before = turn.innermost('api')
+  if (before === undefined || before.followedAt !== undefined) return
+  const [last, next] = [wholeOf(peek(before.start, 'api_call_count')), wholeOf(payload.api_call_count)]
+  if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
+}
+
+/** A later attempt has ended without a start: the attempt still open under its key got no answer and ended by then. */
+export function notePassed(open: OpenSpan | undefined, attempt: number, at: number): void {
+  if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
+}
+
+/**
+ * Returns true if an end may end this attempt. An end that names another attempt arrived late, for one that has already
+ * ended.
+ */
+export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number }): boolean {
+  const said = retryCount(payload)
+  const started = open.start === undefined ? undefined : retryCount(open.start)
+  return said === undefined || started === undefined || said === started || said === open.attempt
+}
+
+/**
+ * Returns true if an end belongs to an attempt before the remembered one, whose end was already received. A success is
+ * always the last attempt, whatever its number.
+ */
+export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyFired, { attempt }: EndedMark): boolean {
+  return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
+}
+
+/** The remembered end of a later attempt, if that attempt is the one that starts here. */
+export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undefined {
+  const ended = isRequest(open.kind) ? open.turn.memory.ended(open.slot) : undefined
+  return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)
+    ? ended
+    : undefined
+}
+
+/** The end of this very start, if it arrived before the start. It is already counted. */
+export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): AnyFired | undefined {
+  const early = isExplicit ? ended?.early : undefined
+  if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
+  const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
+  return said === undefined || told === undefined || said === told ? early.fired : undefined
+}
+
+/** Returns true for a start that was received before: redelivered, or late when its span has already ended. */
+export function isRepeat(
+  ended: EndedMark | undefined,
+  open: OpenSpan | undefined,
+  { fired, isExplicit }: Incoming,
+): boolean {
+  if (!isExplicit || (open === undefined && ended === undefined)) return false
+  const retry = retryCount(fired.payload) ?? Number.NaN
+  if (open !== undefined) {
+    // A start older than the open span arrived late and must not end it.
+    return (
+      open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt) && !isEscalation(open, fired.payload)
+    )
+  }
+  if (ended === undefined || retry > ended.attempt) return false
+  return fired.at === ended.startAt || fired.at < ended.endAt
+}
+
+/** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */
+export function foldedByEnd({ kind }: OpenSpan): boolean {
+  return kind === 'api' || kind === 'tool'
+}

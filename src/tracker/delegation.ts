@@ -1,0 +1,140 @@
+import { idOf } from '../contract/foreign.ts'
+import type { SubagentStart, SubagentStop } from '../contract/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { Belonging } from './spans/belongings.ts'
+import type { Delegation, OpenSpan, Turn } from './turn.ts'
+
+const DELEGATIONS_LIMIT = 10_000
+/** Remembered stops, to recognise a repeated one. */
+const STOPPED_LIMIT = 2000
+
+type ChildIds = Pick<SubagentStart & SubagentStop, 'child_session_id' | 'child_subagent_id'>
+
+function sessionKey(host: string, id: string): string {
+  return `${host}\u0000session\u0000${id}`
+}
+
+function subagentKey(host: string, id: string): string {
+  return `${host}\u0000subagent\u0000${id}`
+}
+
+/** Maps child agents to delegations. Looks up by either id of the child, because a stop may carry only one. */
+export class DelegationRegistry {
+  readonly #delegations: BoundedMap<string, Delegation>
+  readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
+
+  readonly #limitMillis: number
+
+  /**
+   * @param limitMillis time after its stop in which a delegation accepts records from before the stop
+   * @param onEvict ends the span of a delegation that is dropped
+   */
+  constructor(limitMillis: number, onEvict: (delegation: Delegation) => void) {
+    this.#limitMillis = limitMillis
+    this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
+  }
+
+  add(
+    open: OpenSpan,
+    payload: SubagentStart,
+    parentSessionId: string | undefined,
+    belonging: Belonging | undefined,
+  ): Delegation {
+    const delegation: Delegation = {
+      host: open.turn.host,
+      open,
+      childSessionId: idOf(payload.child_session_id),
+      childSubagentId: idOf(payload.child_subagent_id),
+      role: payload.child_role,
+      parentSessionId,
+      belonging,
+      stopped: false,
+      stoppedAt: Number.POSITIVE_INFINITY,
+      childTurns: new Set(),
+      childSeen: false,
+    }
+    for (const key of this.#keys(delegation)) this.#delegations.set(key, delegation)
+    return delegation
+  }
+
+  find(host: string, ids: ChildIds): Delegation | undefined {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    return (
+      (session === undefined ? undefined : this.#delegations.get(sessionKey(host, session))) ??
+      (subagent === undefined ? undefined : this.#delegations.get(subagentKey(host, subagent)))
+    )
+  }
+
+  forChild(host: string, sessionId: string | undefined, at: number): Delegation | undefined {
+    if (sessionId === undefined) return undefined
+    const delegation = this.#delegations.get(sessionKey(host, sessionId))
+    if (delegation === undefined || !(at - delegation.stoppedAt > this.#limitMillis)) return delegation
+    this.forget(delegation)
+    return undefined
+  }
+
+  /** Remembers a stop without a delegation: its repeat must not count again. */
+  noteStopped(host: string, ids: ChildIds): void {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    if (session !== undefined) this.#stopped.set(sessionKey(host, session), true)
+    if (subagent !== undefined) this.#stopped.set(subagentKey(host, subagent), true)
+  }
+
+  wasStopped(host: string, ids: ChildIds): boolean {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    return (
+      (session !== undefined && this.#stopped.has(sessionKey(host, session))) ||
+      (subagent !== undefined && this.#stopped.has(subagentKey(host, subagent)))
+    )
+  }
+
+  /** The delegation of an open span, if the span has one. */
+  of(open: OpenSpan): Delegation | undefined {
+    const delegation = this.find(open.turn.host, open.start as ChildIds)
+    return delegation?.open === open ? delegation : undefined
+  }
+
+  stop(delegation: Delegation, at: number): void {
+    delegation.stopped = true
+    delegation.stoppedAt = at
+    for (const key of this.#keys(delegation)) this.#stopped.set(key, true)
+    this.#forgetWhenOver(delegation)
+  }
+
+  childStarted(delegation: Delegation, turn: Turn): void {
+    delegation.childSeen = true
+    delegation.childTurns.add(turn)
+  }
+
+  childEnded(delegation: Delegation, turn: Turn): void {
+    delegation.childTurns.delete(turn)
+    this.#forgetWhenOver(delegation)
+  }
+
+  /** Returns true if the span must stay open after its parent's turn ended: the child is running, or has not started. */
+  outlivesTurn(open: OpenSpan): boolean {
+    const delegation = this.of(open)
+    return delegation !== undefined && (!delegation.childSeen || delegation.childTurns.size > 0)
+  }
+
+  forget(delegation: Delegation): void {
+    for (const key of this.#keys(delegation)) {
+      if (this.#delegations.get(key) === delegation) this.#delegations.delete(key)
+    }
+  }
+
+  /** The child's own turn still needs the entry, even if the stop arrived first. */
+  #forgetWhenOver(delegation: Delegation): void {
+    if (delegation.stopped && delegation.childSeen && delegation.childTurns.size === 0) this.forget(delegation)
+  }
+
+  #keys({ host, childSessionId, childSubagentId }: Delegation): string[] {
+    const keys: string[] = []
+    if (childSessionId !== undefined) keys.push(sessionKey(host, childSessionId))
+    if (childSubagentId !== undefined) keys.push(subagentKey(host, childSubagentId))
+    return keys
+  }
+}

@@ -1,0 +1,153 @@
+import { isPromise } from '../contract/foreign.ts'
+import type { HookName, SpanKindName } from '../contract/index.ts'
+import type { Guard } from './guard.ts'
+import type { AnyFired } from './incoming.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import { type Complain, readAttributes } from './spans/belongings.ts'
+import type { Draw } from './spans/span-definition.ts'
+import type { OpenSpan } from './turn.ts'
+
+/** The hook record that starts or ends a span, as the host emitted it. */
+export interface EnrichRecord {
+  /** The name of the hook. */
+  readonly hook: HookName
+  /** Epoch milliseconds. */
+  readonly at: number
+  /** The host's own object, not a copy. Do not change it. */
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** The span that is written. */
+export interface EnrichedSpan {
+  /** `enrich` is called at the start and at the end of each span. */
+  readonly phase: 'start' | 'end'
+  /** Kind of the span: `tool`, `api`, … */
+  readonly kind: SpanKindName
+  /** Name of the span: `tool.terminal` */
+  readonly name: string
+  /** 32 hex digits */
+  readonly traceId: string
+  /** 16 hex digits */
+  readonly spanId: string
+  /** Session of the span: a child agent's spans have the child's. */
+  readonly sessionId: string | undefined
+  /** The turn of the span. */
+  readonly turnId: string | undefined
+  /** Epoch milliseconds. */
+  readonly startAt: number
+  /** Epoch milliseconds; at the end only. */
+  readonly endAt: number | undefined
+  /** The value of `error.type`, at the end of a span that failed. */
+  readonly errorType: string | undefined
+}
+
+/** Returns custom attributes of a span: a flat map of text, numbers and booleans, or nothing. */
+export type Enrich = (
+  record: EnrichRecord,
+  span: EnrichedSpan,
+) => Readonly<Record<string, string | number | boolean | null | undefined>> | null | undefined
+
+export interface EndFacts {
+  readonly at: number
+  readonly errorType: string | undefined
+}
+
+/** Average time that a call may take. A slow callback is reported once it has cost `SLOW_IN_ALL_MILLIS` in total. */
+const SLOW_MILLIS = 1
+const SLOW_IN_ALL_MILLIS = 50
+/** Fields that hookspan adds to the record that ends a turn. */
+const INTERNAL = new Set([
+  'finalStatus',
+  'totals',
+  'durationMillis',
+  'agentName',
+  'isBackground',
+  'traceId',
+  'isPart',
+  'judgedEarly',
+])
+
+/** Calls the user's `enrich` callback for additional attributes. The agent waits for it. */
+export class Enrichment {
+  readonly #enrich: Enrich
+  readonly #draw: Draw
+  readonly #guard: Guard
+  readonly #clock: () => number
+  readonly #complain: Complain
+  #isAsking = false
+  #isSlowTold = false
+  #calls = 0
+  #millis = 0
+
+  /** @param clock milliseconds since an arbitrary origin */
+  constructor(enrich: Enrich, draw: Draw, guard: Guard, clock: () => number) {
+    this.#enrich = enrich
+    this.#draw = draw
+    this.#guard = guard
+    this.#clock = clock
+    this.#complain = line => guard.tell(line)
+  }
+
+  ask(open: OpenSpan, fired: AnyFired, end?: EndFacts): AttributeList | undefined {
+    // The callback may emit hooks itself; their spans are not enriched in turn.
+    if (this.#isAsking) return undefined
+    this.#isAsking = true
+    const answer = this.#guard.call('enrich', this.#timed, undefined, recordOf(fired), spanOf(open, end), undefined)
+    this.#isAsking = false
+    return answer == null ? undefined : this.#read(answer)
+  }
+
+  readonly #timed = (record: EnrichRecord, span: EnrichedSpan): unknown => {
+    const since = this.#clock()
+    try {
+      return this.#enrich(record, span)
+    } finally {
+      this.#time(this.#clock() - since)
+    }
+  }
+
+  #read(answer: unknown): AttributeList | undefined {
+    if (isPromise(answer)) {
+      this.#complain('enrich: it returned a promise, which no span can wait for; nothing is added')
+      return undefined
+    }
+    if (typeof answer !== 'object') {
+      this.#complain('enrich: expected an object of attributes; nothing is added')
+      return undefined
+    }
+    const list = new AttributeList()
+    for (const [name, value] of readAttributes('enrich', answer, this.#draw, this.#complain)) list.set(name, value)
+    return list
+  }
+
+  #time(millis: number): void {
+    this.#calls += 1
+    this.#millis += millis
+    const mean = this.#millis / this.#calls
+    if (this.#isSlowTold || this.#millis < SLOW_IN_ALL_MILLIS || mean < SLOW_MILLIS) return
+    this.#isSlowTold = true
+    this.#complain(`enrich takes ${mean.toFixed(1)} ms each time it is called, and the agent waits for it`)
+  }
+}
+
+function recordOf({ hook, at, payload }: AnyFired): EnrichRecord {
+  if (hook !== 'on_session_end') return { hook, at, payload }
+  const told = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
+  return { hook, at, payload: Object.fromEntries(told) }
+}
+
+function spanOf({ kind, name, span, turn, startAt }: OpenSpan, end?: EndFacts): EnrichedSpan {
+  const { traceId, spanId } = span.spanContext()
+  return {
+    phase: end === undefined ? 'start' : 'end',
+    kind,
+    name,
+    traceId,
+    spanId,
+    sessionId: turn.session.id,
+    turnId: turn.turnId,
+    startAt,
+    endAt: end?.at,
+    errorType: end?.errorType,
+  }
+}

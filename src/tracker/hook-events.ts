@@ -1,0 +1,90 @@
+import type { Attributes } from '@opentelemetry/api'
+import { peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type { HookResult } from '../contract/index.ts'
+import type { Names } from '../contract/semconv/index.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
+import { happeningFacts, iterationFacts } from './spans/session.ts'
+import { skillLifecycle } from './spans/skill.ts'
+import type { Draw } from './spans/span-definition.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import type { TurnLifecycle } from './turn-lifecycle.ts'
+import type { TurnRegistry } from './turn-registry.ts'
+
+/** Handles records that neither start nor end a span: they add to an open one. */
+export class HookEvents {
+  readonly #draw: Draw
+  readonly #registry: TurnRegistry
+  readonly #lifecycle: TurnLifecycle
+
+  constructor(draw: Draw, registry: TurnRegistry, lifecycle: TurnLifecycle) {
+    this.#draw = draw
+    this.#registry = registry
+    this.#lifecycle = lifecycle
+  }
+
+  take(incoming: Incoming): HookResult {
+    const { fired, ids, host } = incoming
+    const turn = this.#registry.claim(host, ids, false)
+    if (turn === undefined) return 'ignored'
+    this.#lifecycle.touch(turn, fired.at)
+    switch (fired.hook) {
+      case 'on_stream_start':
+      case 'on_stream_end':
+        noteStream(turn, incoming)
+        break
+      case 'on_skill_lifecycle':
+        this.#skill(turn, incoming)
+        break
+      case 'on_iteration_start':
+        tellRoot(turn, incoming, this.#draw.names.own.eventIteration, iterationFacts(fired.payload, this.#draw))
+        break
+      case 'on_turn_event':
+        tellRoot(turn, incoming, this.#draw.names.own.eventOfTurn, happeningFacts(fired, this.#draw))
+        break
+      default:
+        noteOffer(turn, incoming)
+    }
+    return 'ok'
+  }
+
+  #skill(turn: Turn, { fired }: Incoming): void {
+    const name = this.#draw.names.own.eventSkillLifecycle
+    if (name === '') return
+    const span = (turn.innermost('tool') ?? turn.root)?.span
+    span?.addEvent(name, skillLifecycle(fired.payload, this.#draw), fired.at)
+  }
+}
+
+/** @param name empty if the configured conventions have no name for it */
+function tellRoot(turn: Turn, { fired }: Incoming, name: string, facts: Attributes): void {
+  if (name !== '') turn.root?.span.addEvent(name, facts, fired.at)
+}
+
+/** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
+function noteStream(turn: Turn, { fired }: Incoming): void {
+  const open = turn.innermost('api')
+  if (open === undefined) return
+  const iteration = wholeOf(fired.payload['iteration'])
+  const call = wholeOf(peek(open.start, 'api_call_count'))
+  if (iteration !== undefined && call !== undefined && iteration !== call) return
+  open.streamEnd =
+    fired.hook === 'on_stream_start' ? undefined : { at: fired.at, error: textOf(fired.payload['error']) }
+}
+
+/** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
+function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
+  const isTool = fired.hook === 'transform_tool_result'
+  const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
+  const text = fired.payload[isTool ? 'result' : 'response_text']
+  if (open !== undefined && typeof text === 'string') open.offered = { at: fired.at, text }
+}
+
+/** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
+export function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
+  const isTool = open.kind === 'tool'
+  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
+  const text = payload[isTool ? 'result' : 'assistant_response']
+  if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
+  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
+  if (name !== '') target.span.addEvent(name, {}, target.offered.at)
+}

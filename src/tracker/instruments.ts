@@ -1,0 +1,172 @@
+import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
+import {
+  CLOSED_LABELS,
+  GEN_AI_NEXT_METRIC,
+  METRIC,
+  type MetricKey,
+  type NextMetricKey,
+  resolveNamespace,
+} from '../contract/semconv/index.ts'
+import { INSTRUMENTS, type InstrumentRow, NEXT_INSTRUMENTS } from './instrument-table.ts'
+import type { MetricPoint } from './spans/span-definition.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+export interface InstrumentOptions {
+  readonly namespace: string
+  readonly emitGenAi: boolean
+  readonly emitGenAiNext: boolean
+  /** Distinct values per label, 0 = no limit. */
+  readonly labelLimit: number
+  /** Called at each collection, before values are read. */
+  readonly catchUp?: (() => void) | undefined
+  /** Returns true while points must not be counted. */
+  readonly isMuted?: (() => boolean) | undefined
+}
+
+/** Label sets per counter. Just below the limit of the SDK (2000), which silently merges those beyond it. */
+const SERIES_LIMIT = 1900
+const OVERFLOW: Labels = { overflow: 'true' }
+
+interface Series {
+  readonly labels: Labels
+  sum: number
+}
+
+/**
+ * Sums counters in plain maps and reports them at collection. In the SDK a point with labels costs about as much as a
+ * whole span, because it sorts and stringifies the labels each time. Histograms must go through the SDK.
+ */
+class Counter {
+  readonly #series = new Map<string, Series>()
+
+  add(value: number, labels: Labels): void {
+    const key = keyOf(labels)
+    const series = this.#series.get(key)
+    if (series === undefined) this.#open(key, value, labels)
+    else series.sum += value
+  }
+
+  observe(result: ObservableResult): void {
+    for (const { labels, sum } of this.#series.values()) result.observe(sum, labels)
+  }
+
+  #open(key: string, value: number, labels: Labels): void {
+    if (this.#series.size < SERIES_LIMIT) this.#series.set(key, { labels, sum: value })
+    else if (labels !== OVERFLOW) this.add(value, OVERFLOW)
+    else this.#series.set(key, { labels, sum: value })
+  }
+}
+
+function keyOf(labels: Labels): string {
+  let key = ''
+  for (const name in labels) key += `${labels[name]}\u0000`
+  return key
+}
+
+const OTHER = 'other'
+
+/**
+ * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become
+ * `other`. A limit of 0 means none.
+ */
+export class LabelLimit {
+  readonly #limit: number
+  readonly #seen = new Map<string, Set<string>>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Returns the labels themselves if every value is within the limit, so that the common case allocates nothing. */
+  apply(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    let limited: Record<string, string> | undefined
+    for (const key in labels) {
+      const value = labels[key] as string
+      if (this.#admits(key, value)) continue
+      limited ??= { ...labels }
+      limited[key] = OTHER
+    }
+    return limited ?? labels
+  }
+
+  #admits(key: string, value: string): boolean {
+    if (this.#limit === 0 || CLOSED_LABELS.has(key)) return true
+    let seen = this.#seen.get(key)
+    if (seen === undefined) {
+      seen = new Set()
+      this.#seen.set(key, seen)
+    }
+    if (seen.has(value)) return true
+    if (seen.size >= this.#limit) return false
+    seen.add(value)
+    return true
+  }
+}
+
+/** Reads a number at collection, for example open spans or the bytes sent to a backend. */
+export type Gauge = (result: ObservableResult) => void
+
+export class Instruments {
+  readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
+  readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()
+  readonly #limit: LabelLimit
+  readonly #catchUp: (() => void) | undefined
+  readonly #isMuted: (() => boolean) | undefined
+
+  constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
+    this.#limit = new LabelLimit(options.labelLimit)
+    this.#catchUp = options.catchUp
+    this.#isMuted = options.isMuted
+    for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
+      const name = resolveNamespace(METRIC[key], options.namespace)
+      if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
+    }
+    if (!options.emitGenAiNext) return
+    for (const [key, row] of Object.entries(NEXT_INSTRUMENTS) as [NextMetricKey, InstrumentRow][]) {
+      this.#build(meter, key, GEN_AI_NEXT_METRIC[key], row, undefined)
+    }
+  }
+
+  record(points: readonly MetricPoint[]): void {
+    for (const { instrument, value, labels } of points) this.add(instrument, value, labels)
+  }
+
+  add(instrument: MetricKey | NextMetricKey, value: number, labels: Labels): void {
+    if (!Number.isFinite(value) || value < 0 || this.#isMuted?.() === true) return
+    const limited = this.#limit.apply(labels)
+    const counter = this.#counters.get(instrument)
+    if (counter !== undefined) counter.add(value, limited)
+    else this.#histograms.get(instrument)?.record(value, limited)
+  }
+
+  #build(
+    meter: Meter,
+    key: MetricKey | NextMetricKey,
+    name: string,
+    row: InstrumentRow,
+    gauge: Gauge | undefined,
+  ): void {
+    const { unit, description } = row
+    if (row.kind === 'histogram') {
+      const advice = { explicitBucketBoundaries: [...(row.buckets ?? [])] }
+      this.#histograms.set(key, meter.createHistogram(name, { unit, description, advice }))
+    } else if (row.kind === 'counter') {
+      const counter = new Counter()
+      this.#counters.set(key, counter)
+      const observe = this.#caughtUp(gauge ?? (result => counter.observe(result)))
+      meter.createObservableCounter(name, { unit, description }).addCallback(observe)
+    } else if (gauge !== undefined) {
+      const create = row.kind === 'gauge' ? 'createObservableGauge' : 'createObservableUpDownCounter'
+      meter[create](name, { unit, description }).addCallback(this.#caughtUp(gauge))
+    }
+  }
+
+  /** The first callback of a collection catches up. The other callbacks and the histograms are read after it. */
+  #caughtUp(gauge: Gauge): Gauge {
+    return result => {
+      this.#catchUp?.()
+      gauge(result)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import { peek } from '../contract/foreign.ts'
+import type { AnyFired } from './incoming.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import type { Draw } from './spans/span-definition.ts'
+import type { OpenSpan } from './turn.ts'
+
+/** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
+export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): AttributeList | undefined {
+  const { kind, definition, name, span, start } = open
+  if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
+  const model = draw.capture.id(peek(fired.payload, 'model'))
+  const named = definition.name(fired.payload, draw)
+  if (model === undefined || named === name) return undefined
+  span.updateName(named)
+  const { genAi, inference } = draw.names
+  // The end of a turn names the model that answered, which may differ from the requested one.
+  return new AttributeList().set(inference.modelName, model).set(genAi.requestModel, kind === 'api' ? model : undefined)
+}

@@ -1,0 +1,112 @@
+import { type Attributes, isSpanContextValid, type SpanContext } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
+import { peek } from '../contract/foreign.ts'
+import {
+  GENERAL,
+  LOG_ATTRIBUTE,
+  LOG_EVENT,
+  resolveNamespace,
+  SEVERITY,
+  type Severity,
+} from '../contract/semconv/index.ts'
+import { plausibleAt } from './incoming.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import { type Complain, readAttributes } from './spans/belongings.ts'
+import type { Draw, ToldEvent } from './spans/span-definition.ts'
+import type { NamedSpan } from './traceparent.ts'
+
+/**
+ * A log event or a line of the host's own log, ready to be sent. The input of `pipeline/log-record.ts`, which core does
+ * not import.
+ */
+export interface LogEvent {
+  /** Absent for a log line. */
+  readonly name?: string
+  /** Text of a log line. */
+  readonly body?: SafeText
+  readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly span?: Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
+  readonly attributes: Attributes
+}
+
+/** Options of a host's log line. */
+export interface LogAbout {
+  /** Default: `INFO` */
+  readonly severity?: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL' | undefined
+  /** Epoch milliseconds; default: now. */
+  readonly at?: number | undefined
+  /** Custom attributes: a flat map of text, numbers and booleans; masked and truncated. */
+  readonly attributes?: Readonly<Record<string, string | number | boolean | null | undefined>> | undefined
+  /** The thrown error. Its type and message are written; its stack is not, because it contains paths. */
+  readonly error?: unknown
+  /** W3C: the span that the line belongs to, if it is not one of an open turn */
+  readonly traceparent?: string | undefined
+}
+
+/** A log line as the host passed it in, not validated. */
+export interface HostLine {
+  readonly message: unknown
+  readonly about: unknown
+}
+
+export type TakeLog = (event: LogEvent) => void
+
+interface LogOptions {
+  readonly log?: TakeLog | undefined
+  readonly namespace: string
+}
+
+export class LogEvents {
+  readonly #take: TakeLog
+  readonly #namespace: string
+  readonly #isMuted: () => boolean
+  readonly #complain: Complain
+
+  constructor({ log, namespace }: LogOptions, isMuted: () => boolean, complain: Complain) {
+    this.#take = log ?? (() => undefined)
+    this.#namespace = namespace
+    this.#isMuted = isMuted
+    this.#complain = complain
+  }
+
+  /** @param identity attributes that are on each span of the turn */
+  tell({ event, attributes }: ToldEvent, at: number, span: SpanContext, identity?: AttributeList): void {
+    if (this.#isMuted()) return
+    const row = LOG_EVENT[event]
+    const name = resolveNamespace(row.name, this.#namespace)
+    const all = new AttributeList().addAll(identity).putAll(attributes).toAttributes()
+    this.#take({
+      name,
+      severity: row.severity,
+      at,
+      ...(isSpanContextValid(span) ? { span } : {}),
+      attributes: { [LOG_ATTRIBUTE.eventName]: name, ...all },
+    })
+  }
+
+  line({ message, about }: HostLine, beside: NamedSpan | undefined, now: number, draw: Draw): void {
+    if (this.#isMuted()) return
+    const severity = peek(about, 'severity')
+    const body = draw.capture.content(message, 'tool_output')?.text
+    const error = peek(about, 'error')
+    const attributes = new AttributeList()
+      .addAll(beside?.turn?.identity)
+      .set(GENERAL.exceptionType, draw.capture.id(peek(error, 'type') ?? peek(error, 'name')))
+      .set(GENERAL.exceptionMessage, draw.capture.errorText(peek(error, 'message')))
+    const own = readAttributes('log', peek(about, 'attributes'), draw, this.#complain)
+    for (const [name, value] of own) attributes.set(name, value)
+    this.#take({
+      ...(body === undefined ? {} : { body }),
+      severity: isSeverity(severity) ? severity : 'INFO',
+      at: plausibleAt(peek(about, 'at')) ?? now,
+      ...(beside === undefined ? {} : { span: beside.context }),
+      attributes: attributes.toAttributes(),
+    })
+  }
+}
+
+function isSeverity(value: unknown): value is Severity {
+  return typeof value === 'string' && Object.hasOwn(SEVERITY, value)
+}

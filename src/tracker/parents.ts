@@ -1,0 +1,136 @@
+import { type Context, isSpanContextValid } from '@opentelemetry/api'
+import { elementsOf, idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type { ApiEnd, AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
+import type { AnyDefinition } from './spans/hook-plan.ts'
+import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
+import { slot } from './turn-memory.ts'
+
+/** An answer requests only a few tools. */
+const CALLS_LIMIT = 100
+
+/** The request that a record names. It has often ended by the time its tools run. */
+function requestOf(turn: Turn, payload: Identity): Context | undefined {
+  const request = idOf(payload.api_request_id)
+  return request === undefined ? undefined : requestIn(turn, slot('api', request))
+}
+
+function requestOfCall(turn: Turn, payload: Identity): Context | undefined {
+  const call = idOf(payload.tool_call_id)
+  const place = call === undefined ? undefined : turn.memory.requestOfCall(call)
+  return place === undefined ? undefined : requestIn(turn, place)
+}
+
+/** Remembers the tool calls in the answer of this slot's request: fields of its message, or parts of its content. */
+export function noteCalls({ memory }: Turn, place: string, { response }: ApiEnd): void {
+  const message = peek(response, 'assistant_message') ?? peek(response, 'message')
+  if (message === undefined) return
+  for (const part of ['tool_calls', 'content']) {
+    for (const call of elementsOf(peek(message, part), CALLS_LIMIT)) {
+      const id = idOf(peek(call, 'id'))
+      if (id !== undefined) memory.keepRequestOfCall(id, place)
+    }
+  }
+}
+
+function requestIn(turn: Turn, place: string): Context | undefined {
+  const open = turn.find(place)
+  // If a later attempt has already ended, that one made the call.
+  if (open !== undefined && open.followedAt === undefined) return contextOf(open)
+  const ended = turn.memory.ended(place)
+  if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
+  return open && contextOf(open)
+}
+
+/** Returns true if the host reports that no request made this tool call. An open request then must not become its parent. */
+function isUnasked(payload: Identity): boolean {
+  return wholeOf(payload.api_call_count) === 0 && idOf(payload.api_request_id) === undefined
+}
+
+function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
+  return turn.openTool(idOf(payload.tool_call_id))
+}
+
+/** The tool call that delegates: named by its id, else the only open tool of a delegating kind. */
+function delegatingTool(turn: Turn, payload: Identity, delegatingTools: ReadonlySet<string>): OpenSpan | undefined {
+  return gatedTool(turn, payload) ?? turn.onlyToolNamed(delegatingTools)
+}
+
+/** The tool that asks the user: the one named by the question's kind, else the only open one. */
+function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
+  const named = gatedTool(turn, payload)
+  const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
+  if (kind === undefined) return named
+  const tools = turn.openSpans(open => open.kind === 'tool')
+  const asking = tools.filter(open => peek(open.start, 'tool_name') === kind)
+  return asking.length === 1 ? asking[0] : tools.length === 1 ? tools[0] : undefined
+}
+
+/** A guardian is a side call of the approval that it decides. */
+function guardedApproval(turn: Turn, payload: AuxiliaryStart): OpenSpan | undefined {
+  return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
+}
+
+/** The tool call itself, open or ended. */
+function callOf(turn: Turn, payload: Identity): Context | undefined {
+  const open = gatedTool(turn, payload)
+  if (open !== undefined) return contextOf(open)
+  const ended = turn.endedTool(idOf(payload.tool_call_id))
+  return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
+}
+
+/** The tool call or request that a control hook inspects. Undefined for a hook that inspects the turn. */
+function lookedAt(turn: Turn, payload: ControlHookStart): Context | undefined {
+  switch (payload.hook_phase) {
+    case 'before_tool':
+    case 'after_tool':
+      return callOf(turn, payload) ?? requestOf(turn, payload)
+    case 'before_model':
+    case 'after_model':
+      return requestOf(turn, payload)
+    default:
+      return undefined
+  }
+}
+
+function namedParent(
+  turn: Turn,
+  definition: AnyDefinition,
+  payload: Identity,
+  delegatingTools: ReadonlySet<string>,
+): Context | undefined {
+  if (definition.kind === 'tool') return requestOf(turn, payload) ?? requestOfCall(turn, payload)
+  if (definition.kind === 'hook') return lookedAt(turn, payload)
+  const open = openParent(turn, definition, payload, delegatingTools)
+  return open === undefined ? undefined : contextOf(open)
+}
+
+function openParent(
+  turn: Turn,
+  { kind }: AnyDefinition,
+  payload: Identity,
+  delegatingTools: ReadonlySet<string>,
+): OpenSpan | undefined {
+  if (kind === 'approval') return askingTool(turn, payload)
+  if (kind === 'subagent') return delegatingTool(turn, payload, delegatingTools)
+  return kind === 'auxiliary' ? guardedApproval(turn, payload as AuxiliaryStart) : undefined
+}
+
+/**
+ * The parent of a new span: the one named by an id, else the innermost open span of an allowed kind, always in its own
+ * turn. The ambient context is never used, because the active span may be unrelated.
+ */
+export function parentOf(
+  turn: Turn,
+  definition: AnyDefinition,
+  payload: Identity,
+  delegatingTools: ReadonlySet<string>,
+): Context {
+  const named = namedParent(turn, definition, payload, delegatingTools)
+  if (named !== undefined) return named
+  for (const kind of definition.parents) {
+    if (kind === 'api' && definition.kind === 'tool' && isUnasked(payload)) continue
+    const open = turn.innermost(kind)
+    if (open !== undefined && open.followedAt === undefined) return contextOf(open)
+  }
+  return turn.root === undefined || turn.root.ended ? turn.anchor : contextOf(turn.root)
+}

@@ -1,0 +1,124 @@
+import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
+import { idOf, peek } from '../contract/foreign.ts'
+import type { SessionStart } from '../contract/index.ts'
+import { idsOf } from './incoming.ts'
+import type { CoreOptions } from './options.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import { BACKGROUND } from './spans/session.ts'
+import { parseTraceparent } from './traceparent.ts'
+import { contextOfSpan, type Turn } from './turn.ts'
+import type { TurnRegistry } from './turn-registry.ts'
+
+/** The one host whose agent has a name of its own. */
+export const HERMES = 'hermes'
+const HERMES_AGENT = 'hermes-agent'
+
+/**
+ * If one process serves several hosts, the agent name distinguishes them. The default of `agent_name` is the plugin's
+ * host, so it does not apply to another host.
+ */
+export function agentNameOf(
+  { draw, host: own }: CoreOptions,
+  host: string,
+  payload: SessionStart,
+): SafeText | undefined {
+  const { capture, agentName } = draw
+  const isOthers = host !== own && agentName === capture.id(own)
+  const set = isOthers ? undefined : agentName
+  return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
+}
+
+/** The caller of a turn, nearest source first: the record, the active span at its start, the environment of the process. */
+export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
+  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
+}
+
+/**
+ * A root has a parent only in three cases: it is a delegation's child, a later turn in a session's trace, or nested
+ * under a caller.
+ */
+export function rootParent(options: CoreOptions, turn: Turn): Context {
+  const { session, delegation, caller } = turn
+  if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
+  if (isLaterInTrace(options, turn)) return contextOfSpan(session.firstRoot as SpanContext)
+  return caller === undefined || options.parent === 'link' ? ROOT_CONTEXT : contextOfSpan(caller)
+}
+
+function isLaterInTrace({ traceScope }: CoreOptions, { session }: Turn): boolean {
+  return traceScope === 'session' && session.firstRoot !== undefined
+}
+
+/** Links a caller that is reported after the root has started, when its parent can no longer change. */
+export function linkCaller({ draw }: CoreOptions, turn: Turn, payload: SessionStart): void {
+  const caller = parseTraceparent(peek(payload, 'traceparent'))
+  if (caller === undefined || caller.spanId === turn.caller?.spanId || turn.delegation !== undefined) return
+  turn.caller = caller
+  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(draw.names.own.link, 'parent') })
+}
+
+function linkAttributes(name: string, value: string): Attributes {
+  return name === '' ? {} : { [name]: value }
+}
+
+/** Links of a root to other traces: the previous turn, and a parent that is known by name only. */
+export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Turn, payload: SessionStart): Link[] {
+  const { session, delegation, caller, isBackground } = turn
+  const name = options.draw.names.own.link
+  const links: Link[] = []
+  const link = (context: SpanContext | undefined, value: string): void => {
+    if (context !== undefined) links.push({ context, attributes: linkAttributes(name, value) })
+  }
+  if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
+  // Background work may begin before the end of its session's turn is reported.
+  else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
+  if (delegation !== undefined) return links
+  if (options.parent === 'link' || isLaterInTrace(options, turn)) link(caller, 'parent')
+  const session_id = idOf(payload.parent_session_id)
+  if (session_id === undefined) return links
+  const parent = registry.knownSession(session.host, idsOf('on_session_start', { session_id }))
+  link(parent?.main?.root?.span.spanContext(), 'parent')
+  return links
+}
+
+/** Attributes of a new root that come from the core, beside those from its record. */
+export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: SessionStart): AttributeList {
+  const { own, genAi } = draw.names
+  const { id } = draw.capture
+  const { session, delegation } = turn
+  const parentSession = delegation?.parentSessionId ?? idOf(payload.parent_session_id)
+  return new AttributeList()
+    .set(genAi.agentName, turn.agentName)
+    .set(own.turnNumber, turn.number)
+    .set(own.sessionKind, turn.isBackground ? BACKGROUND : undefined)
+    .set(own.host, id(session.host))
+    .set(own.sessionPreviousId, session.previous?.id)
+    .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
+    .set(own.subagentRole, id(delegation?.role))
+    .set(own.subagentParentSessionId, id(parentSession))
+}
+
+/** Length of a shortened session id, kept from its end: ids of one day begin alike, and columns are narrow. */
+const SESSION_CHARACTERS = 8
+
+/** The suffix of a root's name, in this order. */
+export interface RootLabel {
+  readonly agent: SafeText | undefined
+  readonly session: SafeText | undefined
+}
+
+/** Used by lists that show only the root's name of a trace. Undefined if the name has no suffix. */
+export function rootLabel({ draw }: CoreOptions, { agentName, session }: Turn): RootLabel | undefined {
+  if (draw.rootLabel === 'none') return undefined
+  return { agent: agentName, session: draw.rootLabel === 'session' ? draw.capture.id(session.id) : undefined }
+}
+
+/** `agent writer …0000aaaa`. If the name already ends with the agent, it is not repeated. */
+export function labelled(name: SafeText, { agent, session }: RootLabel): string {
+  const isSaid = agent === undefined || name.endsWith(` ${agent}`)
+  return [name, ...(isSaid ? [] : [agent]), ...(session === undefined ? [] : [shortened(session)])].join(' ')
+}
+
+function shortened(id: SafeText): string {
+  return id.length <= SESSION_CHARACTERS + 1 ? id : `…${id.slice(-SESSION_CHARACTERS)}`
+}

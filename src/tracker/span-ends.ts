@@ -1,0 +1,60 @@
+import { numberOf } from '../contract/foreign.ts'
+import type { SpanKindName } from '../contract/index.ts'
+import type { AnyFired } from './incoming.ts'
+import { millis } from './spans/api-facts.ts'
+import { isFailedCall } from './spans/auxiliary.ts'
+import type { OpenSpan } from './turn.ts'
+
+/** Guards against values that are not a duration, in milliseconds. */
+const LONGEST_MILLIS = 4.1e12
+/** A host's own end may be this much after the record, because its clock rounds. */
+const TOLERANCE_MILLIS = 1000
+/** A host may begin to measure this long before it emits the start. */
+const EARLIER_START_MILLIS = 250
+
+type Payload = Readonly<Record<string, unknown>>
+
+export function isRequest(kind: SpanKindName): boolean {
+  return kind === 'api' || kind === 'auxiliary'
+}
+
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
+  return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
+}
+
+/** The end time: the payload's own if plausible, else the record's; never before the start. */
+export function endTime(kind: SpanKindName, { at, payload }: AnyFired, startAt: number): number {
+  const said = isRequest(kind) ? millis(payload['ended_at']) : undefined
+  const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS
+  return Math.max(startAt, believable ? said : at)
+}
+
+/** The duration that the host reports, in milliseconds. */
+export function saidDuration(kind: SpanKindName, payload: Payload): number | undefined {
+  const said = isRequest(kind)
+    ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
+    : numberOf(payload['duration_ms'])
+  return said !== undefined && said >= 0 && said < LONGEST_MILLIS ? said : undefined
+}
+
+/**
+ * The duration of a span, for attributes and metrics alike. The host's value for a request may cover earlier attempts
+ * and the back-off between them. The span's own length is used for a retry, and if the host's value exceeds a span
+ * whose start was seen.
+ */
+export function measuredDuration(
+  kind: SpanKindName,
+  payload: Payload,
+  attempt: number,
+  spanMillis: number | undefined,
+): number | undefined {
+  if (!isRequest(kind)) return spanMillis
+  const said = saidDuration(kind, payload)
+  if (said === undefined || spanMillis === undefined) return said ?? spanMillis
+  return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
+}
+
+export function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
+  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
+  return measuredDuration(open.kind, payload, open.attempt, spanMillis)
+}

@@ -1,0 +1,152 @@
+import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../../content/capture.ts'
+import { booleanOf, idOf, peek, wholeOf } from '../../contract/foreign.ts'
+import type { ApiEnd, ApiError, ApiStart } from '../../contract/index.ts'
+import { OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
+import { requestContent, responseContent } from './api-content.ts'
+import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
+import { apiErrorPoints, apiPoints } from './api-points.ts'
+import { AttributeList } from './attribute-list.ts'
+import { addCost, requestCost } from './cost.ts'
+import { errorFacts } from './error-facts.ts'
+import { inferenceProvider, inferenceSystem, modelProvider } from './model-provider.ts'
+import { addRequestParameters, requestModel, serverAddress, toolCount } from './request-parameters.ts'
+import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
+import { contextFill, usageOf } from './usage.ts'
+
+type End = ApiEnd & ApiError
+
+export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): AttributeList {
+  const { general, own, genAi, inference } = draw.names
+  const { payload } = fired
+  const { id } = draw.capture
+  const model = id(requestModel(payload))
+  const provider = id(modelProvider(payload.provider))
+  const server = serverAddress(payload.base_url)
+  const attributes: AttributeList = new AttributeList()
+    .set(inference.spanKind, literal(OPENINFERENCE_KIND.llm))
+    .set(genAi.operationName, literal(OPERATION.chat))
+    .set(genAi.providerName, provider)
+    .set(inference.provider, inferenceProvider(provider))
+    .set(inference.system, inferenceSystem(provider))
+    .set(genAi.requestModel, model)
+    .set(inference.modelName, model)
+    .set(general.serverAddress, id(server.address))
+    .set(general.serverPort, server.port)
+    .set(own.apiMode, id(payload.api_mode))
+    .set(own.apiCallCount, wholeOf(payload.api_call_count))
+    .set(own.requestMessageCount, wholeOf(payload.message_count))
+    .set(own.requestToolCount, toolCount(payload))
+    .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
+    .set(own.requestCharCount, wholeOf(payload.request_char_count))
+  addRequestParameters(attributes, fired, draw)
+  return draw.capture.mode === 'full' ? attributes.addAll(requestContent(payload, draw)) : attributes
+}
+
+function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): void {
+  const usage = usageOf(fired, draw)
+  if (usage === undefined) return
+  const { genAi, genAiNext, inference } = draw.names
+  attributes.set(genAi.usageInputTokens, usage.promptTokens)
+  attributes.set(genAi.usageOutputTokens, usage.outputTokens)
+  attributes.set(genAi.usageCacheRead, usage.cacheReadTokens || undefined)
+  attributes.set(genAi.usageCacheCreation, usage.cacheWriteTokens || undefined)
+  attributes.set(genAiNext.usageCacheWrite, usage.cacheWriteTokens || undefined)
+  attributes.set(genAi.usageReasoning, usage.reasoningTokens || undefined)
+  attributes.set(inference.tokensPrompt, usage.promptTokens)
+  attributes.set(inference.tokensCompletion, usage.outputTokens)
+  attributes.set(inference.tokensTotal, usage.totalTokens)
+  attributes.set(inference.tokensCacheRead, usage.cacheReadTokens || undefined)
+  attributes.set(inference.tokensCacheWrite, usage.cacheWriteTokens || undefined)
+  attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
+}
+
+export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): AttributeList {
+  const { own, genAi, inference } = draw.names
+  const { payload } = fired
+  const { id } = draw.capture
+  const finishReason = id(payload.finish_reason)
+  const context = contextFill(fired, draw)
+  const attributes: AttributeList = new AttributeList()
+    .set(own.httpDurationMs, ended.durationMillis)
+    .set(own.llmResponseDurationMs, ended.durationMillis)
+    .set(genAi.responseId, id(payload.response_id))
+    .set(genAi.responseModel, id(payload.response_model))
+    .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
+    .set(own.responseFinishReason, finishReason)
+    .set(inference.finishReason, finishReason)
+    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
+    .set(own.contextMaxTokens, context?.length)
+    .set(own.contextUsedRatio, context?.used)
+    .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
+    .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
+    .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
+  addCost(attributes, requestCost(fired, draw, ended), draw)
+  addUsage(attributes, fired, draw)
+  return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
+}
+
+function failed(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): SpanEnd {
+  const { general, own } = draw.names
+  const { payload } = fired
+  const type = apiErrorType(payload, draw)
+  const status = wholeOf(payload.status_code)
+  return {
+    attributes: new AttributeList()
+      .set(own.httpDurationMs, ended.durationMillis)
+      .set(own.llmResponseDurationMs, ended.durationMillis)
+      .set(general.httpStatusCode, status)
+      .set(own.responseStatusCode, status)
+      .set(own.retryCount, wholeOf(payload.retry_count))
+      .set(own.maxRetries, wholeOf(payload.max_retries))
+      .set(own.retryable, booleanOf(payload.retryable))
+      .set(own.errorReason, draw.capture.id(payload.reason)),
+    error: {
+      type,
+      message: draw.capture.errorText(errorFacts(payload.error).message) ?? draw.capture.id(payload.reason) ?? type,
+    },
+    exception: true,
+  }
+}
+
+/** One attempt at a model request; a retry is a span of its own. */
+export const api: SpanDefinition<ApiStart, End> = {
+  kind: 'api',
+  spanKind: SpanKind.CLIENT,
+  parents: ['llm'],
+  key(payload) {
+    const request = idOf(payload.api_request_id)
+    if (request !== undefined) return request
+    const call = wholeOf(payload.api_call_count)
+    return call === undefined ? `task ${idOf(payload.task_id) ?? ''}` : `call ${call}`
+  },
+  name(payload, draw) {
+    const model = draw.capture.id(requestModel(payload))
+    if (model === undefined) return literal(draw.spanNames === 'semconv' ? 'chat' : 'api.error')
+    return draw.spanNames === 'semconv' ? phrase`chat ${model}` : phrase`api.${model}`
+  },
+  start: requestAttributes,
+  end(fired, draw, ended) {
+    if (fired.hook === 'api_request_error') return failed(fired, draw, ended)
+    return { attributes: responseAttributes(fired, draw, ended) }
+  },
+  measure(fired, draw, ended) {
+    return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)
+  },
+  tell(fired, draw, { start }) {
+    const { hook, payload } = fired
+    if (hook !== 'api_request_error' || payload.retryable !== true) return undefined
+    const { general, own, genAi } = draw.names
+    const { id, errorText } = draw.capture
+    return {
+      event: 'requestRetried',
+      attributes: new AttributeList()
+        .set(genAi.providerName, id(modelProvider(payload.provider ?? start?.provider)))
+        .set(genAi.requestModel, id(requestModel(start ?? payload)))
+        .set(general.errorType, apiErrorType(payload, draw))
+        .set(general.httpStatusCode, wholeOf(payload.status_code))
+        .set(own.retryCount, wholeOf(payload.retry_count))
+        .set(own.errorMessage, errorText(errorFacts(payload.error).message)),
+    }
+  },
+}

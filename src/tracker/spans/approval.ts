@@ -1,0 +1,137 @@
+import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../../content/capture.ts'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import {
+  type ApprovalRequest,
+  type ApprovalResponse,
+  GRANTING_CHOICES,
+  type HumanInputRequest,
+  type HumanInputResolved,
+} from '../../contract/index.ts'
+import { LABEL, OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import type { SpanDefinition } from './span-definition.ts'
+
+const PATTERNS_LIMIT = 16
+const NO_PATTERN = 'none'
+const NO_CHOICE = 'unknown'
+
+/** Surface of a guardian model, which decides before the user is asked. */
+const GUARDIAN = 'smart'
+/** Choice of a guardian that passed its question on to the user. */
+export const ESCALATED = 'escalated'
+const APPROVAL = 'approval'
+
+type Question = ApprovalRequest & HumanInputRequest
+type Answer = ApprovalResponse & HumanInputResolved
+
+function choiceOf(payload: Answer): string | undefined {
+  return textOf(payload.choice ?? payload.outcome)
+    ?.trim()
+    .toLowerCase()
+}
+
+/** The subject of a question: the pattern that requires approval, else the kind of the question. */
+function patternOf(payload: Question): string | undefined {
+  return textOf(payload.pattern_key) ?? textOf(payload.kind)
+}
+
+/** Returns true for a question other than an approval. It is answered, not granted. */
+function isQuestion(payload: Question): boolean {
+  const kind = textOf(payload.kind)
+  return kind !== undefined && kind !== APPROVAL
+}
+
+/** Returns true if the user, or a guardian in the user's place, did not allow the action. */
+export function isDenied(payload: Answer, start: unknown): boolean {
+  const choice = choiceOf(payload)
+  const isOpen = choice === ESCALATED || isQuestion(payload) || isQuestion((start ?? {}) as Question)
+  return !isOpen && !GRANTING_CHOICES.has(choice ?? '')
+}
+
+interface Started {
+  readonly kind: string
+  readonly start: unknown
+}
+
+export function isGuarded({ kind, start }: Started): boolean {
+  return kind === 'approval' && peek(start, 'surface') === GUARDIAN
+}
+
+/** Returns true if a request asks the user the question that a guardian had before, under the same key. */
+export function isEscalation(open: Started, next: unknown): boolean {
+  return isGuarded(open) && peek(next, 'surface') !== GUARDIAN
+}
+
+/** A question to the user or to a guardian model; its duration is the wait. A denial is a decision, never an error. */
+export const approval: SpanDefinition<Question, Answer> = {
+  kind: 'approval',
+  spanKind: SpanKind.INTERNAL,
+  parents: ['api', 'llm'],
+  key(payload) {
+    const request = idOf(payload.request_id)
+    if (request !== undefined) return `question ${request}`
+    return idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`
+  },
+  name(payload, draw) {
+    const pattern = draw.capture.id(patternOf(payload))
+    const word = literal(isQuestion(payload) ? 'question' : APPROVAL)
+    if (pattern === undefined || pattern === word) return word
+    return draw.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
+  },
+  start({ payload }, draw) {
+    const { own, genAi, inference } = draw.names
+    const { id, snippet } = draw.capture
+    const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
+      .map(id)
+      .filter(key => key !== undefined)
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+      .set(own.approvalPatternKey, id(patternOf(payload)))
+      .set(own.approvalPatternKeys, patterns.length === 0 ? undefined : patterns)
+      .set(own.approvalSurface, id(payload.surface ?? payload.platform))
+      .set(own.approvalCommand, snippet(payload.command))
+      .set(own.approvalDescription, snippet(payload.description ?? payload.prompt))
+      .set(genAi.toolCallId, id(payload.tool_call_id))
+  },
+  end(fired, draw, ended) {
+    const { own } = draw.names
+    const choice = choiceOf(fired.payload)
+    const isOpen = choice === ESCALATED || isQuestion(fired.payload)
+    return {
+      attributes: new AttributeList()
+        .set(own.approvalChoice, draw.capture.id(choice))
+        .set(own.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
+        .set(own.approvalTimedOut, choice === 'timeout')
+        .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
+        .set(own.approvalDurationMs, Math.max(0, fired.at - ended.startAt)),
+    }
+  },
+  tell({ payload }, draw, { start }) {
+    const choice = choiceOf(payload)
+    const isOpen = choice === ESCALATED || choice === undefined || isQuestion(payload) || isQuestion(start ?? {})
+    if (isOpen || GRANTING_CHOICES.has(choice)) return undefined
+    const { own, genAi } = draw.names
+    const { id } = draw.capture
+    return {
+      event: choice === 'timeout' ? 'approvalTimedOut' : 'approvalDenied',
+      attributes: new AttributeList()
+        .set(own.approvalPatternKey, id(patternOf(payload) ?? patternOf(start ?? {})))
+        .set(own.approvalChoice, id(choice))
+        .set(own.approvalDecidedBy, id(payload.decided_by))
+        .set(genAi.toolCallId, id(payload.tool_call_id)),
+    }
+  },
+  measure({ payload }, draw, ended) {
+    const labels = {
+      [LABEL.choice]: draw.capture.id(choiceOf(payload)) ?? NO_CHOICE,
+      [LABEL.patternKey]: draw.capture.id(patternOf(payload) ?? patternOf(ended.start ?? {})) ?? NO_PATTERN,
+    }
+    return [
+      { instrument: 'approvalCount', value: 1, labels },
+      ...(ended.durationMillis === undefined
+        ? []
+        : [{ instrument: 'approvalDuration' as const, value: ended.durationMillis, labels }]),
+    ]
+  },
+}

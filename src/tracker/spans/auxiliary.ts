@@ -1,0 +1,49 @@
+import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../../content/capture.ts'
+import { textOf } from '../../contract/foreign.ts'
+import type { AuxiliaryEnd, AuxiliaryStart } from '../../contract/index.ts'
+import { api, requestAttributes, responseAttributes } from './api.ts'
+import { apiErrorPoints, apiPoints, tokenPoints } from './api-points.ts'
+import { errorFacts, OTHER_ERROR } from './error-facts.ts'
+import { requestModel } from './request-parameters.ts'
+import type { SpanDefinition } from './span-definition.ts'
+
+export function isFailedCall(payload: AuxiliaryEnd): boolean {
+  return textOf(payload.error_type) !== undefined || Boolean(payload.error)
+}
+
+/** A side call of the host (title, compression, vision, guardian): a model request that is not part of the loop. */
+export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
+  kind: 'auxiliary',
+  spanKind: SpanKind.CLIENT,
+  parents: [],
+  key: payload => api.key(payload),
+  name(payload, draw) {
+    const { id } = draw.capture
+    if (draw.spanNames !== 'semconv') return phrase`aux.${id(payload.aux_task) ?? literal('unknown')}`
+    const model = id(requestModel(payload))
+    return model === undefined ? literal('chat') : phrase`chat ${model}`
+  },
+  start(fired, draw) {
+    return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))
+  },
+  end(fired, draw, ended) {
+    const { payload } = fired
+    const attributes = responseAttributes(fired, draw, ended)
+    if (!isFailedCall(payload)) return { attributes }
+    const { capture } = draw
+    const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
+    return {
+      attributes,
+      error: { type, message: capture.errorText(errorFacts(payload.error).message) ?? type },
+      exception: true,
+    }
+  },
+  measure(fired, draw, ended) {
+    if (!isFailedCall(fired.payload)) return apiPoints(fired, draw, ended)
+    const { error_type, error } = fired.payload
+    const failure = { ...errorFacts(error), ...(error_type == null ? {} : { type: error_type }) }
+    const failed = { ...fired, facts: {}, payload: { ...fired.payload, error: failure } }
+    return [...tokenPoints(fired, draw, ended), ...apiErrorPoints(failed, draw, ended)]
+  },
+}

@@ -1,0 +1,70 @@
+import { literal } from '../../content/capture.ts'
+import { numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { ApiEnd, ApiStart } from '../../contract/index.ts'
+import type { AttributeList } from './attribute-list.ts'
+import { modelProvider } from './model-provider.ts'
+import type { Cost } from './pricing.ts'
+import { requestModel } from './request-parameters.ts'
+import type { Draw, Fired } from './span-definition.ts'
+import { usageOf } from './usage.ts'
+
+/** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */
+function told(cost: unknown): number | undefined {
+  const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
+  return total !== undefined && total > 0 ? total : undefined
+}
+
+/** Rounding precision. Sums of floats have errors beyond the last meaningful digit. */
+const SMALLEST = 1e12
+
+export function roundedDollars(dollars: number): number {
+  return Math.round(dollars * SMALLEST) / SMALLEST
+}
+
+export interface Begun {
+  readonly startAt: number
+  readonly start: Partial<ApiStart> | undefined
+}
+
+function costOf(fired: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Cost | undefined {
+  const { payload } = fired
+  const ofProvider = told(peek(payload.usage, 'cost'))
+  if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
+  const ofAgent = told(payload.cost)
+  if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
+  if (draw.pricing === undefined) return undefined
+  const usage = usageOf(fired, draw)
+  // A router is billed for the model that answered.
+  const model = draw.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
+  if (usage === undefined || model === undefined) return undefined
+  return draw.pricing({
+    provider: draw.capture.id(modelProvider(payload.provider ?? start?.provider)),
+    model,
+    baseUrl: textOf(payload.base_url ?? start?.base_url),
+    serviceTier: textOf(payload.service_tier),
+    at: startAt,
+    usage,
+  })
+}
+
+const FACT = 'cost'
+const NONE = Symbol('none')
+
+/** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
+export function requestCost(fired: Fired<ApiEnd>, draw: Draw, begun: Begun): Cost | undefined {
+  const known = fired.facts[FACT] as Cost | typeof NONE | undefined
+  if (known !== undefined) return known === NONE ? undefined : known
+  const cost = costOf(fired, draw, begun)
+  fired.facts[FACT] = cost ?? NONE
+  return cost
+}
+
+export function addCost(attributes: AttributeList, cost: Cost | undefined, { names, capture }: Draw): void {
+  if (cost === undefined) return
+  const dollars = roundedDollars(cost.dollars)
+  attributes.set(names.inference.costTotal, dollars)
+  attributes.set(names.own.costTotal, dollars)
+  attributes.set(names.own.costSource, literal(cost.source))
+  attributes.set(names.own.costModel, capture.id(cost.pricedAs))
+  attributes.set(names.own.costPrices, capture.id(cost.prices))
+}

@@ -1,0 +1,130 @@
+import { type SafeText, safeJson } from '../../content/capture.ts'
+import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
+import type { ApiStart } from '../../contract/index.ts'
+import type { AttributeList } from './attribute-list.ts'
+import type { Draw, Fired } from './span-definition.ts'
+
+const STOP_LIMIT = 16
+const NO_PARAMETERS = '{}'
+
+/** The request as sent to the model provider, if the host provides it. */
+export function requestBody(payload: ApiStart): unknown {
+  return peek(payload.request, 'body') ?? payload.request
+}
+
+/** The model that was really requested. A fallback or a mid-session switch appears in the body before it appears in `model`. */
+export function requestModel(payload: ApiStart): unknown {
+  return textOf(peek(requestBody(payload), 'model')) ?? payload.model
+}
+
+function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefined {
+  const stops = (typeof value === 'string' ? [value] : elementsOf(value, STOP_LIMIT))
+    .map(stop => (typeof stop === 'string' ? draw.capture.snippet(stop) : undefined))
+    .filter(stop => stop !== undefined)
+  return stops.length === 0 ? undefined : stops
+}
+
+/** The place of the effort in the protocols of OpenAI (Responses) and Anthropic. */
+function effortIn(body: unknown): unknown {
+  return peek(peek(body, 'reasoning'), 'effort') ?? peek(peek(body, 'output_config'), 'effort')
+}
+
+/** The response that a request continues. The model then reads more than the request's own messages. */
+function previousResponse(body: unknown): unknown {
+  return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
+}
+
+function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
+  const given = (key: keyof ApiStart & string): unknown =>
+    payload[key] ?? (body === undefined ? undefined : peek(body, key))
+  const choices = wholeOf(given('n'))
+  return {
+    max_tokens: wholeOf(
+      positive(given('max_tokens') ?? peek(body, 'max_completion_tokens') ?? peek(body, 'max_output_tokens')),
+    ),
+    temperature: numberOf(given('temperature')),
+    top_p: numberOf(given('top_p')),
+    top_k: numberOf(given('top_k')),
+    frequency_penalty: numberOf(given('frequency_penalty')),
+    presence_penalty: numberOf(given('presence_penalty')),
+    stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), draw),
+    n: choices === 1 ? undefined : choices,
+    stream: booleanOf(given('stream')),
+    seed: wholeOf(given('seed')),
+    reasoning_effort: draw.capture.id(given('reasoning_effort') ?? effortIn(body)),
+  }
+}
+
+/** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
+export function addRequestParameters(attributes: AttributeList, { payload }: Fired<ApiStart>, draw: Draw): void {
+  const body = requestBody(payload)
+  const parameters = readParameters(payload, body, draw)
+  const { own, genAi, genAiNext, inference } = draw.names
+  attributes.set(genAi.requestMaxTokens, parameters.max_tokens)
+  attributes.set(genAi.requestTemperature, parameters.temperature)
+  attributes.set(genAi.requestTopP, parameters.top_p)
+  attributes.set(genAi.requestTopK, parameters.top_k)
+  attributes.set(genAi.requestFrequencyPenalty, parameters.frequency_penalty)
+  attributes.set(genAi.requestPresencePenalty, parameters.presence_penalty)
+  attributes.set(genAi.requestStopSequences, parameters.stop)
+  attributes.set(genAi.requestChoiceCount, parameters.n)
+  attributes.set(genAi.requestStream, parameters.stream)
+  attributes.set(genAi.requestSeed, parameters.seed)
+  attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
+  attributes.set(genAiNext.requestReasoningLevel, parameters.reasoning_effort)
+  attributes.set(genAiNext.requestPreviousResponseId, draw.capture.id(previousResponse(body)))
+  const json = safeJson(parameters)
+  if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
+}
+
+/** Limit of listed tools; the count includes all of them. A model is not usefully offered more. */
+const DEFINITIONS_LIMIT = 256
+
+/** Number of tools in a request: the host's count, else the length of the list in the body. */
+export function toolCount(payload: ApiStart): number | undefined {
+  const said = numberOf(payload.tool_count)
+  const tools = said === undefined ? peek(requestBody(payload), 'tools') : undefined
+  const count = said ?? (isArray(tools) ? numberOf(peek(tools, 'length')) : undefined)
+  return count === undefined ? undefined : Math.trunc(count)
+}
+
+/**
+ * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
+ * larger than the rest of it.
+ */
+export function toolDefinitions(payload: ApiStart, draw: Draw): SafeText | undefined {
+  const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
+    const name = draw.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
+    const type = draw.capture.id(textOf(peek(tool, 'type'))) ?? 'function'
+    return name === undefined ? [] : [{ type, name }]
+  })
+  return named.length === 0 ? undefined : draw.capture.json(named)
+}
+
+export interface ServerAddress {
+  readonly address: string
+  readonly port: number
+}
+
+const NO_ADDRESS: Partial<ServerAddress> = {}
+const ADDRESSES_LIMIT = 100
+const addresses = new Map<string, Partial<ServerAddress>>()
+
+function hostAndPort(baseUrl: string): Partial<ServerAddress> {
+  if (!URL.canParse(baseUrl)) return NO_ADDRESS
+  const { hostname, port, protocol } = new URL(baseUrl)
+  if (hostname === '') return NO_ADDRESS
+  return { address: hostname, port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port) }
+}
+
+/** Host and port of a base URL; empty if it is invalid. An agent uses a handful of URLs, so each is parsed once. */
+export function serverAddress(baseUrl: unknown): Partial<ServerAddress> {
+  if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
+  let found = addresses.get(baseUrl)
+  if (found === undefined) {
+    if (addresses.size >= ADDRESSES_LIMIT) addresses.clear()
+    found = hostAndPort(baseUrl)
+    addresses.set(baseUrl, found)
+  }
+  return found
+}

@@ -1,0 +1,238 @@
+import { type Attributes, SpanKind } from '@opentelemetry/api'
+import { type CapturedContent, literal, phrase, type SafeText } from '../../content/capture.ts'
+import { booleanOf, numberOf, peek, textOf, wholeOf } from '../../contract/foreign.ts'
+import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../../contract/index.ts'
+import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import { type SamplingReason, samplingReason } from './keep.ts'
+import { oneMessage } from './messages.ts'
+import { inferenceProvider } from './model-provider.ts'
+import type { Draw, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
+import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
+
+/** The end of a turn: the host's payload and the facts that the core adds. */
+export interface TurnEnd extends SessionEnd {
+  readonly finalStatus: FinalStatus
+  readonly totals: TurnTotals
+  readonly durationMillis: number
+  readonly agentName: SafeText | undefined
+  readonly isBackground: boolean
+  /** The trace to sample: of an outermost turn, or of a child agent's turn that ends after all turns above it. */
+  readonly traceId: string | undefined
+  /** The turn belongs to a child agent. */
+  readonly isPart: boolean
+  /** The decision about its trace, if it was made before the end because the buffer was full. */
+  readonly judgedEarly: SamplingReason | undefined
+}
+
+const CRON = 'cron'
+const MAX_TURNS = 'max_turns'
+/** Kind of work that no turn requested. */
+export const BACKGROUND: SafeText = literal('background')
+
+function saysCron(value: unknown): boolean {
+  return typeof value === 'string' && value.toLowerCase().includes(CRON)
+}
+
+function isGiven(id: unknown): boolean {
+  return textOf(id) !== undefined || typeof id === 'number'
+}
+
+/** The trigger of the session. Low-cardinality, because it is a metric label too. */
+function sessionKind(payload: SessionStart): string {
+  const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
+  if (said !== undefined) return said
+  const cron =
+    saysCron(payload.platform) ||
+    saysCron(payload.source) ||
+    saysCron(payload.trigger) ||
+    isGiven(payload.job_id) ||
+    isGiven(payload.cron_job_id)
+  return cron ? CRON : 'session'
+}
+
+/** The sampling reason of the trace. The outermost turn decides, because its totals include its children. */
+function judged(
+  { traceId, isPart, totals, durationMillis, judgedEarly }: TurnEnd,
+  error: SpanError | undefined,
+  { keep }: Draw,
+): SafeText | undefined {
+  if (keep === undefined || traceId === undefined) return undefined
+  const hasFailed = error !== undefined
+  if (!isPart) return literal(judgedEarly ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
+  // The root was sampled without this child, but with its own duration. Duration is not checked again.
+  const reason = samplingReason(keep, { traceId, totals, durationMillis: 0, hasFailed })
+  return reason === 'none' ? undefined : literal(reason)
+}
+
+function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | undefined): readonly MetricPoint[] {
+  if (reason === undefined || isPart) return []
+  const early = String(judgedEarly !== undefined)
+  return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
+}
+
+export function iterationFacts({ iteration, confidence }: IterationStart, { names: { own } }: Draw): Attributes {
+  return new AttributeList()
+    .set(own.iterationNumber, wholeOf(iteration))
+    .set(own.iterationConfidence, numberOf(confidence))
+    .toAttributes()
+}
+
+/** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
+export function happeningFacts({ payload, correlation }: Fired<TurnEvent>, draw: Draw): Attributes {
+  const { own } = draw.names
+  const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
+  return new AttributeList()
+    .set(own.eventName, draw.capture.id(payload.name))
+    .set(own.correlation, isGuess ? literal(correlation) : undefined)
+    .toAttributes()
+}
+
+/**
+ * Reads the end of a turn once, field by field. If a field throws or changes on a second read, the turn must end all
+ * the same.
+ */
+export function readSessionEnd(payload: unknown): SessionEnd {
+  return {
+    completed: booleanOf(peek(payload, 'completed')),
+    interrupted: booleanOf(peek(payload, 'interrupted')),
+    failed: booleanOf(peek(payload, 'failed')),
+    turn_exit_reason: textOf(peek(payload, 'turn_exit_reason')),
+    reason: textOf(peek(payload, 'reason')),
+    model: textOf(peek(payload, 'model')),
+  }
+}
+
+/** `failed` overrides `interrupted`, which overrides `completed`. Hosts set more than one, even `completed` for a killed turn. */
+export function finalStatusOf(payload: SessionEnd): FinalStatus {
+  if (payload.failed === true) return 'failed'
+  if (payload.interrupted === true) return 'interrupted'
+  return payload.completed === true ? 'completed' : 'incomplete'
+}
+
+function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
+  if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
+  const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
+  return {
+    type: limitOf(end) ?? end.totals.lastErrorType ?? literal(end.finalStatus),
+    message: reason ?? literal(`turn ${end.finalStatus}`),
+  }
+}
+
+/** A limit that the agent set for itself ended the turn, not an error of a request or a tool. */
+function limitOf({ turn_exit_reason }: TurnEnd): SafeText | undefined {
+  return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
+}
+
+/** Attributes of the start that a repeated `on_session_start` may still supply. */
+export function sessionStartAttributes(payload: SessionStart, draw: Draw): AttributeList {
+  const { own, genAi, inference } = draw.names
+  const { id } = draw.capture
+  const model = id(payload.model)
+  return new AttributeList()
+    .set(own.sessionKind, id(sessionKind(payload)))
+    .set(own.platform, id(payload.platform))
+    .set(own.profile, id(payload.profile))
+    .set(own.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
+    .set(genAi.agentName, id(payload.agent_name))
+    .set(genAi.requestModel, model)
+    .set(inference.modelName, model)
+}
+
+function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
+  return [
+    { instrument: 'nextInferenceCalls', value: apiCalls, labels },
+    { instrument: 'nextToolCalls', value: toolCalls, labels },
+  ]
+}
+
+/** Attributes of the prompt, which arrives after the start of some turns. */
+export function promptAttributes(input: CapturedContent | undefined, draw: Draw): AttributeList {
+  const { own, genAi, inference } = draw.names
+  return new AttributeList()
+    .set(inference.inputValue, input?.text)
+    .set(inference.inputMimeType, input?.mimeType)
+    .set(genAi.inputMessages, oneMessage('user', input, draw))
+    .set(own.contentTruncated, input?.truncated || undefined)
+}
+
+/** The root: one turn of the agent, whatever its end. */
+export const session: SpanDefinition<SessionStart, TurnEnd> = {
+  kind: 'session',
+  spanKind: SpanKind.INTERNAL,
+  parents: [],
+  key: () => 'root',
+  name(payload, draw) {
+    if (draw.spanNames === 'hermes') return literal(sessionKind(payload as SessionStart) === CRON ? CRON : 'agent')
+    const agent = draw.capture.id((payload as SessionStart).agent_name) ?? draw.agentName
+    const operation = literal(OPERATION.invokeAgent)
+    return agent === undefined ? operation : phrase`${operation} ${agent}`
+  },
+  start({ payload }, draw) {
+    return new AttributeList()
+      .set(draw.names.inference.spanKind, literal(OPENINFERENCE_KIND.agent))
+      .set(draw.names.inference.projectName, draw.projectName)
+      .set(draw.names.genAi.operationName, literal(OPERATION.invokeAgent))
+      .addAll(sessionStartAttributes(payload, draw))
+  },
+  end({ payload }, draw) {
+    const { own, genAi, inference } = draw.names
+    const { id } = draw.capture
+    const { totals } = payload
+    const model = id(payload.model)
+    const error = errorOf(payload, draw)
+    const attributes: AttributeList = new AttributeList()
+      .set(genAi.requestModel, model)
+      .set(inference.modelName, model)
+      .set(genAi.providerName, totals.modelProvider)
+      .set(inference.provider, inferenceProvider(totals.modelProvider))
+      .set(genAi.responseModel, totals.responseModel)
+      .set(own.sessionCompleted, booleanOf(payload.completed))
+      .set(own.sessionInterrupted, booleanOf(payload.interrupted))
+      .set(own.sessionFailed, booleanOf(payload.failed))
+      .set(own.turnExitReason, id(payload.turn_exit_reason))
+      .set(inference.outputValue, totals.output?.text)
+      .set(inference.outputMimeType, totals.output?.mimeType)
+      .set(genAi.outputMessages, oneMessage('assistant', totals.output, draw))
+      .set(own.contentTruncated, totals.output?.truncated || undefined)
+      .set(own.turnDurationMs, payload.durationMillis || undefined)
+      .set(own.turnFinalStatus, literal(payload.finalStatus))
+    addSummary(attributes, totals, draw)
+    attributes.set(own.samplingReason, judged(payload, error, draw))
+    if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
+    return { attributes, error }
+  },
+  tell({ payload }, draw) {
+    const error = errorOf(payload, draw)
+    if (error === undefined) return undefined
+    const { general, own, genAi } = draw.names
+    return {
+      event: 'turnFailed',
+      attributes: new AttributeList()
+        .set(genAi.agentName, payload.agentName)
+        .set(own.turnFinalStatus, literal(payload.finalStatus))
+        .set(own.turnDurationMs, payload.durationMillis || undefined)
+        .set(general.errorType, error.type)
+        .set(own.errorMessage, error.message),
+    }
+  },
+  measure({ payload }, draw, { start, durationMillis }) {
+    const labels = {
+      [LABEL.kind]: payload.isBackground ? BACKGROUND : (draw.capture.id(sessionKind(start ?? {})) ?? 'session'),
+      [LABEL.finalStatus]: payload.finalStatus,
+    }
+    const seconds = (durationMillis ?? 0) / 1000
+    const error = errorOf(payload, draw)
+    const agent = {
+      ...(payload.agentName === undefined ? {} : { 'gen_ai.agent.name': payload.agentName }),
+      ...(error === undefined ? {} : { 'error.type': error.type }),
+    }
+    return [
+      { instrument: 'sessions', value: 1, labels },
+      ...samplingPoints(payload, judged(payload, error, draw)),
+      { instrument: 'turnDuration', value: seconds, labels },
+      { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
+      ...(draw.nextMetrics ? callPoints(payload.totals, agent) : []),
+    ]
+  },
+}

@@ -1,0 +1,104 @@
+import { type Attributes, SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../../content/capture.ts'
+import { peek, textOf, wholeOf } from '../../contract/foreign.ts'
+import type { FinalStatus, SkillLifecycle, ToolStart } from '../../contract/index.ts'
+import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import type { Draw, SpanDefinition } from './span-definition.ts'
+
+/** Evidence that a tool call loaded a skill. */
+export interface SkillEvidence {
+  readonly name: string
+  readonly source: 'skill_view' | 'path_match'
+  /** The path that identified the skill, if one did. */
+  readonly path: string | undefined
+}
+
+const PATH_KEYS = ['path', 'file_path', 'target'] as const
+const NAME_KEYS = ['name', 'skill', 'skill_name'] as const
+const NAME = /^[A-Za-z0-9_-]{1,100}$/
+const LONGEST_PATH = 4096
+
+/** `…/skills/<category>/<name>/SKILL.md` → name; `…/skills/<name>/…` → name. `optional-skills` is no `skills` segment. */
+function nameInPath(path: string): string | undefined {
+  if (path.length > LONGEST_PATH || !path.includes('skills')) return undefined
+  const segments = path.split(/[\\/]/)
+  const at = segments.lastIndexOf('skills')
+  if (at < 0) return undefined
+  const manifest = segments.lastIndexOf('SKILL.md')
+  const name = manifest > at + 1 ? segments[manifest - 1] : segments[at + 1]
+  return name !== undefined && NAME.test(name) ? name : undefined
+}
+
+function fromSkillView(args: unknown): SkillEvidence | undefined {
+  for (const key of NAME_KEYS) {
+    const given = textOf(peek(args, key))?.trim()
+    if (given === undefined) continue
+    const path = /[\\/]/.test(given) ? given : undefined
+    const plain = given.slice(given.lastIndexOf(':') + 1).split(/[\\/]/)[0] ?? ''
+    const name = (path && nameInPath(path)) ?? plain
+    return NAME.test(name) ? { name, source: 'skill_view', path } : undefined
+  }
+  return undefined
+}
+
+function fromPath(args: unknown): SkillEvidence | undefined {
+  for (const key of PATH_KEYS) {
+    const path = textOf(peek(args, key))
+    const name = path === undefined ? undefined : nameInPath(path)
+    if (name !== undefined) return { name, source: 'path_match', path }
+  }
+  return undefined
+}
+
+export function skillOf(payload: ToolStart): SkillEvidence | undefined {
+  return (payload.tool_name === 'skill_view' ? fromSkillView(payload.args) : undefined) ?? fromPath(payload.args)
+}
+
+/** The fields kept from the start of a tool call. */
+export interface KeptTool extends Pick<ToolStart, 'tool_name'> {
+  readonly skill?: SkillEvidence | undefined
+}
+
+/** The skill that an ended call has loaded. Reads the end only if the start was not seen. */
+export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): SkillEvidence | undefined {
+  return start === undefined ? skillOf(end) : start.skill
+}
+
+export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Attributes {
+  const { own } = names
+  return new AttributeList()
+    .set(own.skillName, capture.id(payload.skill_name))
+    .set(own.skillAction, capture.id(payload.action))
+    .set(own.skillProvenance, capture.id(payload.provenance))
+    .set(own.skillUseCount, wholeOf(payload.use_count))
+    .toAttributes()
+}
+
+/** A skill span has no hook: the core opens it when a tool has loaded a skill and ends it with the turn. */
+export interface SkillWindowEnd {
+  readonly finalStatus: FinalStatus
+}
+
+export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
+  kind: 'skill',
+  spanKind: SpanKind.INTERNAL,
+  parents: [],
+  key: payload => ('name' in payload ? payload.name : undefined),
+  name(payload, draw) {
+    const name = ('name' in payload ? draw.capture.id(payload.name) : undefined) ?? literal('unknown')
+    return draw.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
+  },
+  start({ payload }, draw) {
+    const { own, inference } = draw.names
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+      .set(own.skillName, draw.capture.id(payload.name))
+      .set(own.skillSource, literal(payload.source))
+      .set(own.skillPath, draw.capture.snippet(payload.path))
+  },
+  end({ payload }, draw) {
+    return { attributes: new AttributeList().set(draw.names.own.skillResultStatus, literal(payload.finalStatus)) }
+  },
+  measure: () => [],
+}

@@ -1,0 +1,80 @@
+import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../../content/capture.ts'
+import { idOf, numberOf, textOf } from '../../contract/foreign.ts'
+import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../../contract/index.ts'
+import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import type { SpanDefinition } from './span-definition.ts'
+
+const NO_ROLE = 'none'
+
+function statusOf(payload: SubagentStop): string | undefined {
+  return textOf(payload.child_status) ?? textOf(payload.status)
+}
+
+export function isFailedStop(payload: SubagentStop): boolean {
+  return FAILED_SUBAGENT_STATUSES.has(statusOf(payload)?.trim().toLowerCase() ?? '')
+}
+
+/** A delegation from the parent's side; the child's own turn nests below it. It may outlive the parent's turn. */
+export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
+  kind: 'subagent',
+  spanKind: SpanKind.INTERNAL,
+  parents: ['api', 'llm'],
+  key: payload => idOf(payload.child_session_id) ?? idOf(payload.child_subagent_id),
+  name(payload, draw) {
+    const role = draw.capture.id(payload.child_role)
+    if (role === undefined) return literal(draw.spanNames === 'semconv' ? 'invoke_agent' : 'subagent')
+    return draw.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
+  },
+  start({ payload }, draw) {
+    const { own, genAi, inference } = draw.names
+    const { id, content, snippet } = draw.capture
+    const role = id(payload.child_role)
+    const goal = content(payload.child_goal, 'llm_input')
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.agent))
+      .set(genAi.operationName, literal(OPERATION.invokeAgent))
+      .set(genAi.agentName, role)
+      .set(own.subagentRole, role)
+      .set(own.subagentChildSessionId, id(payload.child_session_id))
+      .set(own.subagentParentSessionId, id(payload.parent_session_id))
+      .set(own.subagentParentTurnId, id(payload.parent_turn_id))
+      .set(own.subagentChildId, id(payload.child_subagent_id))
+      .set(own.subagentParentId, id(payload.parent_subagent_id))
+      .set(own.subagentGoal, snippet(payload.child_goal))
+      .set(inference.inputValue, goal?.text)
+      .set(inference.inputMimeType, goal?.mimeType)
+      .set(own.contentTruncated, goal?.truncated || undefined)
+  },
+  end({ payload }, draw) {
+    const { own, inference } = draw.names
+    const { id, content, snippet, errorText } = draw.capture
+    const status = id(statusOf(payload))
+    const summary = content(payload.child_summary, 'llm_output')
+    return {
+      attributes: new AttributeList()
+        .set(own.subagentStatus, status)
+        .set(own.subagentDurationMs, numberOf(payload.duration_ms))
+        .set(own.subagentSummary, snippet(payload.child_summary))
+        .set(inference.outputValue, summary?.text)
+        .set(inference.outputMimeType, summary?.mimeType)
+        .set(own.contentTruncated, summary?.truncated || undefined),
+      error:
+        isFailedStop(payload) && status !== undefined
+          ? { type: status, message: errorText(payload.child_summary) ?? status }
+          : undefined,
+    }
+  },
+  measure({ payload }, draw, ended) {
+    const role = draw.capture.id(payload.child_role) ?? draw.capture.id(ended.start?.child_role) ?? NO_ROLE
+    const durationMillis = numberOf(payload.duration_ms) ?? ended.durationMillis
+    const labels = { [LABEL.role]: role, [LABEL.status]: isFailedStop(payload) ? 'error' : 'ok' }
+    return [
+      { instrument: 'subagentCount', value: 1, labels },
+      ...(durationMillis === undefined
+        ? []
+        : [{ instrument: 'subagentDuration' as const, value: durationMillis, labels: { [LABEL.role]: role } }]),
+    ]
+  },
+}

@@ -1,0 +1,196 @@
+import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase, type SafeText } from '../../content/capture.ts'
+import { JSON_TYPE } from '../../content/capture-policy.ts'
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { ToolEnd, ToolStart } from '../../contract/index.ts'
+import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import { errorFacts } from './error-facts.ts'
+import { type KeptTool, skillOf, skillOfEnded } from './skill.ts'
+import {
+  type Draw,
+  type EndedSpan,
+  type Fired,
+  type MetricPoint,
+  perRecord,
+  type SpanDefinition,
+  type SpanError,
+  type ToldEvent,
+} from './span-definition.ts'
+import { toolOutcomeOf } from './tool-outcome.ts'
+
+const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
+const COMMAND_KEYS = ['command', 'cmd'] as const
+const UNNAMED = 'unknown'
+const TOOL_ERROR = 'tool_error'
+
+/** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
+const QUEUED_KEY_PREFIX = '\u0000queued '
+
+function firstText(args: unknown, keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const text = textOf(peek(args, key))
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
+/** The object that the tool works on, for the span and the turn summary. */
+export const toolTarget: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+  'toolTarget',
+  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, TARGET_KEYS)),
+)
+
+export const toolCommand: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+  'toolCommand',
+  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
+)
+
+export function toolName(payload: ToolStart, draw: Draw): SafeText {
+  return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
+}
+
+/** Attributes of a tool's arguments, if they differ from those of the call. */
+export function argumentAttributes(args: unknown, { capture, names: { own, genAi, inference } }: Draw): AttributeList {
+  const input = capture.content(args, 'tool_input')
+  return new AttributeList()
+    .set(inference.inputValue, input?.text)
+    .set(inference.inputMimeType, input?.mimeType)
+    .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+    .set(genAi.toolCallArguments, input?.text)
+    .set(own.toolTarget, capture.snippet(firstText(args, TARGET_KEYS)))
+    .set(own.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
+    .set(own.contentTruncated, input?.truncated || undefined)
+}
+
+function isMcp(name: string): boolean {
+  return name.startsWith('mcp_')
+}
+
+function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
+  const { outcome, resultError } = toolOutcomeOf(fired, draw)
+  if (outcome !== 'error') return undefined
+  const { error, error_type, error_message } = fired.payload
+  const { capture } = draw
+  const inHook = errorFacts(error)
+  const inResult = errorFacts(resultError)
+  return {
+    type: capture.id(error_type) ?? capture.id(inHook.type) ?? capture.id(inResult.type) ?? literal(TOOL_ERROR),
+    message: capture.errorText(error_message ?? inHook.message ?? inResult.message),
+  }
+}
+
+/** The host's own duration, if it differs from the span's. */
+function ownDuration(fired: Fired<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
+  const said = numberOf(fired.payload.duration_ms)
+  return said === undefined || said === fired.at - ended.startAt ? undefined : said
+}
+
+function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<KeptTool>): MetricPoint[] {
+  const name = toolName(fired.payload.tool_name === undefined ? (ended.start ?? fired.payload) : fired.payload, draw)
+  const labels = {
+    [LABEL.toolName]: name,
+    [LABEL.outcome]: draw.capture.id(toolOutcomeOf(fired, draw).outcome) ?? UNNAMED,
+  }
+  const found: MetricPoint[] = [{ instrument: 'toolCalls', value: 1, labels }]
+  const durationMillis = numberOf(fired.payload.duration_ms) ?? ended.durationMillis
+  if (durationMillis !== undefined && durationMillis >= 0) {
+    const error = errorOf(fired, draw)
+    const genAi = { 'gen_ai.tool.name': name, ...(error === undefined ? {} : { 'error.type': error.type }) }
+    found.push({ instrument: 'toolDuration', value: durationMillis, labels })
+    found.push({ instrument: 'genAiExecuteToolDuration', value: durationMillis / 1000, labels: genAi })
+  }
+  const skill = skillOfEnded(ended.start, fired.payload)
+  if (skill !== undefined) {
+    const name = draw.capture.id(skill.name) ?? UNNAMED
+    found.push({
+      instrument: 'skillInferred',
+      value: 1,
+      labels: { [LABEL.skillName]: name, [LABEL.source]: skill.source },
+    })
+  }
+  return found
+}
+
+function failure(fired: Fired<ToolEnd>, draw: Draw, { start }: EndedSpan<KeptTool>): ToldEvent | undefined {
+  const error = errorOf(fired, draw)
+  if (error === undefined) return undefined
+  const { general, own, genAi } = draw.names
+  const { payload } = fired
+  return {
+    event: 'toolFailed',
+    attributes: new AttributeList()
+      .set(genAi.toolName, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, draw))
+      .set(genAi.toolCallId, draw.capture.id(payload.tool_call_id))
+      .set(general.errorType, error.type)
+      .set(own.errorMessage, error.message),
+  }
+}
+
+/** One tool call. `core/span-tracker.ts` adds the attributes of every span, `core/tool-decisions.ts` the hook that blocked it. */
+export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
+  kind: 'tool',
+  spanKind: SpanKind.INTERNAL,
+  parents: ['api', 'llm'],
+  key(payload) {
+    const call = idOf(payload.tool_call_id)
+    if (call !== undefined) return call
+    return `${QUEUED_KEY_PREFIX}${textOf(payload.tool_name) ?? ''} ${idOf(payload.task_id) ?? ''}`
+  },
+  name(payload, draw) {
+    const name = toolName(payload, draw)
+    return draw.spanNames === 'semconv' ? phrase`execute_tool ${name}` : phrase`tool.${name}`
+  },
+  start(fired, draw) {
+    const { payload } = fired
+    const { own, genAi, inference } = draw.names
+    const { id, content } = draw.capture
+    const name = toolName(payload, draw)
+    const callId = id(payload.tool_call_id)
+    const input = content(payload.args, 'tool_input')
+    const skill = skillOf(payload)
+    return (
+      new AttributeList()
+        .set(inference.spanKind, literal(OPENINFERENCE_KIND.tool))
+        .set(inference.toolName, name)
+        .set(inference.toolId, callId)
+        .set(inference.inputValue, input?.text)
+        .set(inference.inputMimeType, input?.mimeType)
+        // The convention requires JSON, so arguments that are plain text are not written.
+        .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+        .set(genAi.operationName, literal(OPERATION.executeTool))
+        .set(genAi.toolName, name)
+        .set(genAi.toolCallId, callId)
+        .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+        .set(genAi.toolCallArguments, input?.text)
+        .set(own.toolTarget, toolTarget(fired, draw))
+        .set(own.toolCommand, toolCommand(fired, draw))
+        .set(own.skillName, id(skill?.name))
+        .set(own.skillSource, id(skill?.source))
+        .set(own.contentTruncated, input?.truncated || undefined)
+    )
+  },
+  end(fired, draw, ended) {
+    const { own, genAi, inference } = draw.names
+    const output = draw.capture.content(fired.payload.result, 'tool_output')
+    const error = errorOf(fired, draw)
+    return {
+      attributes: new AttributeList()
+        .set(inference.outputValue, output?.text)
+        .set(inference.outputMimeType, output?.mimeType)
+        .set(genAi.toolCallResult, output?.text)
+        .set(own.toolOutcome, draw.capture.id(toolOutcomeOf(fired, draw).outcome))
+        .set(own.toolDurationMs, ownDuration(fired, ended))
+        .set(own.errorMessage, error?.message)
+        .set(own.contentTruncated, output?.truncated || undefined),
+      error,
+    }
+  },
+  measure: points,
+  tell: failure,
+}
+
+/** Tools without an id may be open several times under one key; everything else only once. */
+export function isQueued(key: string): boolean {
+  return key.startsWith(QUEUED_KEY_PREFIX)
+}

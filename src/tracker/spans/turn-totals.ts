@@ -1,0 +1,199 @@
+import { type CapturedContent, joined, type SafeText } from '../../content/capture.ts'
+import { AttributeList } from './attribute-list.ts'
+import { roundedDollars } from './cost.ts'
+import type { Draw } from './span-definition.ts'
+import { addSigns, noSigns, type TurnSigns } from './turn-signs.ts'
+import type { ContextFill } from './usage.ts'
+
+export interface TokenSum {
+  input: number
+  output: number
+}
+
+export interface CostSum {
+  /** US dollars. */
+  dollars: number
+  /** `known`: requests whose cost is included. `unknown`: requests that used tokens and whose cost is not known. */
+  known: number
+  unknown: number
+}
+
+/** The totals of a turn: the tracker adds records to them, and the root's definition writes them. */
+export interface TurnTotals {
+  /** First user message and last answer. */
+  input: CapturedContent | undefined
+  output: CapturedContent | undefined
+  /** Last values reported by the turn's model requests. */
+  modelProvider: SafeText | undefined
+  responseModel: SafeText | undefined
+  lastErrorType: SafeText | undefined
+  context: ContextFill | undefined
+  /** Distinct, capped while they grow. */
+  readonly tools: SafeText[]
+  readonly targets: SafeText[]
+  readonly commands: SafeText[]
+  readonly outcomes: SafeText[]
+  readonly skills: SafeText[]
+  toolCalls: number
+  toolErrors: number
+  apiCalls: number
+  apiErrors: number
+  retries: number
+  tokensInput: number
+  tokensOutput: number
+  tokensCacheRead: number
+  tokensCacheWrite: number
+  tokensReasoning: number
+  subagents: number
+  /** Children still running at the end of the turn: their later usage is not in its totals. */
+  subagentsOpen: number
+  /** Tokens of child agents at any depth, their side calls included; not in the turn's own counts. */
+  readonly subagentTokens: TokenSum
+  /** Tokens of the turn's side calls; in neither of the two. */
+  readonly auxiliaryTokens: TokenSum
+  /** Cost of everything used for the turn, child agents and side calls included. */
+  readonly cost: CostSum
+  approvals: number
+  approvalWaitMillis: number
+  readonly signs: TurnSigns
+}
+
+export function emptyTotals(): TurnTotals {
+  return {
+    input: undefined,
+    output: undefined,
+    modelProvider: undefined,
+    responseModel: undefined,
+    lastErrorType: undefined,
+    context: undefined,
+    tools: [],
+    targets: [],
+    commands: [],
+    outcomes: [],
+    skills: [],
+    toolCalls: 0,
+    toolErrors: 0,
+    apiCalls: 0,
+    apiErrors: 0,
+    retries: 0,
+    tokensInput: 0,
+    tokensOutput: 0,
+    tokensCacheRead: 0,
+    tokensCacheWrite: 0,
+    tokensReasoning: 0,
+    subagents: 0,
+    subagentsOpen: 0,
+    subagentTokens: { input: 0, output: 0 },
+    auxiliaryTokens: { input: 0, output: 0 },
+    cost: { dollars: 0, known: 0, unknown: 0 },
+    approvals: 0,
+    approvalWaitMillis: 0,
+    signs: noSigns(),
+  }
+}
+
+/** All tokens used for the turn. A backend that adds up the requests of the trace gets the same totals. */
+export function allTokens({ tokensInput, tokensOutput, subagentTokens, auxiliaryTokens }: TurnTotals): TokenSum {
+  return {
+    input: tokensInput + subagentTokens.input + auxiliaryTokens.input,
+    output: tokensOutput + subagentTokens.output + auxiliaryTokens.output,
+  }
+}
+
+export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
+  to.input += input
+  to.output += output
+}
+
+function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
+  to.dollars += dollars
+  to.known += known
+  to.unknown += unknown
+}
+
+export function addChild(to: TurnTotals, child: TurnTotals): void {
+  addTokens(to.subagentTokens, allTokens(child))
+  addCosts(to.cost, child.cost)
+  addSigns(to.signs, child.signs)
+}
+
+/** The totals if all child agents ended now. A copy: the children are added when they end. */
+export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]): TurnTotals {
+  const { subagentTokens, cost, signs } = totals
+  const sums = { ...totals, subagentTokens: { ...subagentTokens }, cost: { ...cost }, signs: { ...signs } }
+  for (const child of children) addChild(sums, child)
+  return sums
+}
+
+/** Joined texts are truncated to this length, ellipsis included. */
+const JOINED_LIMIT = 500
+
+const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
+
+/** Zero sets no attribute. */
+const some = (value: number): number | undefined => value || undefined
+
+const totalOf = ({ input, output }: TokenSum): number => input + output
+
+export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
+  const { own } = draw.names
+  const all = allTokens(totals)
+  attributes.set(own.turnToolCount, some(totals.tools.length))
+  attributes.set(own.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
+  attributes.set(own.turnToolCallCount, some(totals.toolCalls))
+  attributes.set(own.turnToolErrorCount, some(totals.toolErrors))
+  attributes.set(own.turnToolTargets, joined(totals.targets, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolCommands, joined(totals.commands, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ',', JOINED_LIMIT))
+  attributes.set(own.turnSkillCount, some(totals.skills.length))
+  attributes.set(own.turnSkills, joined(sorted(totals.skills), ',', JOINED_LIMIT))
+  attributes.set(own.turnApiCallCount, some(totals.apiCalls))
+  attributes.set(own.turnApiErrorCount, some(totals.apiErrors))
+  attributes.set(own.turnRetryCount, some(totals.retries))
+  attributes.set(own.turnTokensInput, some(totals.tokensInput))
+  attributes.set(own.turnTokensOutput, some(totals.tokensOutput))
+  attributes.set(own.turnTokensTotal, some(totals.tokensInput + totals.tokensOutput))
+  attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
+  attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
+  attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(own.contextMaxTokens, totals.context?.length)
+  attributes.set(own.contextUsedRatio, totals.context?.used)
+  attributes.set(own.turnSubagentCount, some(totals.subagents))
+  attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
+  attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
+  attributes.set(own.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
+  attributes.set(own.turnAllTokensInput, some(all.input))
+  attributes.set(own.turnAllTokensOutput, some(all.output))
+  attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
+  addTurnCost(attributes, totals.cost, draw)
+  attributes.set(own.turnApprovalCount, some(totals.approvals))
+  attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
+}
+
+/**
+ * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
+ * prices are configured.
+ */
+function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: Draw): void {
+  const { own } = draw.names
+  if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
+  if (known > 0 || draw.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
+}
+
+/** Usage on the root too, for backends that cannot add it up. Off by default, because other backends would count it twice. */
+export function rootUsageAttributes(totals: TurnTotals, draw: Draw): AttributeList {
+  if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
+  const { genAi, inference } = draw.names
+  return new AttributeList()
+    .set(genAi.usageInputTokens, totals.tokensInput)
+    .set(genAi.usageOutputTokens, totals.tokensOutput)
+    .set(genAi.usageCacheRead, some(totals.tokensCacheRead))
+    .set(genAi.usageCacheCreation, some(totals.tokensCacheWrite))
+    .set(genAi.usageReasoning, some(totals.tokensReasoning))
+    .set(inference.tokensPrompt, totals.tokensInput)
+    .set(inference.tokensCompletion, totals.tokensOutput)
+    .set(inference.tokensTotal, totals.tokensInput + totals.tokensOutput)
+    .set(inference.tokensCacheRead, some(totals.tokensCacheRead))
+    .set(inference.tokensCacheWrite, some(totals.tokensCacheWrite))
+    .set(inference.tokensReasoning, some(totals.tokensReasoning))
+}

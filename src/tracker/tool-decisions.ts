@@ -1,0 +1,60 @@
+import { idOf } from '../contract/foreign.ts'
+import type { AnyFired } from './incoming.ts'
+import { ESCALATED, isGuarded } from './spans/approval.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf } from './spans/control-hook.ts'
+import type { Draw } from './spans/span-definition.ts'
+import { argumentAttributes } from './spans/tool.ts'
+import { noteBlocked } from './spans/tool-outcome.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import { slot } from './turn-memory.ts'
+
+/**
+ * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
+ * attributes, even if the tool starts later.
+ */
+export function keepDecision(turn: Turn, { payload }: AnyFired, start: unknown, draw: Draw): void {
+  const begun = start as KeptControlHook | undefined
+  const block = blockOf(payload, begun, draw)
+  if (block !== undefined) {
+    const place = slot('tool', block.call)
+    turn.memory.keepBlocker(place, block.by)
+    const open = turn.find(place)
+    if (open !== undefined) new AttributeList().set(draw.names.own.toolBlockedBy, block.by).writeTo(open.span)
+  }
+  const rewritten = newArgumentsOf(payload, begun)
+  if (rewritten !== undefined) keepArguments(turn, rewritten, draw)
+}
+
+function keepArguments(turn: Turn, { call, args }: NewArguments, draw: Draw): void {
+  const place = slot('tool', call)
+  const attributes = argumentAttributes(args, draw)
+  const open = turn.find(place)
+  if (open !== undefined) attributes.writeTo(open.span)
+  else if (turn.memory.ended(place) === undefined) turn.memory.keepArguments(place, attributes)
+}
+
+/** Attributes of a starting tool from control hooks that answered before it. */
+export function decidedAttributes(turn: Turn, place: string, draw: Draw): AttributeList | undefined {
+  const by = turn.memory.blocker(place)
+  const args = turn.memory.takeArguments(place)
+  if (by === undefined) return args
+  return new AttributeList().set(draw.names.own.toolBlockedBy, by).addAll(args)
+}
+
+/** Must be called before the host's end of a tool is processed. */
+export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyFired): void {
+  if (kind === 'tool' && turn.memory.takeBlocker(slot) !== undefined) noteBlocked(fired)
+}
+
+/** The approval of a tool call that a guardian model has not answered when the call ends: the guardian escalated it. */
+export function unansweredGuardian(turn: Turn, { payload }: AnyFired): OpenSpan | undefined {
+  const call = idOf(payload['tool_call_id'])
+  const open = call === undefined ? undefined : turn.find(slot('approval', call))
+  return open !== undefined && isGuarded(open) ? open : undefined
+}
+
+/** The end of an approval that a guardian has escalated. */
+export function escalationAt(at: number): AnyFired {
+  return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
+}

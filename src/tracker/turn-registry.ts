@@ -1,0 +1,302 @@
+import { BoundedMap } from './bounded-map.ts'
+import type { RecordIds } from './incoming.ts'
+import type { Draw } from './spans/span-definition.ts'
+import { Session, type Turn } from './turn.ts'
+
+/** Limit of sessions without an open turn. A dropped one loses its numbering and its link to the previous turn. */
+const IDLE_SESSIONS_LIMIT = 2000
+/** Limit of finished turns whose late records still find their trace. */
+const ENDED_TURNS_LIMIT = 500
+/** Limit of open turns that are searched for a record without a turn. */
+const SEARCH_LIMIT = 1000
+/** Beyond this number of open turns, finding the only real one is not worth the search. */
+const ROOTED_SEARCH_LIMIT = 16
+
+/** Sessions of one host: by session id, and those that only a turn or a task names. */
+interface HostSessions {
+  areReported: boolean
+  readonly named: Map<string, Session>
+  readonly unnamed: Map<string, Session>
+}
+
+function joint(one: string, other: string | undefined): string {
+  return `${one}\u0000${other}`
+}
+
+/** A host that names no session may still name a turn or a task. */
+function unnamedKey({ turnId, taskId }: RecordIds): string {
+  if (turnId !== undefined) return `turn ${turnId}`
+  return taskId === undefined ? 'none' : `task ${taskId}`
+}
+
+/** The key of a session among those of all hosts, also after the session was dropped. */
+function sessionKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>): string {
+  return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
+}
+
+function sessionKeyOf(host: string, ids: RecordIds): string {
+  return sessionKey(host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
+}
+
+/** The only turn, if there is exactly one. Ignores background work and turns without a root. */
+function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
+  if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
+  let found: Turn | undefined
+  for (const turn of turns) {
+    if (turn.root === undefined || turn.isBackground) continue
+    if (found !== undefined) return undefined
+    found = turn
+  }
+  return found
+}
+
+function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
+  if (turn.openTool(toolCallId) !== undefined) return true
+  if (apiRequestId !== undefined && (turn.openRequest(apiRequestId) ?? turn.endedRequest(apiRequestId)) !== undefined)
+    return true
+  return taskId !== undefined && turn.taskId === taskId
+}
+
+type Told = 'identity' | 'belonging' | 'agentName'
+
+export interface EndedTurn
+  extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
+  readonly endAt: number
+  /** Time after which it can be dropped. For a silent turn, it is long after its end. */
+  readonly closedAt: number
+  /** The turn was ended only because of its silence, and its host may continue it. */
+  readonly isSilent: boolean
+}
+
+/** Finds the turn of a record, from explicit ids only. */
+export class TurnRegistry {
+  readonly #sessions = new Map<string, HostSessions>()
+  readonly #idle = new BoundedMap<Session, true>(IDLE_SESSIONS_LIMIT, (_, session) => this.#drop(session))
+  readonly #open = new Map<string, Set<Turn>>()
+  readonly #byTurnId = new Map<string, Set<Turn>>()
+  readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
+  /** The key of the turn that ended last in each session. */
+  readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
+  /** No finished turn ended before this time: most looks end here. */
+  #endedUntil = Number.POSITIVE_INFINITY
+  readonly #draw: Draw
+  #openCount = 0
+
+  constructor(draw: Draw) {
+    this.#draw = draw
+  }
+
+  get openCount(): number {
+    return this.#openCount
+  }
+
+  /** A session by its id. Records without a session id share one session by turn or task id. */
+  session(host: string, ids: RecordIds): Session {
+    const known = this.knownSession(host, ids)
+    if (known !== undefined) return known
+    const key = ids.sessionId ?? unnamedKey(ids)
+    const session = new Session(key, host, ids.sessionId)
+    const { named, unnamed } = this.#sessionsOf(host)
+    ;(ids.sessionId === undefined ? unnamed : named).set(key, session)
+    this.#idle.set(session, true)
+    return session
+  }
+
+  knownSession(host: string, ids: RecordIds): Session | undefined {
+    const sessions = this.#sessions.get(host)
+    if (ids.sessionId !== undefined) return sessions?.named.get(ids.sessionId)
+    return sessions?.unnamed.get(unnamedKey(ids))
+  }
+
+  /** The host has fired a hook about a session, so it will report the end of its turns. */
+  noteSessionHook(host: string): void {
+    this.#sessionsOf(host).areReported = true
+  }
+
+  areSessionsReported(host: string): boolean {
+    return this.#sessions.get(host)?.areReported === true
+  }
+
+  /** Drops a session whose identity is torn down. If the id is used again, it is a new session. */
+  forget(session: Session): void {
+    session.forgotten = true
+    this.#idle.delete(session)
+    this.#drop(session)
+  }
+
+  /** The open turn that the ids name, without changing it. */
+  find(host: string, ids: RecordIds): Turn | undefined {
+    const session = this.knownSession(host, ids)
+    if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
+    if (session === undefined) return undefined
+    const { turnId } = ids
+    if (turnId === undefined) return session.main ?? onlyRooted(session.turns)
+    for (const turn of session.turns) if (turn.turnId === turnId) return turn
+    return undefined
+  }
+
+  /**
+   * The open turn that a record belongs to. If the record is the first with the turn's id, or has another session id,
+   * the turn is indexed under these from then on.
+   *
+   * @param begins the record begins a turn itself, so it never joins a turn of another session
+   */
+  claim(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
+    const found = this.find(host, ids)
+    const { sessionId, turnId } = ids
+    if (found !== undefined || sessionId === undefined || turnId === undefined) return found
+    const ended = this.#ended.get(joint(sessionKeyOf(host, ids), turnId))
+    // A late record means the ended turn of its own session, even if a turn of another session has the same id.
+    if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
+    const main = this.knownSession(host, ids)?.main
+    if (main !== undefined && main.turnId === undefined) return this.#adopt(main, turnId)
+    return begins ? undefined : this.#claimRotated(host, ids)
+  }
+
+  /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
+  findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
+    const { sessionId, turnId } = ids
+    if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(host, turnId)
+    // Also finds turns of a session that has been dropped since.
+    const session = sessionKeyOf(host, ids)
+    const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
+    const ended = key === undefined ? undefined : this.#ended.get(key)
+    if (ended === undefined) return undefined
+    return (turnId !== undefined && (!begins || ended.isSilent)) || at <= ended.endAt ? ended : undefined
+  }
+
+  add(turn: Turn): void {
+    const { session, host } = turn
+    session.add(turn)
+    this.#idle.delete(session)
+    this.#index(this.#open, host, turn)
+    this.#openCount += 1
+    if (turn.turnId !== undefined) this.#index(this.#byTurnId, joint(host, turn.turnId), turn)
+  }
+
+  remove(turn: Turn): void {
+    for (const session of turn.holders) {
+      session.remove(turn)
+      if (session.isIdle && !session.forgotten) this.#idle.set(session, true)
+    }
+    if (this.#unindex(this.#open, turn.host, turn)) this.#openCount -= 1
+    if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(turn.host, turn.turnId), turn)
+  }
+
+  /**
+   * Remembers a finished turn, also under the sessions that it was rotated into. Background work never receives records
+   * that name no turn.
+   */
+  retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
+    const { session, turnId, identity, belonging, agentName, number, delegation, memory } = turn
+    const ended: EndedTurn = { session, turnId, identity, belonging, agentName, number, delegation, memory, ...how }
+    for (const holder of turn.holders) {
+      const holderKey = sessionKey(holder.host, holder)
+      const key = joint(holderKey, turnId ?? `#${number}`)
+      this.#ended.set(key, ended)
+      if (!turn.isBackground) this.#lastEnded.set(holderKey, key)
+    }
+    this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
+  }
+
+  /** An approval may name its turn and no session. */
+  #endedNamed(host: string, turnId: string): EndedTurn | undefined {
+    const all = [...this.#ended.values()].filter(ended => ended.turnId === turnId && ended.session.host === host)
+    const [named, ...others] = new Set(all)
+    return others.length === 0 ? named : undefined
+  }
+
+  /** Late records are awaited for as long as silent turns are. */
+  forgetEndedBefore(at: number): void {
+    if (at <= this.#endedUntil) return
+    this.#endedUntil = Number.POSITIVE_INFINITY
+    this.#ended.dropIf(ended => ended.closedAt < at)
+    for (const { closedAt } of this.#ended.values()) this.#endedUntil = Math.min(this.#endedUntil, closedAt)
+  }
+
+  *openTurns(): Generator<Turn> {
+    for (const turns of this.#open.values()) yield* turns
+  }
+
+  /** The only open turn of a host, which a record without any id may join. */
+  onlyOpen(host: string): Turn | undefined {
+    return onlyRooted(this.#open.get(host))
+  }
+
+  #sessionsOf(host: string): HostSessions {
+    let sessions = this.#sessions.get(host)
+    if (sessions === undefined) {
+      sessions = { areReported: false, named: new Map(), unnamed: new Map() }
+      this.#sessions.set(host, sessions)
+    }
+    return sessions
+  }
+
+  #adopt(turn: Turn, turnId: string): Turn {
+    turn.identify(turnId, this.#draw)
+    this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
+    return turn
+  }
+
+  /** The session id changed during the turn: the new session shares the turn from here on. */
+  #claimRotated(host: string, ids: RecordIds): Turn | undefined {
+    const turn = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
+    if (turn === undefined) return undefined
+    const session = this.session(host, ids)
+    if (session.main === undefined) {
+      session.share(turn)
+      this.#idle.delete(session)
+    }
+    return turn
+  }
+
+  #lateTurnOf({ memory }: EndedTurn, host: string, turnId: string): Turn | undefined {
+    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.memory === memory) return turn
+    return undefined
+  }
+
+  #findWithoutSession(host: string, ids: RecordIds, session: Session | undefined): Turn | undefined {
+    if (ids.turnId !== undefined) {
+      const named = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
+      if (named !== undefined) return named
+    }
+    const searched = this.#search(host, ids)
+    if (searched !== undefined) return searched
+    if (ids.turnId !== undefined || ids.taskId !== undefined) return session?.main
+    return this.onlyOpen(host) ?? session?.main
+  }
+
+  #search(host: string, ids: RecordIds): Turn | undefined {
+    if (ids.toolCallId === undefined && ids.apiRequestId === undefined && ids.taskId === undefined) return undefined
+    const found = new Set<Turn>()
+    let looked = 0
+    for (const turn of this.#open.get(host) ?? []) {
+      if (++looked > SEARCH_LIMIT) return undefined
+      if (isNamedBy(turn, ids)) found.add(turn)
+    }
+    return this.#only(found)
+  }
+
+  #only(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
+    return turns?.size === 1 ? turns.values().next().value : undefined
+  }
+
+  #drop(session: Session): void {
+    const sessions = this.#sessions.get(session.host)
+    const map = session.id === undefined ? sessions?.unnamed : sessions?.named
+    if (map?.get(session.key) === session) map.delete(session.key)
+  }
+
+  #index(map: Map<string, Set<Turn>>, key: string, turn: Turn): void {
+    const turns = map.get(key)
+    if (turns === undefined) map.set(key, new Set([turn]))
+    else turns.add(turn)
+  }
+
+  #unindex(map: Map<string, Set<Turn>>, key: string, turn: Turn): boolean {
+    const turns = map.get(key)
+    if (turns === undefined || !turns.delete(turn)) return false
+    if (turns.size === 0) map.delete(key)
+    return true
+  }
+}

@@ -1,0 +1,302 @@
+import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
+import type { SpanKindName } from '../contract/index.ts'
+import { ParentStack } from './parent-stack.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import type { Belonging } from './spans/belongings.ts'
+import type { AnyDefinition } from './spans/hook-plan.ts'
+import type { SamplingReason } from './spans/keep.ts'
+import type { Draw } from './spans/span-definition.ts'
+import { emptyTotals, type TurnTotals } from './spans/turn-totals.ts'
+import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
+
+/** A span that has started and not ended. */
+export interface OpenSpan {
+  readonly kind: SpanKindName
+  readonly name: SafeText
+  /** Kind and key of the span; queued tools share one slot. */
+  readonly slot: string
+  readonly definition: AnyDefinition
+  readonly span: Span
+  readonly turn: Turn
+  readonly startAt: number
+  /** True if the host sent the start time. Two starts of the same instant are then one delivery repeated. */
+  readonly startIsExplicit: boolean
+  /** The fields kept from the payload that started it; undefined if the start was never seen. */
+  readonly start: unknown
+  /** Attempt of an api span, from 0. */
+  readonly attempt: number
+  /** Context for child spans, created for the first one. */
+  context: Context | undefined
+  ended: boolean
+  /** Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then. */
+  followedAt: number | undefined
+  /** Requests only: the end of the stream, in case the host reports no other end. */
+  streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
+  /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
+  offered: { readonly at: number; readonly text: string } | undefined
+  /** Only for spans with their own limit (delegations, approvals): last activity by record time and by our clock, epoch ms. */
+  activityAt: number
+  seenAt: number
+}
+
+export function contextOf(open: OpenSpan): Context {
+  open.context ??= trace.setSpan(ROOT_CONTEXT, open.span)
+  return open.context
+}
+
+export function contextOfSpan(context: SpanContext): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, context)
+}
+
+/** A delegation to a child agent, from `subagent_start` until the child's own turn has ended. */
+export interface Delegation {
+  readonly host: string
+  readonly open: OpenSpan
+  readonly childSessionId: string | undefined
+  readonly childSubagentId: string | undefined
+  readonly role: unknown
+  readonly parentSessionId: string | undefined
+  /** Metadata of the child's turns, in addition to that of the delegating turn. */
+  readonly belonging: Belonging | undefined
+  /** `subagent_stop` was seen, or hookspan ended the span. */
+  stopped: boolean
+  /** Record time, epoch ms. */
+  stoppedAt: number
+  readonly childTurns: Set<Turn>
+  childSeen: boolean
+}
+
+/** One conversation, as long as its identity lives. */
+export class Session {
+  /** Name of the session among those of its host. */
+  readonly key: string
+  readonly host: string
+  /** Undefined for records that name none. */
+  readonly id: string | undefined
+  /** The session's identity was torn down. */
+  forgotten = false
+  /** `on_session_start` was seen. */
+  started = false
+  /** `pre_llm_call` was seen. From then on, a named turn without one is background work. */
+  prompted = false
+  turnCount = 0
+  /** Stated once, valid for every later turn: correlation id, sender. */
+  readonly remembered: AttributeList = new AttributeList()
+  /** Metadata from the last session start, valid for every turn until the next one. */
+  belonging: Belonging | undefined
+  /** Used only with `trace_scope: session`, where later turns go under it. */
+  firstRoot: SpanContext | undefined
+  lastRoot: SpanContext | undefined
+  /** Memory of spans that belong to no turn. */
+  looseMemory: TurnMemory | undefined
+  previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
+  readonly #turns = new Set<Turn>()
+  #main: Turn | undefined
+
+  constructor(key: string, host: string, id: string | undefined) {
+    this.key = key
+    this.host = host
+    this.id = id
+  }
+
+  get turns(): ReadonlySet<Turn> {
+    return this.#turns
+  }
+
+  /** The turn that records without a turn id belong to. */
+  get main(): Turn | undefined {
+    return this.#main
+  }
+
+  get isIdle(): boolean {
+    return this.#turns.size === 0 && this.#main === undefined
+  }
+
+  add(turn: Turn): void {
+    this.#turns.add(turn)
+    if (!turn.isSide && turn.root !== undefined) this.#main = turn
+  }
+
+  /** Removes one of its own turns, or one that was rotated into it. */
+  remove(turn: Turn): void {
+    this.#turns.delete(turn)
+    if (this.#main === turn) this.#main = undefined
+  }
+
+  /** Records that name no turn belong to this one from now on. */
+  lead(turn: Turn): void {
+    this.#main = turn
+  }
+
+  /** Adds a turn of another session whose session id changed to this one during the turn. */
+  share(turn: Turn): void {
+    this.#main = turn
+    this.prompted ||= turn.session.prompted
+    turn.sharedWith = [...turn.sharedWith, this]
+  }
+
+  nextNumber(): number {
+    this.turnCount += 1
+    return this.turnCount
+  }
+}
+
+type Told = 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'belonging' | 'delegation' | 'memory'
+type Optional = 'isBackground' | 'isReview' | 'agentName' | 'caller' | 'anchor'
+
+export type TurnSeed = Pick<Turn, Told | 'activityAt' | 'seenAt'> & {
+  readonly [Name in Optional]?: Turn[Name] | undefined
+}
+
+const NOBODY: readonly Session[] = []
+
+/** One user turn: its open spans, its memory, its totals and its facts. */
+export class Turn {
+  readonly host: string
+  readonly session: Session
+  /** Sessions that the turn's own session was rotated into. */
+  sharedWith: readonly Session[] = NOBODY
+  /** Undefined until a record names one. */
+  turnId: string | undefined
+  taskId: string | undefined
+  /** Ordinal among the session's turns in this process; undefined for background work. */
+  number: number | undefined
+  /** A late turn or background work, which exists beside the session's own turn. */
+  readonly isSide: boolean
+  /** A review by Hermes. It runs in a fork whose hooks look like those of a turn. */
+  readonly isReview: boolean
+  /** No turn hook has named it, in a session whose turns have prompts. Such work, like a review, is not a regular turn. */
+  isBackground: boolean
+  root: OpenSpan | undefined
+  /** Parent of spans without an open parent: the ended root of a late turn, else none, which starts a trace of their own. */
+  readonly anchor: Context
+  readonly memory: TurnMemory
+  readonly totals: TurnTotals = emptyTotals()
+  /** Set on every span of the turn. */
+  readonly identity: AttributeList
+  /** Metadata of the turn and of the turns above it, set on every span like the identity. */
+  belonging: Belonging | undefined
+  readonly agentName: SafeText | undefined
+  readonly delegation: Delegation | undefined
+  /** The external span that requested the turn. */
+  caller: SpanContext | undefined
+  /** See `TurnEnd`. */
+  judgedEarly: SamplingReason | undefined
+  activityAt: number
+  seenAt: number
+  /** The process that reported its prompt; see `senderOf`. */
+  sender: string | undefined
+  /** The error of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
+  deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
+  /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
+  answeredAt: number | undefined
+  over = false
+  readonly #open = new Map<string, OpenSpan>()
+  /** Tools without a distinguishing id share a slot. This holds all but the first. */
+  readonly #queued = new Map<string, Set<OpenSpan>>()
+  readonly #stack = new ParentStack<OpenSpan>()
+
+  constructor(seed: TurnSeed) {
+    this.host = seed.session.host
+    this.session = seed.session
+    this.turnId = seed.turnId
+    this.number = seed.number
+    this.isSide = seed.isSide
+    this.isReview = seed.isReview ?? false
+    this.isBackground = seed.isBackground ?? false
+    this.anchor = seed.anchor ?? ROOT_CONTEXT
+    this.memory = seed.memory
+    this.identity = seed.identity
+    this.belonging = seed.belonging
+    this.agentName = seed.agentName
+    this.delegation = seed.delegation
+    this.caller = seed.caller
+    this.activityAt = seed.activityAt
+    this.seenAt = seed.seenAt
+  }
+
+  /** Number of open spans, including the root. */
+  get openCount(): number {
+    return this.#stack.size
+  }
+
+  get holders(): readonly Session[] {
+    return [this.session, ...this.sharedWith]
+  }
+
+  /** The open span in a slot. If several share it, the one that started first. */
+  find(slot: string): OpenSpan | undefined {
+    return this.#open.get(slot)
+  }
+
+  openTool(id: string | undefined): OpenSpan | undefined {
+    return id === undefined ? undefined : this.#open.get(slot('tool', id))
+  }
+
+  endedTool(id: string | undefined): EndedMark | undefined {
+    return id === undefined ? undefined : this.memory.ended(slot('tool', id))
+  }
+
+  openRequest(id: string): OpenSpan | undefined {
+    return this.#open.get(slot('api', id))
+  }
+
+  endedRequest(id: string): EndedMark | undefined {
+    return this.memory.ended(slot('api', id))
+  }
+
+  innermost(kind: SpanKindName): OpenSpan | undefined {
+    return this.#stack.innermost(kind)
+  }
+
+  /** The longest open span below the root. */
+  outermost(): OpenSpan | undefined {
+    return this.#stack.outermostBut(this.root)
+  }
+
+  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+    return this.#stack.onlyToolNamed(names)
+  }
+
+  /** Innermost first. A copy, so that the caller may end them while iterating. */
+  openSpans(matches: (open: OpenSpan) => boolean): OpenSpan[] {
+    return this.#stack.all(matches)
+  }
+
+  hasOpen(matches: (open: OpenSpan) => boolean): boolean {
+    return this.#stack.some(matches)
+  }
+
+  add(open: OpenSpan): void {
+    this.#stack.push(open)
+    if (!this.#open.has(open.slot)) this.#open.set(open.slot, open)
+    else this.#queued.set(open.slot, (this.#queued.get(open.slot) ?? new Set()).add(open))
+  }
+
+  remove(open: OpenSpan): void {
+    this.#stack.remove(open)
+    const queue = this.#queued.get(open.slot)
+    if (this.#open.get(open.slot) !== open) {
+      queue?.delete(open)
+      return
+    }
+    const next = queue?.values().next().value
+    if (next === undefined) this.#open.delete(open.slot)
+    else this.#open.set(open.slot, next)
+    if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
+  }
+
+  /** Sets attributes on the root alone. */
+  tell(attributes: AttributeList): void {
+    if (this.root !== undefined) attributes.writeTo(this.root.span)
+  }
+
+  /** Sets the id of a turn that was opened without one: on the root, and on every span that starts from now on. */
+  identify(turnId: string, { names, capture }: Draw): void {
+    this.turnId = turnId
+    const id = capture.id(turnId)
+    this.identity.put(names.own.turnId, id)
+    this.tell(new AttributeList().set(names.own.turnId, id))
+  }
+}

@@ -1,0 +1,165 @@
+import type { JSX } from 'preact'
+import { humanBytes } from '../../reading/human-figures.ts'
+import type { Place } from './address.ts'
+import { CompareView } from './compare.tsx'
+import { KeysDialog } from './keys-dialog.tsx'
+import { LiveView } from './live.tsx'
+import { Link, place } from './navigation.tsx'
+import { NumbersView } from './numbers.tsx'
+import { PickedBar } from './picking.tsx'
+import { clockText, dayText, Notice } from './pieces.tsx'
+import { SessionView } from './session.tsx'
+import { SessionsView } from './sessions.tsx'
+import { connection, now, openTraces, source } from './state.ts'
+import { TurnView } from './turn.tsx'
+import { countOpen } from './urgency.ts'
+import { counted, percent } from './words.ts'
+
+export function App(): JSX.Element {
+  const here = place.value
+  return (
+    <>
+      <a class="skip" href="#main">
+        To the content
+      </a>
+      <header class="top">
+        <Link class="brand" to={{ view: 'live' }}>
+          hookspan
+        </Link>
+        <nav aria-label="Views">
+          <NavLink to={{ view: 'live' }} here={here}>
+            Live
+            <OpenCount />
+          </NavLink>
+          <NavLink to={{ view: 'sessions', filter: {} }} here={here}>
+            Sessions
+          </NavLink>
+          <NavLink to={{ view: 'numbers', since: '7d' }} here={here}>
+            Numbers
+          </NavLink>
+        </nav>
+        <Connection />
+      </header>
+      {connection.value === 'lost' && <LostBar />}
+      <PickedBar />
+      <main id="main" tabIndex={-1} class={`view-${here.view} ${connection.value === 'lost' ? 'is-stale' : ''}`}>
+        {connection.value === 'refused' ? <LetIn /> : <View here={here} />}
+      </main>
+      <KeysDialog />
+    </>
+  )
+}
+
+function View({ here }: { readonly here: Place }): JSX.Element {
+  switch (here.view) {
+    case 'live':
+      return <LiveView />
+    case 'sessions':
+      return <SessionsView filter={here.filter} />
+    case 'session':
+      return <SessionView key={here.id} id={here.id} />
+    case 'turn':
+      return <TurnView key={here.traceId} traceId={here.traceId} look={here.look} />
+    case 'numbers':
+      return <NumbersView since={here.since} />
+    case 'compare':
+      return <CompareView a={here.a} b={here.b} />
+    default:
+      return <Notice>There is nothing at this address.</Notice>
+  }
+}
+
+/** Shown if the tab has no token, or one of a viewer that has ended. */
+export function LetIn(): JSX.Element {
+  return (
+    <div class="let-in">
+      <h1>This tab is not let in</h1>
+      <p>
+        The address that lets a tab in is printed by <code>hookspan view</code>. Run it again: if a viewer runs, it says
+        where.
+      </p>
+    </div>
+  )
+}
+
+const PARTS: Readonly<Record<Place['view'], Place['view']>> = {
+  live: 'live',
+  sessions: 'sessions',
+  session: 'sessions',
+  turn: 'sessions',
+  numbers: 'numbers',
+  compare: 'sessions',
+  nowhere: 'nowhere',
+}
+
+interface NavLinkProps {
+  readonly to: Place
+  readonly here: Place
+  readonly children: JSX.Element | string | (JSX.Element | string)[]
+}
+
+function NavLink({ to, here, children }: NavLinkProps): JSX.Element {
+  return (
+    <Link to={to} isCurrent={PARTS[here.view] === to.view}>
+      {children}
+    </Link>
+  )
+}
+
+function OpenCount(): JSX.Element | null {
+  const { living, waiting } = countOpen(openTraces.value ?? [])
+  if (living === 0 || connection.value === 'lost') return null
+  return (
+    <span class={`count ${waiting > 0 ? 'is-waiting' : ''}`}>
+      {living}
+      <span class="unseen"> open</span>
+    </span>
+  )
+}
+
+/** `now` stands still while the page is not connected, so it is the time of the loss. */
+function LostBar(): JSX.Element {
+  return (
+    <p class="lost-bar" role="alert">
+      Not connected{openTraces.value !== undefined && ` since ${clockText(now.value)}`}: this page shows how things were
+      then. Run <code>hookspan view</code>.
+    </p>
+  )
+}
+
+const STATES = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'not connected',
+  refused: 'not let in',
+} as const
+
+function Connection(): JSX.Element {
+  const state = connection.value
+  return (
+    <p class={`connection is-${state}`} title={source.value?.path}>
+      <span class="dot" aria-hidden="true" />
+      <span role="status">{STATES[state]}</span>
+      <Reading />
+    </p>
+  )
+}
+
+function Reading(): JSX.Element | null {
+  if (source.value === undefined) return null
+  const { bytes, indexedBytes, searchableBytes, indexedSince, unreadableCount, failure } = source.value
+  if (failure !== undefined) return <span class="tone-error"> · {failure}</span>
+  const since = indexedSince === undefined ? '' : `, back to ${dayText(indexedSince)}`
+  if (indexedBytes < bytes) {
+    return (
+      <span class="dim">
+        {' '}
+        · reading {percent(indexedBytes / bytes)} of {humanBytes(bytes)}
+        {since}
+      </span>
+    )
+  }
+  if (searchableBytes < bytes)
+    return <span class="dim"> · making it searchable: {percent(searchableBytes / bytes)}</span>
+  return unreadableCount === 0 ? null : <span class="dim"> · {counted(unreadableCount, 'line')} could not be read</span>
+}

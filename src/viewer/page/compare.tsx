@@ -1,0 +1,180 @@
+import type { JSX } from 'preact'
+import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../server/api.ts'
+import { DiffText } from './diff-text.tsx'
+import { useLoaded } from './loading.ts'
+import { Link } from './navigation.tsx'
+import { Notice, Outcome, shortId, timeText, Unread } from './pieces.tsx'
+import { counted } from './words.ts'
+
+export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+  const isAsked = a !== '' && b !== ''
+  const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
+  const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
+  if (!isAsked) return <Notice>The button beside a turn in its session compares it with the one before.</Notice>
+  if (value === undefined) return <Unread problem={problem} />
+  return (
+    <>
+      <h1>Side by side</h1>
+      <Summary compared={value} />
+      <Steps compared={value} />
+    </>
+  )
+}
+
+interface FigureRow {
+  readonly label: string
+  readonly of: (side: ComparedTotals) => number | undefined
+  readonly text: (figure: number) => string
+  /** True if a part of the figure is unknown, so that it is a lower bound. */
+  readonly isPartial?: (side: ComparedTotals) => boolean
+}
+
+const FIGURES: readonly FigureRow[] = [
+  { label: 'Turns', of: ({ turns }) => turns, text: humanCount },
+  { label: 'Lasted, without waiting for you', of: ({ millis }) => millis, text: humanDuration },
+  { label: 'Waited for you', of: ({ personMillis }) => personMillis, text: humanDuration },
+  { label: 'Requests', of: ({ requests }) => requests, text: humanCount },
+  { label: 'Of these tried again', of: ({ retries }) => retries, text: humanCount },
+  { label: 'Tools', of: ({ tools }) => tools, text: humanCount },
+  { label: 'Sub-agents', of: ({ subagents }) => subagents, text: humanCount },
+  { label: 'Tokens in', of: ({ input }) => input, text: humanCount },
+  { label: 'Tokens out', of: ({ output }) => output, text: humanCount },
+  { label: 'Cost', of: ({ cost }) => cost, text: humanCost, isPartial: side => side.requestsOfUnknownCost > 0 },
+  { label: 'Errors', of: ({ errors }) => errors, text: humanCount },
+]
+
+function Summary({ compared: { a, b } }: { readonly compared: Compared }): JSX.Element {
+  return (
+    <div class="scrolls">
+      <table class="list compare">
+        <thead>
+          <tr>
+            <td />
+            <Column side={a} />
+            <Column side={b} />
+            <th scope="col" class="number">
+              Difference
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {FIGURES.map(figure => (
+            <FigureLine key={figure.label} figure={figure} a={a} b={b} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Column({ side }: { readonly side: ComparedTotals }): JSX.Element {
+  const [traceId = ''] = side.traceIds
+  return (
+    <th scope="col">
+      <Link to={{ view: 'turn', traceId, look: {} }}>{side.title || `Turn ${shortId(traceId)}`}</Link>
+      <span class="small dim">
+        {[side.agent, ...side.models, timeText(side.startAt)].filter(text => text !== '').join(' · ')}
+      </span>
+    </th>
+  )
+}
+
+interface LineProps extends Pick<Compared, 'a' | 'b'> {
+  readonly figure: FigureRow
+}
+
+function FigureLine({ figure, a, b }: LineProps): JSX.Element | null {
+  const { label, of, text, isPartial = () => false } = figure
+  const [inA, inB] = [of(a), of(b)]
+  if (!inA && !inB) return null
+  const isComparable = !isPartial(a) && !isPartial(b)
+  return (
+    <tr>
+      <th scope="row">{label}</th>
+      <td class="number">{figureText(inA, text, isPartial(a))}</td>
+      <td class="number">{figureText(inB, text, isPartial(b))}</td>
+      <td class="number">
+        {inA === undefined || inB === undefined || !isComparable ? '' : difference(inA, inB, text)}
+      </td>
+    </tr>
+  )
+}
+
+function figureText(figure: number | undefined, text: FigureRow['text'], isPartial: boolean): string {
+  if (figure === undefined) return ''
+  return isPartial ? `at least ${text(figure)}` : text(figure)
+}
+
+function difference(a: number, b: number, text: (figure: number) => string): string {
+  if (a === b) return 'the same'
+  const sign = b > a ? '+' : '−'
+  const share = a === 0 ? '' : ` (${sign}${Math.round((Math.abs(b - a) / a) * 100)} %)`
+  return `${sign}${text(Math.abs(b - a))}${share}`
+}
+
+function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
+  const { rows, cutCount, firstDifference } = compared
+  return (
+    <section>
+      <h2>{firstDifference === undefined ? 'Step by step: all the same' : 'Step by step'}</h2>
+      <ol class="compared">
+        {rows.map((row, index) => (
+          <Step key={index} row={row} isFirst={index === firstDifference} />
+        ))}
+      </ol>
+      {cutCount !== undefined && (
+        <Notice>{counted(cutCount, 'step')} more are left out; hookspan diff tells them.</Notice>
+      )}
+    </section>
+  )
+}
+
+const WORDS = {
+  name: 'another tool',
+  arguments: 'other arguments',
+  outcome: 'another outcome',
+  attempts: 'other attempts',
+} as const
+
+function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: boolean }): JSX.Element {
+  const { a, b, depth, differences, lines, cutCount } = row
+  const only = a === undefined ? 'only on the right' : b === undefined ? 'only on the left' : ''
+  const said = only === '' ? differences.map(each => WORDS[each]).join(', ') : only
+  return (
+    <li
+      class={`compared-row ${said === '' ? '' : 'differs'} ${isFirst ? 'is-first' : ''}`}
+      style={{ '--depth': depth }}
+    >
+      <Side part={a} />
+      <Side part={b} />
+      <p class="small difference">
+        {isFirst && <strong>first difference: </strong>}
+        {said}
+      </p>
+      {lines.length > 0 && (
+        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${counted(cutCount, 'line')} more`} />
+      )}
+    </li>
+  )
+}
+
+function Side({ part }: { readonly part: ComparedPart | undefined }): JSX.Element {
+  if (part === undefined) return <p class="side dim">–</p>
+  const { kind, name, hint, model, outcome, attempts, millis, input, output, traceId, spanId } = part
+  return (
+    <p class="side">
+      <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
+        {[kind, name].filter(text => text !== '').join(' ')}
+      </Link>
+      {model !== '' && <span class="dim"> {model}</span>}
+      {attempts > 1 && <span class="chip attempt">{attempts} attempts</span>} <Outcome outcome={outcome} />
+      <span class="small dim">
+        {' '}
+        {humanDuration(millis)}
+        {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
+      </span>
+      {hint !== '' && <span class="small dim hint">{hint}</span>}
+    </p>
+  )
+}

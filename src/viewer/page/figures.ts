@@ -1,0 +1,58 @@
+import { humanDuration } from '../../reading/human-figures.ts'
+import type { ModelFigures, Numbers } from '../server/api.ts'
+import { percent, shortCount } from './words.ts'
+
+export interface Chart {
+  readonly title: string
+  /** `2026-11-21`, every day from the first to the last. */
+  readonly days: readonly string[]
+  readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
+  readonly text: (value: number) => string
+  /** The values are counts: a day without data is 0, not a gap. */
+  readonly isCount: boolean
+}
+
+const DAY_MILLIS = 86_400_000
+/** More lines are hard to distinguish. */
+const MOST_MODELS = 6
+/** Guards against a wrong clock, which could make a million days. */
+const MOST_DAYS = 1_000
+
+export function chartsOf({ days: figures, models: all }: Numbers): Chart[] {
+  const days = everyDay(figures.map(({ day }) => day))
+  const models = all.slice(0, MOST_MODELS).map(({ model }) => model)
+  const chart = (title: string, text: Chart['text'], isCount: boolean, figure: FigureOf): Chart => {
+    const lines = models.map(model => {
+      const byDay = new Map(figures.filter(each => each.model === model).map(each => [each.day, each]))
+      const valueOn = (day: string): number | null => figureOf(byDay.get(day), figure) ?? (isCount ? 0 : null)
+      return { label: model || 'no model', values: days.map(valueOn) }
+    })
+    return { title, days, lines, text, isCount }
+  }
+  return [
+    chart('Tokens a day', shortCount, true, ({ tokens }) => tokens.input + tokens.output),
+    chart('Requests a day', shortCount, true, ({ requestCount }) => requestCount),
+    chart('Half of the requests take less than', humanDuration, false, ({ latency }) => latency?.p50),
+    chart('Nine of ten requests take less than', humanDuration, false, ({ latency }) => latency?.p90),
+    chart('Errors of requests a day', shortCount, true, ({ errorCount }) => errorCount),
+    chart('Of the input cached', percent, false, ({ tokens, cachedTokens }) =>
+      tokens.input === 0 ? undefined : Math.min(1, cachedTokens / tokens.input),
+    ),
+  ]
+}
+
+type FigureOf = (of: ModelFigures) => number | undefined
+
+function figureOf(of: ModelFigures | undefined, figure: FigureOf): number | undefined {
+  return of === undefined ? undefined : figure(of)
+}
+
+function everyDay(days: readonly string[]): string[] {
+  const times = days.map(day => Date.parse(day)).filter(time => !Number.isNaN(time))
+  if (times.length === 0) return []
+  const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
+  const count = Math.min(MOST_DAYS, Math.round((last - first) / DAY_MILLIS) + 1)
+  return Array.from({ length: count }, (_, index) =>
+    new Date(last - (count - 1 - index) * DAY_MILLIS).toISOString().slice(0, 10),
+  )
+}

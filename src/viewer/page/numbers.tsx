@@ -1,0 +1,195 @@
+import type { ComponentChildren, ComponentType, JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { ModelFigures, Numbers, ToolFigures } from '../server/api.ts'
+import { type Chart, chartsOf } from './figures.ts'
+import { useLoaded } from './loading.ts'
+import { go } from './navigation.tsx'
+import { Figure, Notice } from './pieces.tsx'
+import { Choice } from './sessions.tsx'
+import { now } from './state.ts'
+import { ageMillis, percent } from './words.ts'
+
+const AGES: readonly (readonly [string, string])[] = [
+  ['24h', 'the last day'],
+  ['7d', 'the last week'],
+  ['30d', 'the last month'],
+  ['all', 'all'],
+]
+
+export function NumbersView({ since }: { readonly since: string }): JSX.Element {
+  const millis = ageMillis(since)
+  const from = millis === undefined ? '' : `?since=${Math.floor((now.peek() - millis) / 3_600_000) * 3_600_000}`
+  const { value, problem } = useLoaded<Numbers>(`/api/numbers${from}`)
+  return (
+    <>
+      <h1>Numbers</h1>
+      <div class="filters">
+        <Choice
+          label="Of"
+          value={since}
+          choices={AGES}
+          onChoice={each => go({ view: 'numbers', since: each }, 'replace')}
+        />
+      </div>
+      {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
+      {value !== undefined && <Figures numbers={value} />}
+    </>
+  )
+}
+
+function Figures({ numbers }: { readonly numbers: Numbers }): JSX.Element {
+  const { models, tools, turns } = numbers
+  if (models.length === 0 && turns.length === 0) return <Notice>There was nothing in this time.</Notice>
+  return (
+    <>
+      <dl class="figures">
+        {turns.map(([outcome, count]) => (
+          <Figure key={outcome} label={`turns ${outcome || 'without a word'}`}>
+            {humanCount(count)}
+          </Figure>
+        ))}
+      </dl>
+      <Models models={models} />
+      <div class="charts">
+        {chartsOf(numbers).map(chart => (
+          <ChartBlock key={chart.title} chart={chart} />
+        ))}
+      </div>
+      <Tools tools={tools} />
+    </>
+  )
+}
+
+function Models({ models }: { readonly models: readonly ModelFigures[] }): JSX.Element {
+  return (
+    <Table
+      heads={[
+        'Model',
+        'Requests',
+        'Errors',
+        'Tokens in',
+        'Of these cached',
+        'Tokens out',
+        'Cost',
+        'Half take less than',
+        'Nine of ten',
+        'All but one of a hundred',
+      ]}
+    >
+      {models.map(({ model, requestCount, errorCount, tokens, cachedTokens, dollars, latency }) => (
+        <tr key={model}>
+          <th scope="row">{model || 'none named'}</th>
+          <td class="number">{humanCount(requestCount)}</td>
+          <td class={`number ${errorCount > 0 ? 'tone-error' : ''}`}>{errorCount || ''}</td>
+          <td class="number">{humanCount(tokens.input)}</td>
+          <td class="number">{tokens.input === 0 ? '' : percent(Math.min(1, cachedTokens / tokens.input))}</td>
+          <td class="number">{humanCount(tokens.output)}</td>
+          <td class="number">{dollars === 0 ? '' : humanCost(dollars)}</td>
+          {[latency?.p50, latency?.p90, latency?.p99].map((millis, index) => (
+            <td key={index} class="number">
+              {millis === undefined ? '' : humanDuration(millis)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function Table({
+  heads,
+  children,
+}: {
+  readonly heads: readonly string[]
+  readonly children: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class="scrolls">
+      <table class="list">
+        <thead>
+          <tr>
+            {heads.map((head, index) => (
+              <th key={head} scope="col" class={index === 0 ? '' : 'number'}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  )
+}
+
+interface DrawnProps {
+  readonly chart: Chart
+}
+
+/** A chart, with the same data as a table for accessibility. */
+function ChartBlock({ chart }: DrawnProps): JSX.Element {
+  const [Drawn, setDrawn] = useState<ComponentType<DrawnProps>>()
+  useEffect(() => {
+    // Two thirds of the page's script are the chart library, so it is loaded only when needed.
+    void import('./chart.tsx').then(({ DrawnChart }) => setDrawn(() => DrawnChart))
+  }, [])
+  const { title, days, lines, text } = chart
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      {Drawn === undefined ? <div class="chart-room" /> : <Drawn chart={chart} />}
+      <details>
+        <summary>As a table</summary>
+        <Table heads={['Day', ...lines.map(({ label }) => label)]}>
+          {days.map((day, index) => (
+            <tr key={day}>
+              <th scope="row">{day}</th>
+              {lines.map(({ label, values }) => (
+                <td key={label} class="number">
+                  {typeof values[index] === 'number' ? text(values[index]) : ''}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      </details>
+    </figure>
+  )
+}
+
+function Tools({ tools }: { readonly tools: readonly ToolFigures[] }): JSX.Element | null {
+  if (tools.length === 0) return null
+  const outcomes = [...new Set(tools.flatMap(tool => tool.outcomes.map(([outcome]) => outcome)))]
+  return (
+    <section>
+      <h2>Tools</h2>
+      <Table
+        heads={[
+          'Tool',
+          'Calls',
+          ...outcomes.map(outcome => outcome || 'without a word'),
+          'Half take less than',
+          'Nine of ten',
+        ]}
+      >
+        {tools.map(({ tool, callCount, outcomes: counts, latency }) => (
+          <tr key={tool}>
+            <th scope="row">{tool}</th>
+            <td class="number">{humanCount(callCount)}</td>
+            {outcomes.map(outcome => {
+              const count = counts.find(([each]) => each === outcome)?.[1]
+              return (
+                <td key={outcome} class={`number ${outcome === 'error' && count !== undefined ? 'tone-error' : ''}`}>
+                  {count ?? ''}
+                </td>
+              )
+            })}
+            <td class="number">{humanDuration(latency.p50)}</td>
+            <td class="number">{humanDuration(latency.p90)}</td>
+          </tr>
+        ))}
+      </Table>
+      <p class="small dim">Without the time in which a person was waited for.</p>
+    </section>
+  )
+}

@@ -1,0 +1,148 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { age, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { Segment } from '../../reading/segments.ts'
+import type { TurnRow } from '../server/api.ts'
+import { Link } from './navigation.tsx'
+import { now } from './state.ts'
+import { ago, counted, percent } from './words.ts'
+
+/** A running age. It updates itself without rendering its surroundings again. */
+export function Since({ at }: { readonly at: number }): JSX.Element {
+  return <>{age(now.value - at)}</>
+}
+
+/** `3 m ago`, with the time as a tooltip. */
+export function Ago({ at }: { readonly at: number }): JSX.Element {
+  return (
+    <time dateTime={isoOf(at)} title={timeText(at)}>
+      {ago(now.value - at)}
+    </time>
+  )
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+export function timeText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
+export function clockText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? '' : CLOCK.format(at)
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+export function dayText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? '' : DAY.format(at)
+}
+
+export function isoOf(at: number): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+}
+
+export function Outcome({ outcome }: { readonly outcome: Segment | undefined }): JSX.Element | null {
+  return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
+}
+
+export function Figure({
+  label,
+  children,
+  tone = '',
+}: {
+  readonly label: string
+  readonly children: ComponentChildren
+  readonly tone?: string
+}): JSX.Element {
+  return (
+    <div class={`figure ${tone}`}>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageOf): JSX.Element {
+  const { input = 0, output = 0 } = tokens ?? {}
+  return (
+    <>
+      {waitedMillis > 0 && (
+        <Figure label="waited for you" tone="waiting">
+          {humanDuration(waitedMillis)}
+        </Figure>
+      )}
+      {input + output > 0 && (
+        <Figure label="tokens in → out">
+          {humanCount(input)} → {humanCount(output)}
+        </Figure>
+      )}
+      {cachedTokens > 0 && input > 0 && (
+        <Figure label="of the input cached">{percent(Math.min(1, cachedTokens / input))}</Figure>
+      )}
+      {cost.paidCount > 0 && (
+        <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${counted(cost.unknownCount, 'request')}`}>
+          {humanCost(cost.dollars)}
+        </Figure>
+      )}
+      {errorCount > 0 && (
+        <Figure label={errorCount === 1 ? 'error' : 'errors'} tone="failed">
+          {humanCount(errorCount)}
+        </Figure>
+      )}
+    </>
+  )
+}
+
+type UsageOf = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
+
+export function Notice({
+  children,
+  tone = '',
+}: {
+  readonly children: ComponentChildren
+  readonly tone?: string
+}): JSX.Element {
+  return (
+    <p class={`notice ${tone}`} role={tone === 'failed' ? 'alert' : undefined}>
+      {children}
+    </p>
+  )
+}
+
+export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
+  if (problem === undefined) return <Notice>Looking …</Notice>
+  return (
+    <Notice tone="failed">
+      {problem} <Link to={{ view: 'sessions', filter: {} }}>All sessions</Link>
+    </Notice>
+  )
+}
+
+/** Copies the text as stored, not the visible signs for its hidden characters. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const [said, setSaid] = useState('Copy')
+  const copy = async (): Promise<void> => {
+    // A browser may deny clipboard access.
+    setSaid(
+      await navigator.clipboard.writeText(text).then(
+        () => 'Copied',
+        () => 'Not copied',
+      ),
+    )
+    setTimeout(() => setSaid('Copy'), COPIED_MILLIS)
+  }
+  return (
+    <button type="button" class="quiet" aria-label={label} onClick={() => void copy()}>
+      {said}
+    </button>
+  )
+}
+
+const COPIED_MILLIS = 1_500
+
+export function shortId(id: string): string {
+  return id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id
+}

@@ -1,0 +1,71 @@
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import type { Shared } from '../server/api.ts'
+import { ask, askFile, NotAnswered } from './ask.ts'
+import { CopyButton, Notice } from './pieces.tsx'
+
+export function ShareButton({ id }: { readonly id: string }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [shared, setShared] = useState<Shared>()
+  const [problem, setProblem] = useState('')
+  const path = (what: string): string => `/api/export${what}?of=${encodeURIComponent(id)}`
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    setProblem('')
+    try {
+      await act()
+    } catch (error) {
+      setProblem(error instanceof NotAnswered ? error.message : 'This could not be done.')
+    }
+  }
+  const open = async (): Promise<void> => {
+    dialog.current?.showModal()
+    await attempt(async () => setShared(await ask<Shared>(path(''))))
+  }
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => void open()}>
+        Share
+      </button>
+      <dialog ref={dialog} class="share" aria-label="Share">
+        <h2>Before you hand it on</h2>
+        <pre>{shared?.lines.join('\n') ?? 'Looking …'}</pre>
+        {problem !== '' && <Notice tone="failed">{problem}</Notice>}
+        <p>
+          <button type="button" disabled={shared === undefined} onClick={() => void attempt(() => save(path('/html')))}>
+            Save as a page
+          </button>{' '}
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </p>
+        <Commands commands={shared?.commands ?? []} />
+      </dialog>
+    </>
+  )
+}
+
+function Commands({ commands }: { readonly commands: readonly string[] }): JSX.Element | null {
+  if (commands.length === 0) return null
+  return (
+    <>
+      <p class="small dim">As a file for programs, and to a backend: this page only reads, the terminal does it.</p>
+      {commands.map(command => (
+        <p key={command} class="command">
+          <code>{command}</code> <CopyButton text={command} label="Copy the command" />
+        </p>
+      ))}
+    </>
+  )
+}
+
+/** Saves through a link to a local object: a link to the server would lack the token. */
+async function save(path: string): Promise<void> {
+  const url = URL.createObjectURL(await askFile(path))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = 'hookspan.html'
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), FORGOTTEN_MILLIS)
+}
+
+const FORGOTTEN_MILLIS = 10_000

@@ -1,0 +1,186 @@
+import type { Fold, SpanRow, TraceView } from '../server/api.ts'
+import type { TurnLook } from './address.ts'
+
+export interface VisibleRow {
+  readonly row: SpanRow
+  readonly index: number
+  /** 1 for a root, like `aria-level`. */
+  readonly level: number
+  /** Position among its displayed siblings, from 1. */
+  readonly position: number
+  readonly siblings: number
+  /** It has children, or child traces that can be inserted. */
+  readonly isParent: boolean
+  readonly isOpen: boolean
+  readonly hiddenCount: number
+  readonly fold?: Fold
+}
+
+export interface TreeLook {
+  readonly closed: ReadonlySet<string>
+  readonly folds: readonly Fold[]
+  /** Ids that a link, the search or the cursor points at. Their folds and ancestors are always open. */
+  readonly wanted: ReadonlySet<string>
+}
+
+/** Per row, the index after the last row below it. Parents come before their children, so one backward pass is enough. */
+export function subtreeEnds(rows: readonly SpanRow[]): number[] {
+  const ends = rows.map((_, index) => index + 1)
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const parent = rows[index]?.parent ?? -1
+    if (parent >= 0) ends[parent] = Math.max(ends[parent] ?? 0, ends[index] ?? 0)
+  }
+  return ends
+}
+
+/** The closed spans of a look. The root stays open if all are closed. */
+export function closedIds(rows: readonly SpanRow[], { closed, isClosed, opened }: TurnLook): ReadonlySet<string> {
+  if (isClosed !== true) return new Set(closed)
+  const ends = subtreeEnds(rows)
+  const parents = rows.filter((row, index) => row.depth > 0 && (ends[index] ?? 0) > index + 1)
+  const ids = new Set(parents.map(({ id }) => id))
+  for (const id of opened ?? []) ids.delete(id)
+  return ids
+}
+
+export function closedFolds({ rows, folds }: TraceView, { isUnfolded, unfolded }: TurnLook): readonly Fold[] {
+  if (isUnfolded === true) return []
+  const opened = new Set(unfolded)
+  return folds.filter(fold => !opened.has(rows[fold.rows[0] ?? 0]?.id ?? ''))
+}
+
+export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRow[] {
+  const ends = subtreeEnds(rows)
+  const holdsWanted = aboveWanted(rows, look.wanted)
+  const folds = new Map<number, Fold>()
+  for (const fold of look.folds) if (isFolded(fold, rows, ends, look.wanted)) folds.set(fold.rows[0] as number, fold)
+  const visible: VisibleRow[] = []
+  const counts = new Map<number, number>()
+  for (let index = 0; index < rows.length; ) {
+    const row = rows[index] as SpanRow
+    const position = (counts.get(row.parent) ?? 0) + 1
+    counts.set(row.parent, position)
+    const end = ends[index] ?? index + 1
+    const fold = folds.get(index)
+    const isParent = end > index + 1 || row.childTraces !== undefined
+    const isOpen = end > index + 1 && fold === undefined && (!look.closed.has(row.id) || holdsWanted.has(index))
+    const next = fold === undefined ? (isOpen ? index + 1 : end) : endOf(fold, ends)
+    const hiddenCount = next - index - 1
+    const place = { row, index, level: row.depth + 1, position, siblings: 0, isParent, isOpen, hiddenCount }
+    visible.push(fold === undefined ? place : { ...place, fold })
+    index = next
+  }
+  return visible.map(each => ({ ...each, siblings: counts.get(each.row.parent) ?? 1 }))
+}
+
+function endOf(fold: Fold, ends: readonly number[]): number {
+  const last = fold.rows.at(-1) ?? 0
+  return ends[last] ?? last + 1
+}
+
+function isFolded(fold: Fold, rows: readonly SpanRow[], ends: readonly number[], wanted: ReadonlySet<string>): boolean {
+  for (let index = fold.rows[0] ?? 0; index < endOf(fold, ends); index++) {
+    if (wanted.has(rows[index]?.id ?? '')) return false
+  }
+  return true
+}
+
+function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): ReadonlySet<number> {
+  const above = new Set<number>()
+  if (wanted.size === 0) return above
+  for (const row of rows) {
+    if (!wanted.has(row.id)) continue
+    for (let index = row.parent; index >= 0 && !above.has(index); index = rows[index]?.parent ?? -1) above.add(index)
+  }
+  return above
+}
+
+export type TreeMove =
+  | { readonly do: 'go'; readonly id: string }
+  | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
+  | { readonly do: 'openAll' | 'closeAll' | 'leave' | 'find' | 'nextHit' | 'previousHit' | 'help' }
+
+export interface TreeKey {
+  readonly key: string
+  readonly pageRows: number
+}
+
+interface Cursor {
+  readonly rows: readonly VisibleRow[]
+  /** Position of the active row; -1 if it is not displayed. */
+  readonly at: number
+  readonly pageRows: number
+}
+
+const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> = {
+  ArrowDown: cursor => go(cursor, cursor.at + 1),
+  ArrowUp: cursor => go(cursor, cursor.at - 1),
+  PageDown: cursor => go(cursor, cursor.at + cursor.pageRows),
+  PageUp: cursor => go(cursor, cursor.at - cursor.pageRows),
+  Home: cursor => go(cursor, 0),
+  End: cursor => go(cursor, cursor.rows.length - 1),
+  ArrowRight: inwards,
+  ArrowLeft: outwards,
+  Enter: ({ rows, at }) => rows[at] && { do: 'details', id: rows[at].row.id },
+  '*': () => ({ do: 'openAll' }),
+  '[': () => ({ do: 'closeAll' }),
+  Escape: () => ({ do: 'leave' }),
+  '/': () => ({ do: 'find' }),
+  n: () => ({ do: 'nextHit' }),
+  N: () => ({ do: 'previousHit' }),
+  '?': () => ({ do: 'help' }),
+}
+
+const SAME_AS: Readonly<Record<string, string>> = {
+  j: 'ArrowDown',
+  k: 'ArrowUp',
+  l: 'ArrowRight',
+  h: 'ArrowLeft',
+  g: 'Home',
+  G: 'End',
+  ' ': 'Enter',
+  ']': '*',
+}
+
+/** Implements the ARIA tree pattern. Returns undefined for keys it does not handle. */
+export function treeMove(
+  { key, pageRows }: TreeKey,
+  rows: readonly VisibleRow[],
+  active: string,
+): TreeMove | undefined {
+  const name = SAME_AS[key] ?? key
+  const move = Object.hasOwn(MOVES, name) ? MOVES[name] : undefined
+  return move?.({ rows, at: rows.findIndex(({ row }) => row.id === active), pageRows })
+}
+
+function go({ rows }: Cursor, index: number): TreeMove | undefined {
+  const found = rows[Math.min(rows.length - 1, Math.max(0, index))]
+  return found && { do: 'go', id: found.row.id }
+}
+
+function inwards(cursor: Cursor): TreeMove | undefined {
+  const current = cursor.rows[cursor.at]
+  if (current === undefined) return go(cursor, 0)
+  if (!current.isParent && current.fold === undefined) return undefined
+  return current.isOpen ? go(cursor, cursor.at + 1) : { do: 'open', id: current.row.id }
+}
+
+function outwards({ rows, at }: Cursor): TreeMove | undefined {
+  const current = rows[at]
+  if (current === undefined) return undefined
+  if (current.isOpen) return { do: 'close', id: current.row.id }
+  const parent = rows.slice(0, at).findLast(({ level }) => level < current.level)
+  return parent && { do: 'go', id: parent.row.id }
+}
+
+/** The rows to render for a scroll position, if all rows have the same height. */
+export function windowOf(
+  count: number,
+  { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },
+): { readonly from: number; readonly to: number } {
+  const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
+  return { from: Math.min(from, count), to: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN) }
+}
+
+/** Extra rows around the window, so that fast scrolling shows no gap. */
+const OVERSCAN = 12

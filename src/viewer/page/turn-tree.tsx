@@ -1,0 +1,129 @@
+import type { JSX, RefObject } from 'preact'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import type { TraceView } from '../server/api.ts'
+import type { LookChange, TurnLook } from './address.ts'
+import { useFound } from './finding.ts'
+import { grafted, originOfId } from './graft.ts'
+import { useInside } from './inside.ts'
+import { go } from './navigation.tsx'
+import { Notice } from './pieces.tsx'
+import { SpanPanel } from './span-panel.tsx'
+import { Toolbar } from './toolbar.tsx'
+import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
+import { TreeRows } from './tree-rows.tsx'
+import { counted } from './words.ts'
+
+interface WaterfallProps {
+  readonly view: TraceView
+  readonly look: TurnLook
+  readonly path: string
+}
+
+export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
+  const inside = useInside(look.inside)
+  const view = useMemo(() => grafted(own, inside), [own, inside])
+  const { rows } = view
+  const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
+  const findBox = useRef<HTMLInputElement>(null)
+  const hits = useFound(path, look.find ?? '', own)
+  const visible = useMemo(() => {
+    const wanted = new Set([active, ...hits])
+    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
+  }, [view, look, active, hits])
+  const change = (changes: LookChange): void =>
+    go({ view: 'turn', traceId: view.turn.traceId, look: changed(look, changes) }, 'replace')
+  const leave = (): void => {
+    change({ span: undefined })
+    document.querySelector<HTMLElement>('[role=tree]')?.focus()
+  }
+  const scene: Scene = { view, look, hits, active, setActive, change, leave, findBox }
+  const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
+  return (
+    <>
+      <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
+      {view.cutCount !== undefined && (
+        <Notice>{counted(view.cutCount, 'span')} more than this page holds are left out.</Notice>
+      )}
+      <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
+        <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
+        {look.span !== undefined && (
+          <SpanPanel
+            {...originOfId(look.span, view)}
+            view={view}
+            close={leave}
+            show={id => move({ do: 'details', id })}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+function changed(look: TurnLook, changes: LookChange): TurnLook {
+  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+}
+
+interface Scene {
+  readonly view: TraceView
+  readonly look: TurnLook
+  readonly hits: readonly string[]
+  readonly active: string
+  readonly findBox: RefObject<HTMLInputElement>
+  setActive(id: string): void
+  change(changes: LookChange): void
+  leave(): void
+}
+
+const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
+  go: (scene, id) => {
+    scene.setActive(id)
+    // An open panel follows the cursor.
+    if (scene.look.span !== undefined) scene.change({ span: id })
+  },
+  details: (scene, id) => {
+    scene.setActive(id)
+    scene.change({ span: id })
+  },
+  open: ({ view, look, change }, id) => {
+    const row = view.rows.find(each => each.id === id)
+    const wasClosed = closedIds(view.rows, look).has(id)
+    const isFold = closedFolds(view, look).some(fold => view.rows[fold.rows[0] ?? 0] === row)
+    change({
+      closed: without(look.closed, id),
+      ...(look.isClosed && wasClosed && { opened: [...(look.opened ?? []), id] }),
+      ...(isFold && { unfolded: [...(look.unfolded ?? []), id] }),
+      ...(!wasClosed &&
+        !isFold &&
+        row?.childTraces !== undefined && { inside: [...(look.inside ?? []), ...row.childTraces] }),
+    })
+  },
+  close: ({ look, change, setActive }, id) => {
+    // The active row is never hidden, so the closed row becomes active.
+    setActive(id)
+    if (look.isClosed) change({ opened: without(look.opened, id) })
+    else change({ closed: [...(without(look.closed, id) ?? []), id] })
+  },
+  openAll: ({ change }) => change({ closed: undefined, isClosed: undefined, opened: undefined }),
+  closeAll: ({ view, change, setActive }) => {
+    setActive(view.rows[0]?.id ?? '')
+    change({ closed: undefined, isClosed: true, opened: undefined })
+  },
+  leave: ({ leave }) => leave(),
+  find: ({ findBox }) => findBox.current?.focus(),
+  nextHit: scene => goToHit(scene, 1),
+  previousHit: scene => goToHit(scene, -1),
+  help: () => document.querySelector<HTMLDialogElement>('#keys')?.showModal(),
+}
+
+function goToHit(scene: Scene, step: number): void {
+  const { hits, active } = scene
+  if (hits.length === 0) return
+  const at = hits.indexOf(active)
+  const next = at === -1 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length
+  MOVES.go(scene, hits[next] ?? '')
+}
+
+function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
+  const rest = ids?.filter(each => each !== id)
+  return rest?.length === 0 ? undefined : rest
+}

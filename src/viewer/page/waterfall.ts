@@ -1,0 +1,149 @@
+import type { Fold, SpanRow } from '../server/api.ts'
+
+/** Tools that ran in parallel below one request. */
+export interface ParallelGroup {
+  readonly rows: readonly number[]
+  readonly millis: number
+  readonly sumMillis: number
+}
+
+const KINDS = new Set(['tool', 'subagent', 'session'])
+
+/**
+ * Groups of siblings whose times overlap. A chain of overlaps is one group: the first need not overlap the last.
+ *
+ * @param now the provisional end of open spans
+ */
+export function parallelGroups(rows: readonly SpanRow[], now: number): ParallelGroup[] {
+  const byParent = new Map<number, number[]>()
+  for (const [index, { parent, kind }] of rows.entries()) {
+    if (!KINDS.has(kind) || parent < 0) continue
+    const siblings = byParent.get(parent) ?? []
+    siblings.push(index)
+    byParent.set(parent, siblings)
+  }
+  return [...byParent.values()].flatMap(siblings => groupsOf(siblings, rows, now))
+}
+
+function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: number): ParallelGroup[] {
+  const groups: ParallelGroup[] = []
+  let group: number[] = []
+  let [from, until, sum] = [0, Number.NEGATIVE_INFINITY, 0]
+  const finish = (): void => {
+    if (group.length > 1) groups.push({ rows: group, millis: until - from, sumMillis: sum })
+  }
+  for (const index of siblings) {
+    const row = rows[index] as SpanRow
+    const end = endOf(row, now)
+    // A row that begins exactly at the end of another did not overlap it.
+    if (row.startAt >= until) {
+      finish()
+      group = []
+      ;[from, until, sum] = [row.startAt, end, 0]
+    }
+    group.push(index)
+    until = Math.max(until, end)
+    sum += Math.max(0, end - row.startAt)
+  }
+  finish()
+  return groups
+}
+
+export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
+  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
+}
+
+/** A period of time, epoch milliseconds. */
+export interface Stretch {
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
+const MAX_FOLD_BARS = 50
+
+export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
+  const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
+  const { startAt, endAt } = extentOf(calls)
+  const leastGap = (endAt - startAt) / MAX_FOLD_BARS
+  const stretches: { startAt: number; endAt: number }[] = []
+  for (const call of calls) {
+    const last = stretches.at(-1)
+    const end = Math.max(call.startAt, call.endAt)
+    if (last !== undefined && call.startAt - last.endAt <= leastGap) last.endAt = Math.max(last.endAt, end)
+    else stretches.push({ startAt: call.startAt, endAt: end })
+  }
+  return stretches
+}
+
+export function extentOf(stretches: readonly Stretch[]): Stretch {
+  let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const each of stretches) {
+    startAt = Math.min(startAt, each.startAt)
+    endAt = Math.max(endAt, each.startAt, each.endAt)
+  }
+  return { startAt, endAt }
+}
+
+export interface RetryWait {
+  readonly row: number
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** Attempts are siblings: a failed request, followed by one marked as a further attempt. */
+export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
+  const lastFailed = new Map<number, SpanRow>()
+  const waits: RetryWait[] = []
+  for (const [index, row] of rows.entries()) {
+    if (row.kind !== 'api' && row.kind !== 'auxiliary') continue
+    const failed = lastFailed.get(row.parent)
+    if (failed !== undefined && row.attempt !== undefined && row.startAt > failed.endAt) {
+      waits.push({ row: index, startAt: failed.endAt, endAt: row.startAt })
+    }
+    if (row.isError) lastFailed.set(row.parent, row)
+    else lastFailed.delete(row.parent)
+  }
+  return waits
+}
+
+export interface Tick {
+  readonly at: number
+  readonly text: string
+}
+
+const LAST_TICK = 0.97
+const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
+
+export function ticksOf(millis: number, most: number): Tick[] {
+  if (!(millis > 0)) return [{ at: 0, text: '0' }]
+  const step = stepFor(millis / Math.max(1, most))
+  const ticks: Tick[] = []
+  // A tick at the very end has no room for its text.
+  for (let at = 0; at <= millis * LAST_TICK; at += step) ticks.push({ at, text: tickText(at, step) })
+  return ticks
+}
+
+function stepFor(least: number): number {
+  const units = [1, 10, 100, 1_000, 60_000, 3_600_000, 86_400_000]
+  for (const [index, unit] of units.entries()) {
+    const limit = (units[index + 1] ?? Number.POSITIVE_INFINITY) / unit
+    const step = STEPS.find(each => each * unit >= least && each < limit)
+    if (step !== undefined) return step * unit
+  }
+  return 86_400_000 * Math.ceil(least / 86_400_000)
+}
+
+function tickText(at: number, step: number): string {
+  if (at === 0) return '0'
+  if (step < 1_000 && at < 1_000) return `${at} ms`
+  if (at < 60_000) return `${at / 1_000} s`
+  if (at < 3_600_000) return twoUnits(at, 60_000, 'm', 1_000, 's')
+  return twoUnits(at, 3_600_000, 'h', 60_000, 'm')
+}
+
+/** `1 m`, `1 m 20 s`: zero seconds are left out. */
+function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.round((at % large) / small)
+  return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`
+}

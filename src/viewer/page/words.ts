@@ -1,0 +1,38 @@
+import { humanCount } from '../../reading/human-figures.ts'
+
+/** `just now`, `3 m ago`, `2 h ago`, `4 d ago`. */
+export function ago(millis: number): string {
+  const minutes = Math.floor(millis / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} m ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
+}
+
+/** `5.2 k`, `1.3 M`: for columns of magnitudes. */
+export function shortCount(count: number): string {
+  if (count < 1_000) return String(Math.round(count))
+  if (count < 999_500) return `${trimmed(count / 1_000)} k`
+  return `${trimmed(count / 1_000_000)} M`
+}
+
+function trimmed(figure: number): string {
+  return figure < 99.95 ? figure.toFixed(1).replace(/\.0$/, '') : String(Math.round(figure))
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+const PLURAL = /[^s]$/
+
+/** `1 turn`, `2 turns`. */
+export function counted(count: number, noun: string): string {
+  return `${humanCount(count)} ${count === 1 || !PLURAL.test(noun) ? noun : `${noun}s`}`
+}
+
+/** Milliseconds of an age in the address: `1h`, `7d`. Undefined if it is not an age, for example `all`. */
+export function ageMillis(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * ({ m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0)
+}

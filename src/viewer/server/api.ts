@@ -1,0 +1,235 @@
+import type { Difference } from '../../reading/compare-traces.ts'
+import type { DrawnKind, Segment } from '../../reading/segments.ts'
+import type { StepKind } from '../../reading/turn-steps.ts'
+import type { OpenTrace, SourceStatus, TurnRow } from '../trace-index/answers.ts'
+
+/**
+ * The wire format between the viewer's server and its page. Times are epoch milliseconds, durations milliseconds, costs US
+ * dollars. All text comes from traces and is untrusted. Single-line fields are printable, values are as stored. Results of the
+ * index are passed on unchanged.
+ */
+
+export type {
+  ModelFigures,
+  Numbers,
+  OpenSpan,
+  OpenTrace,
+  SessionDetail,
+  SessionPage,
+  SessionRow,
+  SourceStatus,
+  ToolFigures,
+  TurnRow,
+} from '../trace-index/answers.ts'
+
+/** `/api/status` */
+export interface Status {
+  readonly version: string
+  /** The server's clock, to which ages refer. */
+  readonly now: number
+  readonly source: SourceStatus
+}
+
+/**
+ * `/api/live`: one of these per line. The first is complete; later ones contain changes. A line with only `now` is a heartbeat.
+ */
+export interface LiveLine {
+  readonly now: number
+  readonly open?: readonly OpenTrace[]
+  /** Traces that have changed; empty if too many have changed to list them. */
+  readonly changed?: readonly string[]
+  readonly source?: SourceStatus
+}
+
+export type SpanState = 'ended' | 'open' | 'owner-dead'
+
+/** One span of a trace, as a row of the waterfall. Absent means zero, none or false. */
+export interface SpanRow {
+  readonly id: string
+  /** Index of the parent row; -1 for a root. Parents come before their children. */
+  readonly parent: number
+  readonly depth: number
+  readonly kind: DrawnKind
+  readonly name: string
+  /** `attempt 2`; absent for the first. */
+  readonly attempt?: string
+  readonly hint?: string
+  readonly startAt: number
+  /** For an open span, the latest known time. */
+  readonly endAt: number
+  readonly state: SpanState
+  readonly outcome?: Segment
+  readonly marks?: readonly Segment[]
+  readonly isError?: true
+  /** It is only a wait for the user. */
+  readonly isPersonWait?: true
+  readonly input?: number
+  readonly output?: number
+  readonly cost?: number
+  /** Totals of the subtree, including itself, shown if the subtree is hidden. */
+  readonly sum?: RowSum
+  /** Child traces that this span started outside this trace. */
+  readonly childTraces?: readonly string[]
+}
+
+export interface RowSum {
+  readonly input: number
+  readonly output: number
+  readonly errorCount: number
+}
+
+export interface PathSection {
+  readonly row: number
+  readonly startAt: number
+  readonly endAt: number
+  /** `person`: a wait for the user; `gap`: nothing is traced there. */
+  readonly part: 'work' | 'person' | 'gap'
+}
+
+export interface Fold {
+  readonly rows: readonly number[]
+  readonly totalMillis: number
+  readonly longestMillis: number
+}
+
+/** `/api/traces/:traceId` */
+export interface TraceView {
+  readonly turn: TurnRow
+  readonly now: number
+  /** The first start, and the latest known start or end of its spans. */
+  readonly startAt: number
+  readonly lastAt: number
+  readonly rows: readonly SpanRow[]
+  readonly cutCount?: number
+  /** Sorted by time. Provisional while a span is open. */
+  readonly path: readonly PathSection[]
+  readonly folds: readonly Fold[]
+  readonly previous?: string
+  readonly next?: string
+}
+
+/** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
+export interface Found {
+  readonly spanIds: readonly string[]
+}
+
+export interface LongValue {
+  readonly value: unknown
+  /** Total characters of a cut value, as text or JSON. */
+  readonly length?: number
+}
+
+export interface SpanEvent {
+  readonly name: string
+  readonly at: number
+  readonly attributes: Readonly<Record<string, LongValue>>
+}
+
+export interface SpanLink {
+  readonly traceId: string
+  readonly spanId: string
+  readonly attributes: Readonly<Record<string, LongValue>>
+  readonly isHere: boolean
+}
+
+/** `/api/traces/:traceId/spans/:spanId` */
+export interface SpanDetail {
+  readonly id: string
+  readonly traceId: string
+  readonly parentId?: string
+  readonly kind: DrawnKind
+  readonly otelKind: string
+  readonly name: string
+  readonly startAt: number
+  readonly endAt: number
+  readonly state: SpanState
+  readonly status: 'unset' | 'ok' | 'error'
+  readonly statusMessage?: string
+  readonly outcome?: Segment
+  readonly hint: string
+  /** Prefix of our own attributes: `hermes`. */
+  readonly namespace: string
+  readonly attributes: Readonly<Record<string, LongValue>>
+  readonly events: readonly SpanEvent[]
+  readonly links: readonly SpanLink[]
+  readonly resource: Readonly<Record<string, LongValue>>
+  readonly scope: string
+}
+
+/** `…/spans/:spanId?attribute=&from=` */
+export interface ValuePart {
+  readonly text: string
+  readonly from: number
+  readonly length: number
+}
+
+/** A line of a diff: in both texts, only in the first, or only in the second. As stored. */
+export interface ComparedLine {
+  readonly sign: ' ' | '-' | '+'
+  readonly text: string
+}
+
+export interface ComparedPart {
+  readonly kind: StepKind
+  readonly name: string
+  readonly hint: string
+  readonly model: string
+  readonly outcome?: Segment
+  readonly attempts: number
+  readonly millis: number
+  readonly personMillis: number
+  readonly input: number
+  readonly output: number
+  readonly traceId: string
+  readonly spanId: string
+}
+
+export interface ComparedRow {
+  readonly depth: number
+  readonly a?: ComparedPart
+  readonly b?: ComparedPart
+  readonly differences: readonly Difference[]
+  readonly lines: readonly ComparedLine[]
+  readonly cutCount?: number
+}
+
+export interface ComparedTotals {
+  readonly title: string
+  readonly agent: string
+  readonly models: readonly string[]
+  readonly startAt: number
+  readonly traceIds: readonly string[]
+  readonly millis: number
+  readonly personMillis: number
+  readonly input: number
+  readonly output: number
+  readonly cost?: number
+  readonly requestsOfUnknownCost: number
+  readonly turns: number
+  readonly requests: number
+  readonly retries: number
+  readonly tools: number
+  readonly subagents: number
+  readonly errors: number
+}
+
+/** `/api/compare?a=&b=`: two turns by trace id, or two sessions by session id. */
+export interface Compared {
+  readonly a: ComparedTotals
+  readonly b: ComparedTotals
+  readonly rows: readonly ComparedRow[]
+  readonly cutCount?: number
+  readonly firstDifference?: number
+}
+
+/** `/api/export?of=`: a turn by trace id, or a session by session id. `/api/export/html?of=` is the page to share. */
+export interface Shared {
+  /** A summary of the content and of what was masked or cut: printable, one line each. */
+  readonly lines: readonly string[]
+  readonly commands: readonly string[]
+}
+
+/** The response to a rejected request: one clear line. */
+export interface Problem {
+  readonly problem: string
+}

@@ -1,0 +1,67 @@
+import { type ComparedSide, type ComparedStep, compareTraces } from '../../reading/compare-traces.ts'
+import type { TraceTree } from '../../reading/trace-forest.ts'
+import type { TurnStep } from '../../reading/turn-steps.ts'
+import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from './api.ts'
+
+/** More than can be read at once. `hookspan diff` prints all of them. */
+const MOST_ROWS = 1_500
+/** Limit per step; longer arguments are shown on the span itself. */
+const MOST_LINES = 300
+const MOST_LINE_CHARS = 2_000
+
+export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): Compared {
+  const compared = compareTraces(a, b)
+  const { firstDifference, steps } = compared
+  return {
+    a: totals(compared.a, steps.find(step => step.a !== undefined)?.a),
+    b: totals(compared.b, steps.find(step => step.b !== undefined)?.b),
+    rows: steps.slice(0, MOST_ROWS).map(row),
+    ...(steps.length > MOST_ROWS && { cutCount: steps.length - MOST_ROWS }),
+    ...(firstDifference !== undefined && { firstDifference }),
+  }
+}
+
+function totals(
+  { summary, inputTokens, outputTokens, cost, ...side }: ComparedSide,
+  first: TurnStep | undefined,
+): ComparedTotals {
+  return {
+    ...side,
+    title: first?.hint ?? '',
+    agent: summary?.agent ?? '',
+    startAt: summary?.startAt ?? 0,
+    input: inputTokens,
+    output: outputTokens,
+    ...(cost !== undefined && { cost }),
+  }
+}
+
+function row({ depth, a, b, differences, argumentDiff }: ComparedStep): ComparedRow {
+  const lines = argumentDiff.slice(0, MOST_LINES)
+  return {
+    depth,
+    ...(a !== undefined && { a: part(a) }),
+    ...(b !== undefined && { b: part(b) }),
+    differences,
+    lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MOST_LINE_CHARS) })),
+    ...(argumentDiff.length > lines.length && { cutCount: argumentDiff.length - lines.length }),
+  }
+}
+
+function part(step: TurnStep): ComparedPart {
+  const { kind, name, hint, model, outcome, attempts, millis, personMillis, traceId, spanId } = step
+  return {
+    kind,
+    name,
+    hint,
+    model,
+    ...(outcome !== undefined && { outcome }),
+    attempts,
+    millis,
+    personMillis,
+    input: step.inputTokens,
+    output: step.outputTokens,
+    traceId,
+    spanId,
+  }
+}

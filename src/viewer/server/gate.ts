@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isSame } from '../../receiver/loopback/secret.ts'
+
+export interface Caller {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  /** Name, value, name, value. Includes duplicate headers, which Node drops from `headers`. */
+  readonly rawHeaders: readonly string[]
+  readonly port: number
+}
+
+export interface Admitted {
+  /** `/api/sessions`, as received, not decoded. */
+  readonly path: string
+  readonly query: URLSearchParams
+}
+
+/** A rejected request, with the reason for the caller in one line. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: number
+
+  constructor(status: number, problem: string) {
+    super(problem)
+    this.status = status
+  }
+}
+
+/** Paths that return trace data. All other paths are the page itself, which contains none. */
+const DATA = /^\/api(\/|$)/
+const LONGEST_URL = 4_096
+/** Browsers omit this port. */
+const DEFAULT_PORT = 80
+
+/**
+ * Checks the caller before the path. A foreign page is rejected by its host name for this server (DNS rebinding) or by its
+ * origin. A program without the token gets no data.
+ *
+ * @throws Refused
+ */
+export function admit({ method, url = '', headers, rawHeaders, port }: Caller, token: string): Admitted {
+  const host = onlyHost(rawHeaders)
+  const names = ['127.0.0.1', 'localhost', '[::1]'].map(name => (port === DEFAULT_PORT ? name : `${name}:${port}`))
+  if (host === undefined || !names.includes(host)) {
+    throw new Refused(403, `this viewer answers as ${names[0]} or ${names[1]} alone; forward it under the same port`)
+  }
+  const { origin, 'sec-fetch-site': site, authorization } = headers
+  if (origin !== undefined && origin !== `http://${host}`) throw new Refused(403, 'asked by a page of another origin')
+  const isData = DATA.test(url.replace(/[?#].*$/s, ''))
+  const isFromUs = site === undefined || site === 'same-origin' || (site === 'none' && !isData)
+  if (!isFromUs) throw new Refused(403, 'asked by another site; open the address that hookspan view prints')
+  if (method !== 'GET') throw new Refused(405, 'this viewer only reads: GET')
+  if (!/^\/(?!\/)/.test(url) || url.length > LONGEST_URL) throw new Refused(400, 'no path, or one that is too long')
+  if (isData && !isSame(authorization, `Bearer ${token}`)) {
+    throw new Refused(401, 'the token is missing or of an earlier viewer; run hookspan view again')
+  }
+  const [path = '', ...rest] = url.split('?')
+  return { path, query: new URLSearchParams(rest.join('?')) }
+}
+
+/** Undefined unless there is exactly one. A proxy may have read another one of several than this server does. */
+function onlyHost(rawHeaders: readonly string[]): string | undefined {
+  const hosts = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host')
+  return hosts.length === 1 ? hosts[0] : undefined
+}

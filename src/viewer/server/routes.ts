@@ -1,0 +1,256 @@
+import { exportHtml } from '../../reading/export-html.ts'
+import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
+import { type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import { summarize } from '../../reading/trace-summary.ts'
+import type { Found, Shared, Status } from './api.ts'
+import { compareView } from './compare-view.ts'
+import { Refused } from './gate.ts'
+import type { NumbersQuery, SessionQuery, TraceSource, TurnRow } from './source.ts'
+import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
+import { traceView, treeOf } from './trace-view.ts'
+
+export interface Asked {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  readonly source: TraceSource
+  readonly version: string
+  /** Epoch milliseconds. */
+  now(): number
+}
+
+/**
+ * All responses of the server except the page's files. Every request has passed the gate before, so a route checks only its own
+ * arguments.
+ */
+export interface Route {
+  readonly path: string
+  /**
+   * `page`: the page itself, which reads the address. `live`: a stream of lines until the client disconnects. Otherwise data as
+   * JSON, or a file.
+   *
+   * @throws Refused when it does not exist or the arguments are wrong
+   */
+  readonly answer: 'page' | 'live' | ((asked: Asked) => Promise<object | Download>)
+}
+
+/** A file for the user, in pieces. Always sent as an attachment, so that no browser shows it as a page of this origin. */
+export class Download {
+  readonly name: string
+  readonly pieces: Iterable<string>
+
+  constructor(name: string, pieces: Iterable<string>) {
+    this.name = name
+    this.pieces = pieces
+  }
+}
+
+export const ROUTES: readonly Route[] = [
+  { path: '/', answer: 'page' },
+  { path: '/sessions', answer: 'page' },
+  { path: '/sessions/:id', answer: 'page' },
+  { path: '/turns/:traceId', answer: 'page' },
+  { path: '/numbers', answer: 'page' },
+  { path: '/compare', answer: 'page' },
+  { path: '/api/live', answer: 'live' },
+  { path: '/api/status', answer: async asked => status(asked) },
+  { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
+  { path: '/api/sessions/:id', answer: session },
+  { path: '/api/traces/:traceId', answer: trace },
+  { path: '/api/traces/:traceId/find', answer: find },
+  { path: '/api/traces/:traceId/spans/:spanId', answer: span },
+  { path: '/api/numbers', answer: ({ source, query }) => source.numbers(numbersQuery(query)) },
+  { path: '/api/compare', answer: compare },
+  { path: '/api/export', answer: shared },
+  { path: '/api/export/html', answer: sharedHtml },
+]
+
+export function routeOf(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
+  const parts = path.split('/')
+  for (const route of ROUTES) {
+    const params = paramsOf(route.path.split('/'), parts)
+    if (params !== undefined) return { route, params }
+  }
+  return undefined
+}
+
+function paramsOf(wanted: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
+  if (wanted.length !== parts.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, name] of wanted.entries()) {
+    const part = parts[index] ?? ''
+    if (!name.startsWith(':')) {
+      if (name !== part) return undefined
+    } else {
+      if (part === '') return undefined
+      params[name.slice(1)] = decoded(part)
+    }
+  }
+  return params
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw new Refused(400, 'the path is not encoded as a URL is')
+  }
+}
+
+function status({ source, version, now }: Asked): Status {
+  return { version, now: now(), source: source.status() }
+}
+
+async function session({ source, params }: Asked): Promise<object> {
+  const found = await source.session(params['id'] ?? '')
+  if (found === undefined) throw new Refused(404, 'there is no such session')
+  return found
+}
+
+async function trace(asked: Asked): Promise<object> {
+  const { source, now, params } = asked
+  const tree = await treeIn(asked)
+  const { turn, previous, next } = await turnOf(tree, source)
+  const view = traceView(tree, { turn, now: now(), children: await source.children(params['traceId'] ?? '') })
+  return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
+}
+
+interface Placed {
+  readonly turn: TurnRow
+  readonly previous: string | undefined
+  readonly next: string | undefined
+}
+
+async function turnOf(tree: TraceTree, source: TraceSource): Promise<Placed> {
+  const { traceId } = tree
+  const named = summarize(tree).sessionId
+  const turns = (await source.session(named || `trace:${traceId}`))?.turns ?? []
+  const at = turns.findIndex(turn => turn.traceId === traceId)
+  const turn = turns[at]
+  // A read between two steps of the index: the spans exist already, the row does not.
+  if (turn === undefined) throw new Refused(503, 'this turn is just being read; ask again')
+  return { turn, previous: turns[at - 1]?.traceId, next: turns[at + 1]?.traceId }
+}
+
+async function compare({ source, query }: Asked): Promise<object> {
+  const { a = '', b = '' } = texts(query, ['a', 'b'])
+  return compareView(await treesOf(a, source), await treesOf(b, source))
+}
+
+/** The content of an export and the commands for it. This server sends nothing by itself. */
+async function shared({ source, query }: Asked): Promise<Shared> {
+  const { of = '' } = texts(query, ['of'])
+  const trees = await treesOf(of, source)
+  return { lines: [...sharedContentLines(sharedContent(trees))], commands: commandsFor(of, trees) }
+}
+
+/** Ids are untrusted text. An id that a shell might interpret is never put into a command. */
+const PLAIN_ID = /^[\w.-]{1,128}$/
+
+function commandsFor(id: string, trees: readonly TraceTree[]): readonly string[] {
+  if (!PLAIN_ID.test(id) || id.startsWith('-')) return []
+  const isTurn = trees.length === 1 && trees[0]?.traceId === id
+  const which = isTurn ? id : `--session ${id}`
+  return [`hookspan export ${which} --format otlp --out traces.jsonl`, 'hookspan send traces.jsonl --backend NAME']
+}
+
+async function sharedHtml({ source, query, now }: Asked): Promise<Download> {
+  const { of = '' } = texts(query, ['of'])
+  const trees = await treesOf(of, source)
+  return new Download(`hookspan-${of.replace(/[^\w-]+/g, '-').slice(0, 60)}.html`, exportHtml(trees, now()))
+}
+
+const MOST_TURNS = 100
+
+async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
+  const spans = await source.trace(id)
+  if (spans.length > 0) return [treeOf(spans)]
+  const turns = (await source.session(id))?.turns ?? []
+  if (turns.length === 0) throw new Refused(404, 'there is no such turn or session here')
+  if (turns.length > MOST_TURNS)
+    throw new Refused(
+      400,
+      `a session of more than ${MOST_TURNS} turns is too much at once; hookspan diff and hookspan tree take it`,
+    )
+  const trees: TraceTree[] = []
+  for (const { traceId } of turns) trees.push(treeOf(await source.trace(traceId)))
+  return trees
+}
+
+async function span(asked: Asked): Promise<object> {
+  const { source, params, query } = asked
+  const tree = await treeIn(asked)
+  const node = findNode(tree, params['spanId'] ?? '')
+  if (node === undefined) throw new Refused(404, 'there is no such span in this turn')
+  const attribute = query.get('attribute')
+  if (attribute === null) {
+    const here = new Set<string>()
+    for (const { traceId } of node.span.links) if ((await source.trace(traceId)).length > 0) here.add(traceId)
+    return spanDetail(node, tree, stateOf(tree.traceId, source), id => here.has(id))
+  }
+  const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
+  if (part === undefined) throw new Refused(404, 'the span has no such attribute')
+  return part
+}
+
+async function find(asked: Asked): Promise<Found> {
+  const { text = '' } = texts(asked.query, ['text'])
+  const wanted = text.toLowerCase()
+  const tree = await treeIn(asked)
+  const spanIds: string[] = []
+  for (const { node } of wanted === '' ? [] : walkTree(tree)) {
+    const { span } = node
+    const said = [span.name, span.statusMessage ?? '', ...Object.values(span.attributes)]
+    if (said.some(value => textOf(value).toLowerCase().includes(wanted))) spanIds.push(span.spanId)
+  }
+  return { spanIds }
+}
+
+async function treeIn({ source, params }: Asked) {
+  const spans = await source.trace(params['traceId'] ?? '')
+  if (spans.length === 0) throw new Refused(404, 'there is no such turn here, or not any more')
+  return treeOf(spans)
+}
+
+function stateOf(traceId: string, source: TraceSource) {
+  return source.open().find(open => open.traceId === traceId)?.state ?? 'open'
+}
+
+const MOST_ROWS = 200
+
+function sessionQuery(query: URLSearchParams): SessionQuery {
+  const limit = count(query, 'limit')
+  return {
+    ...texts(query, ['agent', 'model', 'tool', 'outcome', 'text', 'before']),
+    ...within(query),
+    ...(limit !== undefined && { limit: Math.min(MOST_ROWS, Math.max(1, limit)) }),
+  }
+}
+
+function numbersQuery(query: URLSearchParams): NumbersQuery {
+  return { ...texts(query, ['agent', 'model']), ...within(query) }
+}
+
+function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } {
+  const sinceAt = count(query, 'since')
+  const untilAt = count(query, 'until')
+  return { ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) }
+}
+
+const LONGEST_TEXT = 500
+
+function texts<Name extends string>(query: URLSearchParams, names: readonly Name[]): { [Each in Name]?: string } {
+  const found: { [Each in Name]?: string } = {}
+  for (const name of names) {
+    const text = query.get(name)?.trim() ?? ''
+    if (text.length > LONGEST_TEXT) throw new Refused(400, `${name} is longer than ${LONGEST_TEXT} characters`)
+    if (text !== '') found[name] = text
+  }
+  return found
+}
+
+function count(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) ?? ''
+  if (text === '') return undefined
+  if (!/^\d{1,15}(\.\d{1,6})?$/.test(text)) throw new Refused(400, `${name} takes a number`)
+  return Number(text)
+}

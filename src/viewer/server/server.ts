@@ -1,0 +1,192 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type DoorLimits, openDoor } from '../../receiver/loopback/door.ts'
+import { admit, Refused } from './gate.ts'
+import { writeLive } from './live-lines.ts'
+import { INDEX, type PageFiles } from './page-files.ts'
+import { Download, type Route, routeOf } from './routes.ts'
+import type { TraceSource } from './source.ts'
+
+export interface ServerOptions {
+  readonly source: TraceSource
+  readonly page: PageFiles
+  readonly token: string
+  /** 0 = any free port. */
+  readonly port: number
+  readonly version: string
+  readonly limits?: Partial<ViewLimits>
+  /** Epoch milliseconds. */
+  now(): number
+}
+
+/** Limits that apply to all clients together. */
+export interface ViewLimits extends DoorLimits {
+  readonly questions: number
+  readonly streams: number
+  readonly answerMillis: number
+}
+
+const LIMITS: ViewLimits = {
+  connections: 128,
+  headersMillis: 10_000,
+  requestMillis: 20_000,
+  keepAliveMillis: 60_000,
+  checkMillis: 5_000,
+  patienceMillis: 2_000,
+  questions: 32,
+  streams: 32,
+  answerMillis: 30_000,
+}
+
+/**
+ * The browser may load only files of this server: no inline script or style, no other origin, no framing, and no text turned into
+ * markup (Trusted Types without any policy).
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+
+/** The HTTP server of the viewer. It is read-only: no request can change anything. */
+export interface ViewServer {
+  readonly port: number
+  /** Resolves when all connections are closed. The caller closes the source. */
+  close(): Promise<void>
+}
+
+/** @throws the error of the system when it cannot listen there */
+export async function startServer(options: ServerOptions): Promise<ViewServer> {
+  const limits = { ...LIMITS, ...options.limits }
+  const answering = new Answering(options, limits)
+  const counts = { refuse: () => undefined }
+  const door = await openDoor({ port: options.port }, port => answering.listener(port), limits, counts)
+  return {
+    port: door.port ?? 0,
+    close: async () => {
+      answering.endStreams()
+      await door.shut()
+      await door.ended
+    },
+  }
+}
+
+class Answering {
+  readonly #options: ServerOptions
+  readonly #limits: ViewLimits
+  readonly #streams = new Set<ServerResponse>()
+  #questions = 0
+
+  constructor(options: ServerOptions, limits: ViewLimits) {
+    this.#options = options
+    this.#limits = limits
+  }
+
+  listener(port: () => number | undefined): RequestListener {
+    return (request, response) => {
+      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+      // Errors of closed connections are ignored: the code that waits for their end has handlers of its own.
+      for (const stream of [request, response]) stream.on('error', () => undefined)
+      request.resume()
+      this.#answer(request, response, port() ?? 0).catch((error: unknown) => refuse(request, response, error))
+    }
+  }
+
+  endStreams(): void {
+    for (const response of this.#streams) response.destroy()
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, port: number): Promise<void> {
+    const { method, url, headers, rawHeaders } = request
+    const { path, query } = admit({ method, url, headers, rawHeaders, port }, this.#options.token)
+    const file = this.#options.page.get(path)
+    if (file !== undefined) return end(response, file.type, file.bytes)
+    const found = routeOf(path)
+    if (found === undefined) throw new Refused(404, 'there is nothing here')
+    const { answer } = found.route
+    if (answer === 'page') return this.#page(response)
+    if (answer === 'live') return this.#live(request, response)
+    const { source, version, now } = this.#options
+    const data = await this.#inTime(answer, { params: found.params, query, source, version, now })
+    if (data instanceof Download) return sendFile(response, data)
+    end(response, 'application/json; charset=utf-8', JSON.stringify(data))
+  }
+
+  #page(response: ServerResponse): void {
+    const index = this.#options.page.get(INDEX)
+    end(response, index?.type ?? 'text/html', index?.bytes ?? '')
+  }
+
+  async #live(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#streams.size >= this.#limits.streams) throw new Refused(503, 'too many pages are open; close some')
+    this.#streams.add(response)
+    response.once('close', () => this.#streams.delete(response))
+    // The server keeps half-open connections for clients that wait for a response. On a live stream, a half-open connection means
+    // that the page is gone.
+    request.socket.once('end', () => response.destroy())
+    response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
+    await writeLive(response, this.#options.source, this.#options.now)
+  }
+
+  #inTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]): Promise<object> {
+    if (this.#questions >= this.#limits.questions) {
+      return Promise.reject(new Refused(503, 'too many questions at once; ask again'))
+    }
+    this.#questions += 1
+    // A timed-out request still counts until its work has ended.
+    const answered = Promise.resolve(asked)
+      .then(answer)
+      .finally(() => {
+        this.#questions -= 1
+      })
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<never>((_, reject) => {
+      const problem = new Refused(503, 'this takes too long; ask for less')
+      timer = setTimeout(reject, this.#limits.answerMillis, problem)
+    })
+    return Promise.race([answered, tooLate]).finally(() => clearTimeout(timer))
+  }
+}
+
+function end(response: ServerResponse, type: string, body: string | Buffer): void {
+  response.setHeader('content-type', type)
+  response.end(body)
+}
+
+async function sendFile(response: ServerResponse, { name, pieces }: Download): Promise<void> {
+  response.setHeader('content-type', 'application/octet-stream')
+  response.setHeader('content-disposition', `attachment; filename="${name}"`)
+  // A client that disconnects is not an error.
+  await pipeline(Readable.from(pieces), response).catch(() => undefined)
+}
+
+/** Responds in one line. Internal errors are included: the reader has the token, or the error is not about data. */
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const isRefused = error instanceof Refused
+  response.statusCode = isRefused ? error.status : 500
+  const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
+  // API clients expect JSON. All other clients get one line of text.
+  if (request.url?.startsWith('/api/')) end(response, 'application/json; charset=utf-8', JSON.stringify({ problem }))
+  else end(response, 'text/plain; charset=utf-8', `hookspan view: ${problem}\n`)
+}

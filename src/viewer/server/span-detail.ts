@@ -1,0 +1,92 @@
+import type { Attributes, AttributeValue } from '../../reading/attribute-value.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { namespaceOfTree } from '../../reading/span-attributes.ts'
+import { factsOf } from '../../reading/span-facts.ts'
+import type { StoredSpan } from '../../reading/stored-span.ts'
+import { type SpanNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import type { LongValue, SpanDetail, SpanState, ValuePart } from './api.ts'
+
+/** Characters of a value sent at once. The rest is sent on request. */
+const VALUE_CHARS = 20_000
+/** Total per span. Beyond it, each further value is cut to a line. */
+const SPAN_CHARS = 400_000
+const SHORT_CHARS = 500
+const PART_CHARS = 256_000
+const MOST_EVENTS = 1_000
+const MOST_LINKS = 200
+
+export function findNode(tree: TraceTree, spanId: string): SpanNode | undefined {
+  for (const { node } of walkTree(tree)) if (node.span.spanId === spanId) return node
+  return undefined
+}
+
+export function spanDetail(
+  node: SpanNode,
+  tree: TraceTree,
+  openState: SpanState,
+  isHere: (traceId: string) => boolean,
+): SpanDetail {
+  const { span } = node
+  const namespace = namespaceOfTree(tree)
+  const { kind, name, hint, outcome } = factsOf(node, namespace)
+  const cutter = new Cutter()
+  const isOpen = span.running === true
+  return {
+    id: span.spanId,
+    traceId: span.traceId,
+    ...(span.parentSpanId !== undefined && { parentId: span.parentSpanId }),
+    kind,
+    otelKind: span.kind,
+    name,
+    startAt: span.startAt,
+    endAt: span.endAt,
+    state: isOpen ? openState : 'ended',
+    status: span.status,
+    ...(span.statusMessage !== undefined && { statusMessage: span.statusMessage.slice(0, VALUE_CHARS) }),
+    ...(outcome !== undefined && !isOpen && { outcome }),
+    hint,
+    namespace,
+    attributes: cutter.all(span.attributes),
+    events: span.events.slice(0, MOST_EVENTS).map(event => ({
+      name: displayText(event.name),
+      at: event.at,
+      attributes: cutter.all(event.attributes),
+    })),
+    links: span.links.slice(0, MOST_LINKS).map(({ traceId, spanId, attributes }) => ({
+      traceId,
+      spanId,
+      attributes: cutter.all(attributes),
+      isHere: isHere(traceId),
+    })),
+    resource: cutter.all(span.resource),
+    scope: displayText([span.scope.name, span.scope.version ?? ''].join(' ')),
+  }
+}
+
+export function valuePart({ attributes }: StoredSpan, name: string, from: number): ValuePart | undefined {
+  if (!Object.hasOwn(attributes, name)) return undefined
+  const text = textOf(attributes[name] ?? null)
+  return { text: text.slice(from, from + PART_CHARS), from, length: text.length }
+}
+
+export function textOf(value: AttributeValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+class Cutter {
+  #left = SPAN_CHARS
+
+  all(attributes: Attributes): Record<string, LongValue> {
+    // `__proto__` is an ordinary key only in an object without a prototype.
+    const cut = Object.create(null) as Record<string, LongValue>
+    for (const [name, value] of Object.entries(attributes)) cut[name] = this.#one(value)
+    return cut
+  }
+
+  #one(value: AttributeValue): LongValue {
+    const text = textOf(value)
+    const most = this.#left > 0 ? VALUE_CHARS : SHORT_CHARS
+    this.#left -= Math.min(text.length, most)
+    return text.length <= most ? { value } : { value: text.slice(0, most), length: text.length }
+  }
+}

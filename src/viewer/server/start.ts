@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { type Lock, takeLock } from '../../delivery/trace-log/index.ts'
+import type { PageFiles } from './page-files.ts'
+import { addressOf, makeViewDirectory, removeAddress, urlOf, type ViewAddress, writeAddress } from './place.ts'
+import { startServer, type ViewServer } from './server.ts'
+import type { TraceSource } from './source.ts'
+
+export interface StartOptions {
+  /**
+   * The directory that records the running viewer, so that a second call finds it. Undefined: every call starts a viewer of its
+   * own.
+   */
+  readonly directory: string | undefined
+  /** The requested port; undefined or 0 = any free port. */
+  readonly port: number | undefined
+  readonly page: PageFiles
+  readonly version: string
+  /** Called only if this process serves the data. */
+  openSource(): Promise<TraceSource>
+  /** Epoch milliseconds. */
+  now(): number
+  say(line: string): void
+}
+
+export interface RunningView {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface OtherView {
+  readonly already: ViewAddress
+}
+
+const TOKEN_BYTES = 24
+/** Interval of renewing the lock, for processes in other containers or machines that cannot check this pid. */
+const TOUCH_MILLIS = 60_000
+const AGAIN_MILLIS = 20
+/** Time limit for the other process between taking its lock and writing its address. */
+const START_MILLIS = 5_000
+
+/**
+ * Starts the viewer, unless the one of this directory is running.
+ *
+ * @throws Error in one line
+ */
+export async function startView(options: StartOptions): Promise<RunningView | OtherView> {
+  const { directory, now, say } = options
+  if (directory === undefined) return serve(options, undefined)
+  makeViewDirectory(directory, say)
+  const taken = takeLock(directory, now)
+  if ('free' in taken) return serve(options, taken)
+  for (let waited = 0; waited < START_MILLIS; waited += AGAIN_MILLIS) {
+    const already = addressOf(directory, taken)
+    if (already !== undefined) return { already }
+    await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
+  }
+  throw new Error(`process ${taken.pid} holds ${directory} and does not say where it answers; end it, and try again`)
+}
+
+async function serve(options: StartOptions, lock: Lock | undefined): Promise<RunningView> {
+  const { directory } = options
+  let [source, server]: [TraceSource?, ViewServer?] = []
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  try {
+    source = await options.openSource()
+    server = await listen(options, source, token)
+    if (directory !== undefined) writeAddress(directory, { pid: process.pid, port: server.port, token })
+  } catch (error) {
+    await server?.close()
+    await source?.close()
+    lock?.free()
+    throw error
+  }
+  const running = { source, server }
+  const touching = setInterval(() => lock?.touch(), TOUCH_MILLIS).unref()
+  const close = async (): Promise<void> => {
+    clearInterval(touching)
+    if (directory !== undefined) removeAddress(directory, token)
+    await running.server.close()
+    await running.source.close()
+    lock?.free()
+  }
+  return { url: urlOf({ port: server.port, token }), close }
+}
+
+async function listen(options: StartOptions, source: TraceSource, token: string): Promise<ViewServer> {
+  const { port = 0, page, version, now } = options
+  try {
+    return await startServer({ source, page, token, port, version, now })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(`port ${port} cannot be used: ${whyNoPort(code, message)}`, { cause: error })
+  }
+}
+
+function whyNoPort(code: string | undefined, message: string): string {
+  if (code === 'EADDRINUSE') return 'another program listens there; choose another with --port, or leave it out'
+  if (code === 'EACCES') return 'this user may not listen there; choose one above 1023 with --port'
+  return message
+}

@@ -1,0 +1,214 @@
+import type { DrawnKind, Segment } from '../../reading/segments.ts'
+import type { Tokens } from '../../reading/span-facts.ts'
+import type { KnownCost } from '../../reading/trace-summary.ts'
+
+/**
+ * Queries of a trace index and their results, as plain data. Times are epoch milliseconds, costs US dollars. All text is
+ * untrusted; text marked printable has been through `displayText`.
+ */
+
+/** The SQLite engine: Node's own, or the one compiled to WebAssembly. */
+export type EngineName = 'native' | 'wasm'
+
+export interface SourceStatus {
+  readonly path: string
+  readonly engine: EngineName
+  readonly isReader: boolean
+  readonly bytes: number
+  /** Bytes whose spans are in the lists and figures, newest first. */
+  readonly indexedBytes: number
+  /** Bytes whose text is searchable, newest first. */
+  readonly searchableBytes: number
+  readonly traceCount: number
+  readonly spanCount: number
+  readonly unreadableCount: number
+  /** The index is complete from this time on, as far as is known. Undefined if it is empty or fully complete. */
+  readonly indexedSince: number | undefined
+  /** The reason why there is no index or why it does not grow, in one line. */
+  readonly failure: string | undefined
+}
+
+/** All conditions must hold for some turn of a session. */
+export interface SessionQuery {
+  readonly agent?: string
+  /** Prefix of a requested model's name. */
+  readonly model?: string
+  /** Prefix of a used tool's name. */
+  readonly tool?: string
+  /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
+  readonly outcome?: string
+  readonly text?: string
+  /** A span ended then or later, or is running. */
+  readonly sinceAt?: number
+  readonly untilAt?: number
+  /** Cursor of the last known row; the rows after it are returned. */
+  readonly before?: string
+  /** Maximum number of rows, 50 by default. */
+  readonly limit?: number
+}
+
+export interface Sums {
+  readonly startAt: number
+  readonly lastAt: number
+  readonly spanCount: number
+  readonly errorCount: number
+  readonly runningCount: number
+  /** Counted as in `summarize`, never twice. */
+  readonly tokens: Tokens | undefined
+  readonly cachedTokens: number
+  readonly cost: KnownCost
+  readonly waitedMillis: number
+}
+
+export interface Openness {
+  readonly state: 'open' | 'owner-dead' | 'ended'
+  readonly isOwnerAlive: boolean
+  readonly isWaitingForPerson: boolean
+}
+
+export interface SessionRow extends Sums, Openness {
+  /** The session's id, or `trace:` and the trace id if the trace names no session. */
+  readonly id: string
+  /** Printable. */
+  readonly agent: string
+  /** Model of the last turn; printable. */
+  readonly model: string
+  readonly turnCount: number
+  /** Prompt or activity of the last turn: one line, printable. */
+  readonly title: string
+  /** Outcome of the last turn; printable. */
+  readonly outcome: Segment | undefined
+  readonly match: TextMatch | undefined
+}
+
+export interface TextMatch {
+  readonly traceId: string
+  readonly spanId: string
+  /** Printable, with an ellipsis where it was cut. */
+  readonly excerpt: string
+}
+
+export interface SessionPage {
+  readonly rows: readonly SessionRow[]
+  /** The cursor for the next rows; undefined at the end. */
+  readonly next: string | undefined
+  /** The text search was incomplete and reached back only to this time. */
+  readonly searchedSince: number | undefined
+}
+
+export interface TurnRow extends Sums, Openness {
+  readonly traceId: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly model: string
+  readonly turnNumber: number | undefined
+  readonly isBackground: boolean
+  readonly durationMillis: number
+  readonly outcome: Segment | undefined
+  readonly title: string
+  readonly subagentTokens: number
+  readonly auxiliaryTokens: number
+  readonly requestCount: number
+  readonly toolCount: number
+  /** Share of the input tokens that came from a cache, 0 to 1. */
+  readonly cacheHitRate: number | undefined
+}
+
+export interface SessionDetail {
+  readonly session: SessionRow
+  /** Sorted by start. */
+  readonly turns: readonly TurnRow[]
+}
+
+/** A session started by a span of a trace, and its traces by start. */
+export interface ChildTraces {
+  readonly spanId: string
+  readonly sessionId: string
+  readonly traceIds: readonly string[]
+}
+
+/** `sinceAt` and `untilAt` are rounded to whole days in UTC, both included. */
+export interface NumbersQuery {
+  readonly sinceAt?: number
+  readonly untilAt?: number
+  readonly agent?: string
+  readonly model?: string
+}
+
+/** Milliseconds, accurate to a tenth, without waiting for the user. */
+export interface Percentiles {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+}
+
+/** Sums over everything that began on one day in UTC, or on all days. */
+export interface ModelFigures {
+  /** `2026-11-22`; empty for all days. */
+  readonly day: string
+  /** Empty if no model is named. */
+  readonly model: string
+  readonly requestCount: number
+  readonly errorCount: number
+  readonly tokens: { readonly input: number; readonly output: number }
+  readonly cachedTokens: number
+  readonly dollars: number
+  /** Undefined if there was no request. */
+  readonly latency: Percentiles | undefined
+}
+
+export interface ToolFigures {
+  readonly tool: string
+  readonly callCount: number
+  readonly errorCount: number
+  /** Outcome → calls, most frequent first. */
+  readonly outcomes: readonly (readonly [string, number])[]
+  readonly latency: Percentiles
+}
+
+export interface Numbers {
+  /** Sorted by day, then model. */
+  readonly days: readonly ModelFigures[]
+  /** Over all days, the model with most tokens first. */
+  readonly models: readonly ModelFigures[]
+  /** Most calls first. */
+  readonly tools: readonly ToolFigures[]
+  /** Outcome → turns with it, most frequent first. */
+  readonly turns: readonly (readonly [string, number])[]
+  readonly agents: readonly string[]
+}
+
+export interface OpenTrace {
+  readonly traceId: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly model: string
+  readonly title: string
+  /** `owner-dead`: the process that had it open is gone. It will be ended as crashed, or continued by another process. */
+  readonly state: 'open' | 'owner-dead'
+  /** The process is known to live. Always false for a plain file, which does not record its writer. */
+  readonly isOwnerAlive: boolean
+  readonly startAt: number
+  readonly openSince: number
+  readonly silentSince: number
+  /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */
+  readonly waitingSince: number | undefined
+  readonly tokens: Tokens | undefined
+  readonly doing: readonly OpenSpan[]
+}
+
+/** An open span. All text is printable. */
+export interface OpenSpan {
+  readonly spanId: string
+  readonly kind: DrawnKind
+  readonly name: string
+  readonly hint: string
+  readonly startAt: number
+}
+
+export interface Change {
+  /** Traces that grew or shrank. Empty if only older traces have been indexed. */
+  readonly traceIds: readonly string[]
+  /** More traces changed than are listed. */
+  readonly isMore: boolean
+}

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { agentFile, openFile, type Place } from '../../../src/agents/claude-code/transcript-place.ts'
+import { scratchFolder } from './transcript.ts'
+
+function place(folder: string, uid = process.getuid?.()): Place {
+  return { folders: [folder], uid }
+}
+
+async function opens(path: string, where: Place): Promise<boolean> {
+  const file = await openFile(path, where)
+  await file?.close()
+  return file !== undefined
+}
+
+test('a transcript of the user is opened, also where the whole configuration is a link', async () => {
+  const { folder, path } = scratchFolder()
+  writeFileSync(path, '')
+  expect(await opens(path, place(folder))).toBe(true)
+  const link = join(dirname(folder), 'link')
+  symlinkSync(folder, link)
+  expect(await opens(join(link, 'projects', '-work', 's1.jsonl'), place(link))).toBe(true)
+})
+
+test('no other file is', async () => {
+  const { folder, project, path } = scratchFolder()
+  const secret = join(folder, 'secret.jsonl')
+  writeFileSync(secret, '')
+  symlinkSync(secret, join(project, 'link.jsonl'))
+  const outside = join(dirname(folder), 'outside')
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'a.jsonl'), '')
+  symlinkSync(outside, join(folder, 'projects', 'linked'))
+  mkdirSync(join(project, 'folder.jsonl'))
+  const hostile = [
+    path,
+    secret,
+    join(project, 'link.jsonl'),
+    join(folder, 'projects', 'linked', 'a.jsonl'),
+    join(project, 'folder.jsonl'),
+    `${project}/../../secret.jsonl`,
+    `${project}/../../projects/-work/../../secret.jsonl`,
+    join(`${folder}x`, 'projects', 'a.jsonl'),
+    'projects/-work/s1.jsonl',
+    '/etc/passwd',
+    '/dev/zero',
+    `${path}\0`,
+    `${project}/${'a/'.repeat(3000)}s1.jsonl`,
+    '',
+  ]
+  for (const one of hostile) expect(await opens(one, place(folder)), one).toBe(false)
+})
+
+test('a pipe is not waited for', async () => {
+  const { folder, path } = scratchFolder()
+  execFileSync('mkfifo', [path])
+  expect(await opens(path, place(folder))).toBe(false)
+})
+
+test('nor is a file of somebody else read', async () => {
+  const { folder, path } = scratchFolder()
+  writeFileSync(path, '')
+  expect(await opens(path, place(folder, (process.getuid?.() ?? 0) + 1))).toBe(false)
+})
+
+test('the id of an agent leads nowhere else', () => {
+  expect(agentFile('/p/s1.jsonl', 'a1b2', '.jsonl')).toBe('/p/s1/subagents/agent-a1b2.jsonl')
+  for (const id of ['../../x', 'a/b', '', 'a'.repeat(200), '.', 'a\0']) {
+    expect(agentFile('/p/s1.jsonl', id, '.meta.json'), id).toBeUndefined()
+  }
+  expect(agentFile('/p/s1', 'a1', '.jsonl')).toBeUndefined()
+})

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { MACHINES } from '../../src/agents/machines.ts'
+import { FIXTURES, fixturesOf, replayEvents } from './replay-fixture.ts'
+
+/** Captures that were cut off while the host was at work. */
+const CUT_OFF: ReadonlySet<string> = new Set(['gemini/fatal', 'opencode/err'])
+
+const hosts = Object.keys(MACHINES).map(host => ({ host, fixtures: fixturesOf(host) }))
+
+describe.each(hosts)('$host', ({ host, fixtures }) => {
+  test('has captures of real runs', () => {
+    expect(fixtures.length).toBeGreaterThan(1)
+  })
+
+  test.each(fixtures)('$scenario: the tree that stands beside it', async ({ scenario, events }) => {
+    const { tree } = await replayEvents(host, events)
+    await expect(`${tree}\n`).toMatchFileSnapshot(join(FIXTURES, host, `${scenario}.tree.txt`))
+  })
+
+  test.each(fixtures)(
+    '$scenario: one connected trace a turn, everything ended by what the host said',
+    async fixture => {
+      const { plugin, leftOpen, tree } = await replayEvents(host, fixture.events)
+      expect(tree).not.toMatch(/parent missing|ambiguous|retroactive/)
+      expect(plugin.stats().hooks).toMatchObject({ ignored: 0, error: 0 })
+      expect(plugin.reported).toEqual([])
+      if (CUT_OFF.has(`${host}/${fixture.scenario}`)) return
+      expect(leftOpen).toBe(0)
+      expect(tree).not.toContain('incomplete')
+    },
+  )
+})

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { SessionStates } from '../../src/agents/session-states.ts'
+
+function states(limit: number): SessionStates<{ readonly id: string }> {
+  return new SessionStates(id => ({ id }), limit)
+}
+
+test('a session keeps its state until it is deleted', () => {
+  const all = states(2)
+  const first = all.get('a')
+  expect(all.get('a')).toBe(first)
+  all.get('b')
+  expect(all.get('a')).toBe(first)
+  all.delete('a')
+  expect(all.look('a')).toBeUndefined()
+  expect(all.get('a')).not.toBe(first)
+})
+
+test('of too many sessions the one that was silent for longest is forgotten', () => {
+  const all = states(2)
+  for (const id of ['a', 'b', 'a', 'a', 'c']) all.get(id)
+  expect(all.values().map(({ id }) => id)).toEqual(['a', 'c'])
+  expect(all.size).toBe(2)
+})

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { planBackend } from '../../../src/delivery/pipeline/backend-plan.ts'
+import { BACKENDS, traceLinks } from '../../../src/delivery/pipeline/index.ts'
+import { VENDORS } from '../../backends/rows/vendors.ts'
+import { backend, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`
+
+/** What each of them is sent, and how it answers, is tested in `test/backends/rows`. */
+const HTTP_TYPES = Object.keys(VENDORS) as (keyof typeof VENDORS)[]
+
+const REQUIRED = HTTP_TYPES.flatMap(type => {
+  const options = BACKENDS[type]?.options ?? {}
+  return Object.keys(options).flatMap(key => (options[key]?.required ? [[type, key] as const] : []))
+})
+
+test.each(REQUIRED)('%s says that %s is missing', (type, key) => {
+  const { [key]: _left, ...options }: Record<string, string> = VENDORS[type].options
+  const planned = planBackend(backend(type, 'http://127.0.0.1:1', { options }))
+  expect(!planned.ok && planned.problem).toContain(`backend ${type} is off: ${key} is missing. Set ${key}`)
+})
+
+test('weave is told by resource attributes where the traces belong', async () => {
+  const sink = await startSink()
+  const pipeline = openPipeline({
+    backends: [
+      backend('weave', sink.url, { options: { api_key: 'k', entity: 'team', project: 'p' } }),
+      backend('jaeger', sink.url),
+    ],
+  })
+  recordSpans(pipeline, 'one')
+  await pipeline.flush()
+  const json = sink.requests.find(request => request.json !== undefined)?.body.toString()
+  expect(json).toContain('{"key":"wandb.entity","value":{"stringValue":"team"}}')
+  expect(json).toContain('{"key":"wandb.project","value":{"stringValue":"p"}}')
+})
+
+test('an endpoint that is no URL is said', () => {
+  const planned = planBackend(backend('otlp', 'localhost:4318'))
+  expect(!planned.ok && planned.problem).toBe(
+    'backend otlp is off: endpoint is not a URL. It starts with http:// or https://',
+  )
+})
+
+describe('where a trace can be looked at and asked for', () => {
+  const id = '0af7651916cd43dd8448eb211c80319c'
+
+  test.each([
+    ['jaeger', 'http://box:4318', {}, `http://box:16686/trace/${id}`, `http://box:16686/api/traces/${id}`],
+    [
+      'phoenix',
+      'http://box:6006/v1/traces',
+      {},
+      `http://box:6006/redirects/traces/${id}`,
+      `http://box:6006/v1/projects/my%20project/spans?trace_id=${id}`,
+    ],
+    [
+      'langfuse',
+      undefined,
+      { public_key: 'a', secret_key: 'b', base_url: 'http://box:3000/' },
+      `http://box:3000/trace/${id}`,
+      `http://box:3000/api/public/traces/${id}`,
+    ],
+    ['tempo', 'http://box:4318', {}, undefined, `http://box:3200/api/traces/${id}`],
+  ] as const)('%s', (type, endpoint, options, view, readBack) => {
+    const links = traceLinks(backend(type, endpoint, { options }), id, 'my project')
+    expect(links.view).toBe(view)
+    expect(links.readBack?.url).toBe(readBack)
+  })
+
+  test('no secret gets into an address, and headers only where they are needed', () => {
+    for (const type of HTTP_TYPES) {
+      const { options } = VENDORS[type]
+      const links = traceLinks(backend(type, 'http://box:1', { options, headers: { 'x-a': 'b' } }), id)
+      for (const url of [links.view, links.readBack?.url]) {
+        if (url !== undefined) expect(URL.canParse(url), url).toBe(true)
+        expect(url ?? '').not.toMatch(/[{}]/)
+      }
+    }
+    const langfuse = traceLinks(backend('langfuse', undefined, { options: { public_key: 'a', secret_key: 'b' } }), id)
+    expect(langfuse.readBack?.headers).toMatchObject({ authorization: basic('a:b') })
+    expect(traceLinks(backend('jaeger', 'http://box:1', { headers: { 'x-a': 'b' } }), id).readBack?.headers).toEqual({})
+  })
+})

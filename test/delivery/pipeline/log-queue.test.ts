@@ -1,0 +1,139 @@
+import { expect, test, vi } from 'vitest'
+import { BackOff } from '../../../src/delivery/pipeline/back-off.ts'
+import type { DeliveryFailure, SpanDelivery } from '../../../src/delivery/pipeline/delivery.ts'
+import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
+import { LogQueue } from '../../../src/delivery/pipeline/log-queue.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { Lines } from './pipeline-fixture.ts'
+
+const FACTS = {
+  name: 'loki',
+  type: 'otlp',
+  urls: { logs: 'http://127.0.0.1:3100/otlp/v1/logs' },
+  protocol: 'http/json',
+  credentials: 'headers',
+  defaultEndpoint: undefined,
+} as const
+const BATCH = { maxQueueSize: 4, scheduleDelayMillis: 3_600_000, maxExportBatchSize: 2, exportTimeoutMillis: 10_000 }
+const TAKEN: SpanDelivery = { lost: 0 }
+
+function failing(failure: DeliveryFailure): SpanDelivery {
+  return { lost: 0, failure }
+}
+
+function status(code: number): SpanDelivery {
+  return failing({ kind: 'status', status: code })
+}
+
+/** A queue whose backend answers as it is told, and then takes everything. No pause is longer than the rounding of the clock. */
+function queueOf(...answers: SpanDelivery[]) {
+  return queueThatPauses(0, answers)
+}
+
+/** @param scale of the pauses */
+function queueThatPauses(scale: number, answers: SpanDelivery[]) {
+  const sent: string[] = []
+  const lines = new Lines()
+  const sink = {
+    send(records: readonly string[]): Promise<SpanDelivery> {
+      sent.push(records.join(' '))
+      return Promise.resolve(answers.shift() ?? TAKEN)
+    },
+    close: () => Promise.resolve(),
+  }
+  const queue = new LogQueue({
+    sink,
+    batch: BATCH,
+    report: new DeliveryReport(FACTS, lines),
+    backOff: new BackOff(scale),
+  })
+  return { queue, sent, lines }
+}
+
+function take(queue: LogQueue, ...records: string[]): void {
+  for (const record of records) queue.take(record)
+}
+
+test('what is told is sent in order, in requests of the size that is set', async () => {
+  const { queue, sent, lines } = queueOf()
+  take(queue, 'a', 'b', 'c')
+  await queue.forceFlush()
+  expect(sent).toEqual(['a b', 'c'])
+  expect(queue.counts()).toEqual({ delivered: 3, dropped: 0, queued: 0 })
+  expect(lines.said).toEqual([])
+})
+
+test.each([
+  ['unwell', status(503)],
+  ['unreachable', failing({ kind: 'network', code: 'ECONNREFUSED' })],
+  ['silent', failing({ kind: 'timeout', afterMillis: 10 })],
+])('a backend that is %s gets the same again', async (_why, answer) => {
+  const { queue, sent, lines } = queueOf(answer)
+  take(queue, 'a')
+  await queue.forceFlush()
+  await queue.forceFlush()
+  expect(sent).toEqual(['a', 'a'])
+  expect(queue.counts()).toEqual({ delivered: 1, dropped: 0, queued: 0 })
+  expect(lines.said.at(-1)).toBe('backend loki: logs arrive again')
+})
+
+test('what it refuses is lost, counted and said, and the next goes on', async () => {
+  const { queue, sent, lines } = queueOf(status(400))
+  take(queue, 'a', 'b', 'c')
+  await queue.forceFlush()
+  expect(sent).toEqual(['a b', 'c'])
+  expect(queue.counts()).toEqual({ delivered: 1, dropped: 2, queued: 0 })
+  expect(lines.said).toEqual([
+    'backend loki: http://127.0.0.1:3100/otlp/v1/logs answered 400: it does not take logs as http/json, and there are no others. Set logs: false',
+    'backend loki: logs arrive again; 2 events were lost',
+  ])
+})
+
+test('a request that is too large goes in halves', async () => {
+  const { queue, sent } = queueOf(status(413))
+  take(queue, 'a', 'b')
+  await queue.forceFlush()
+  expect(sent).toEqual(['a b', 'a', 'b'])
+  expect(queue.counts()).toEqual({ delivered: 2, dropped: 0, queued: 0 })
+})
+
+test('what a server takes in part is counted so', async () => {
+  const { queue } = queueOf({ lost: 1, failure: { kind: 'rejected' } })
+  take(queue, 'a', 'b')
+  await queue.forceFlush()
+  expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
+})
+
+test('it is bounded: what comes when it is full is lost, counted, and said once', async () => {
+  const { queue, sent, lines } = queueOf()
+  take(queue, 'a', 'b', 'c', 'd', 'e', 'f')
+  expect(queue.counts()).toEqual({ delivered: 0, dropped: 2, queued: 4 })
+  expect(lines.said).toEqual([
+    'backend loki: its logs were not sent: too many are waiting, and further ones are dropped',
+  ])
+  await queue.forceFlush()
+  expect(sent).toEqual(['a b', 'c d'])
+})
+
+test('a request that is about to be made has not been waited for, however old the process is', async () => {
+  const { queue } = queueOf()
+  const now = vi.spyOn(performance, 'now').mockReturnValue(3_600_000)
+  afterwards(() => now.mockRestore())
+  take(queue, 'a')
+  const sent = queue.shutdown()
+  // Who ends the process subtracts it from the time that there is.
+  expect(queue.waitedMillis()).toBe(0)
+  await sent
+})
+
+test('what is left at the end is lost, counted and said', async () => {
+  const { queue, sent, lines } = queueThatPauses(1, [status(503)])
+  take(queue, 'a', 'b')
+  await queue.forceFlush()
+  await queue.forceFlush()
+  expect(sent).toEqual(['a b'])
+  await queue.abandon()
+  take(queue, 'c')
+  expect(queue.counts()).toEqual({ delivered: 0, dropped: 3, queued: 0 })
+  expect(lines.said.at(-1)).toBe('backend loki: its logs were not sent: the process ended before they were taken')
+})

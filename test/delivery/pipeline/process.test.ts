@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SAMPLED, sample } from '../../support/sample.ts'
+import { BuiltRoom } from './built-room.ts'
+import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
+
+let room: BuiltRoom
+
+beforeAll(async () => {
+  room = await BuiltRoom.build()
+})
+
+afterAll(() => room?.remove())
+
+type TraceProtocol = (typeof PROTOCOLS)[number]
+
+interface EndingHost {
+  /** Of each backend, by its name. */
+  readonly urls: Readonly<Record<string, string>>
+  readonly protocol: TraceProtocol
+  readonly isFlushed: boolean
+  readonly settings?: object
+}
+
+/** A host that awaits nothing, with our wiring of `beforeExit`. */
+function hostThatEnds({ urls, protocol, isFlushed, settings = {} }: EndingHost): string {
+  return `
+    const more = ${JSON.stringify({ flushWaitMillis: 500, ...settings })}
+    const backends = Object.entries(${JSON.stringify(urls)}).map(([name, url]) => ({ ...backend('otlp', url, { protocol: '${protocol}' }), name }))
+    const pipeline = createPipeline(settings({ backends, ...more }), report)
+    process.once('beforeExit', () => void pipeline.shutdown().then(() => {
+      process.stdout.write(JSON.stringify(pipeline.stats().backends))
+    }))
+    record(pipeline, 'one', 'two')
+    pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
+    ${isFlushed ? 'void pipeline.flush()' : ''}
+  `
+}
+
+const UNWELL = [
+  ['absent', async () => DEAD_URL],
+  ['busy', async () => (await startSink({ kind: 'status', status: 503 })).url],
+  ['closing', async () => (await startSink({ kind: 'reset' })).url],
+  ['hanging', async () => (await startSink({ kind: 'hanging' })).url],
+] as const
+
+describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to do, ${SAMPLED}`, protocol => {
+  test.each([
+    ['with a flush', true],
+    ['without a flush', false],
+  ])(
+    'ends although none of its backends is well, and says so once of each, and how much it cost: %s',
+    async (_with, isFlushed) => {
+      const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
+      // A request that is cut off before it is answered says another thing than its answer.
+      const settings = { flushWaitMillis: 2000 }
+      const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed, settings }))
+      expect(ended.code).toBe(0)
+      const lines = ended.stderr.trim().split('\n')
+      const [lost, causes] = [
+        /: 2 spans were lost, because the process ended/,
+        lines.filter(line => !/were lost/.test(line)),
+      ]
+      expect(causes.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
+        UNWELL.map(([name]) => name),
+      )
+      // Those that had failed for good before are said with their cause.
+      expect(lines.filter(line => lost.test(line))).toHaveLength(lines.length - causes.length)
+      const stats = JSON.parse(ended.stdout) as object[]
+      expect(stats).toEqual(
+        UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
+      )
+    },
+  )
+
+  test('waits for no timer of a backend that is unwell', async () => {
+    const patient = await startSink({ kind: 'status', status: 503, headers: { 'retry-after': '5' } })
+    const busy = await startSink({ kind: 'status', status: 503 })
+    const urls = [patient.url, busy.url, ...(await Promise.all(UNWELL.map(([, url]) => url())))]
+    const body = `
+      const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
+      const backends = ${JSON.stringify(urls)}.map(url => backend('otlp', url, { protocol: '${protocol}', metrics: false }))
+      record(createPipeline(settings({ backends, batch }), report), 'one')
+      process.stdin.resume().once('end', () => {
+        process.stdout.write(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').join())
+      })
+    `
+    // By then the first one, which has asked for more time, is waited for.
+    const isTriedAgain = busy.until(() => busy.requests.length > 1)
+    const ended = await room.run(body, { isOver: isTriedAgain })
+    expect(ended).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  test('ends although it never flushes nor shuts down', async () => {
+    const sink = await startSink({ kind: 'hanging' })
+    const body = `
+      const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
+      const backends = [backend('otlp', '${sink.url}', { protocol: '${protocol}' })]
+      const prometheus = { host: '127.0.0.1', port: 0 }
+      const pipeline = createPipeline(settings({ backends, batch, metricsIntervalMillis: 60, prometheus }), report)
+      pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
+      record(pipeline, 'one')
+      process.stdin.resume()
+    `
+    const isBeingSent = sink.until(() => sink.spanNames.length > 0)
+    const ended = await room.run(body, { isOver: isBeingSent })
+    expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(sink.spanNames).toEqual(['one'])
+  })
+
+  test('delivers what it has before it ends', async () => {
+    const sink = await startSink({ kind: 'slow', millis: 100 })
+    const directory = await scratchDirectory()
+    const settings = { localLog: { directory, maxBytes: 1e9, maxAgeHours: 1e6 }, flushWaitMillis: 5000 }
+    const ended = await room.run(hostThatEnds({ urls: { otlp: sink.url }, protocol, isFlushed: false, settings }))
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(sink.spanNames).toEqual(['one', 'two'])
+    expect(sink.metricNames).toEqual(['points'])
+    expect(JSON.parse(ended.stdout)).toMatchObject([{ name: 'local_log', delivered: 2 }, { name: 'otlp' }])
+  })
+})
+
+describe('a process with a terminal', () => {
+  test('prints its traces when the console is the backend', async () => {
+    const ended = await room.run(`
+      const backends = [backend('console', undefined), { ...backend('console', undefined, { options: { stream: 'stderr' } }), name: 'second' }]
+      const pipeline = createPipeline(settings({ backends }), report)
+      record(pipeline, 'one')
+      await pipeline.shutdown()
+    `)
+    for (const text of [ended.stdout, ended.stderr])
+      expect(text).toMatch(/^trace [0-9a-f]{32}\n {2}one {2}\d\.\d{3} s\n$/)
+  })
+})
+
+test.each(['stdout', 'stderr'] as const)(
+  'a process of whose %s nobody reads what a backend prints goes on',
+  async unread => {
+    const body = `
+    const backends = [backend('console', undefined, { options: { stream: '${unread}' } })]
+    const pipeline = createPipeline(settings({ backends }), report)
+    for (const name of ['one', 'two', 'three']) {
+      record(pipeline, name)
+      await pipeline.flush()
+      await new Promise(setImmediate)
+    }
+    await pipeline.shutdown()
+    if (process.${unread}.listenerCount('error') > 0) process.exitCode = 3
+  `
+    expect(await room.run(body, { unread })).toMatchObject({ code: 0 })
+  },
+)
+
+describe('what is loaded', () => {
+  test('importing the room loads no package of OpenTelemetry', async () => {
+    const ended = await room.run('process.stdout.write(JSON.stringify(loaded()))')
+    expect(ended).toEqual({ code: 0, stdout: '[]', stderr: '' })
+  })
+
+  test('a pipeline without backends loads no exporter and no metrics', async () => {
+    const ended = await room.run(`
+      createPipeline(settings({}), report)
+      process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
+    `)
+    expect(JSON.parse(ended.stdout)).toEqual([
+      'api',
+      'core',
+      'resources',
+      'sdk-trace',
+      'sdk-trace-base',
+      'semantic-conventions',
+    ])
+  })
+})
+
+const EXPORTER = 'exporter-trace-otlp-http'
+
+describe('the exporter of traces over http/json is loaded', () => {
+  const loadedBy = async (settings: object): Promise<string[]> => {
+    const ended = await room.run(`
+      const backends = [{ type: 'otlp', name: 'otlp', headers: {}, options: {}, ...${JSON.stringify(settings)} }]
+      createPipeline(settings({ backends }), report)
+      process.stdout.write(JSON.stringify(loaded()))
+    `)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    return JSON.parse(ended.stdout) as string[]
+  }
+
+  test('by a backend that takes them', async () => {
+    expect(await loadedBy({ protocol: 'http/json' })).toContain(EXPORTER)
+  })
+
+  const OTHERS: [string, object][] = [
+    ['traces over http/protobuf', { protocol: 'http/protobuf' }],
+    ['metrics alone', { protocol: 'http/json', traces: false }],
+    ['a file', { type: 'file', options: { path: '/nowhere/spans.jsonl' } }],
+    ['the console', { type: 'console' }],
+  ]
+
+  test.each(sample(OTHERS, 2))(`not by %s, ${SAMPLED}`, async (_what, settings) => {
+    expect(await loadedBy(settings)).not.toContain(EXPORTER)
+  })
+})
+
+describe.each(sample(PROTOCOLS, 1))(`over %s, a host with an OpenTelemetry of its own, ${SAMPLED}`, protocol => {
+  test('nothing global is touched', async () => {
+    const sink = await startSink({ kind: 'status', status: 500 })
+    const ended = await room.run(`
+      // With the first import of it, Node itself puts a dispatcher for fetch there.
+      await import('node:http')
+      const registry = () => JSON.stringify(Object.getOwnPropertySymbols(globalThis).map(symbol => [String(symbol), typeof globalThis[symbol]]))
+      const before = registry()
+      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}', { protocol: '${protocol}' })], prometheus: { host: '127.0.0.1', port: 0 } }), report)
+      pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
+      record(pipeline, 'one')
+      await pipeline.flush()
+      await pipeline.shutdown()
+      process.stdout.write(registry() === before && !before.includes('opentelemetry') ? 'untouched' : registry())
+    `)
+    expect(ended).toMatchObject({ code: 0, stdout: 'untouched' })
+  })
+
+  test('our requests are not traced by it, and its environment does not sample us', async () => {
+    const sink = await startSink()
+    const ended = await room.run(`
+      const { AsyncLocalStorage } = await import('node:async_hooks')
+      const { context, ROOT_CONTEXT } = require('@opentelemetry/api')
+      const { isTracingSuppressed } = require('@opentelemetry/core')
+      const storage = new AsyncLocalStorage()
+      context.setGlobalContextManager({
+        active: () => storage.getStore() ?? ROOT_CONTEXT,
+        with: (active, run, self, ...args) => storage.run(active, () => run.apply(self, args)),
+        bind: (_context, target) => target,
+        enable() { return this },
+        disable() { return this },
+      })
+      const http = require('node:http')
+      const { request } = http
+      const seen = []
+      http.request = (...args) => {
+        seen.push(isTracingSuppressed(context.active()))
+        return request(...args)
+      }
+      // As instrumentations do: an import of the module shows the change only then.
+      require('node:module').syncBuiltinESMExports()
+      process.env.OTEL_TRACES_SAMPLER = 'always_off'
+      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}', { protocol: '${protocol}' })] }), report)
+      pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
+      record(pipeline, 'one')
+      await pipeline.shutdown()
+      process.stdout.write(JSON.stringify(seen))
+    `)
+    expect(ended).toEqual({ code: 0, stdout: '[true,true]', stderr: '' })
+  })
+})

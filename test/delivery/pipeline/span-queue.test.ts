@@ -1,0 +1,135 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { expect, test } from 'vitest'
+import type { SpanDelivery, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
+import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
+import { FanOut } from '../../../src/delivery/pipeline/fan-out.ts'
+import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
+import type { Batch } from '../../../src/delivery/trace-log/batch.ts'
+import { SpanLine, sizeOf } from '../../../src/delivery/trace-log/span-line.ts'
+import { Lines } from './pipeline-fixture.ts'
+
+const facts = {
+  name: 'odd',
+  type: 'otlp',
+  urls: { traces: 'http://127.0.0.1:4318/v1/traces' },
+  protocol: 'http/json',
+  credentials: 'headers',
+  defaultEndpoint: undefined,
+} as const
+
+function queueOf(sink: Partial<SpanSink>, lines: Lines, exportTimeoutMillis = 60_000, burstBytes?: number): SpanQueue {
+  const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
+  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis }
+  return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines), burstBytes })
+}
+
+function span(traceFlags = 1): ReadableSpan {
+  const spanContext = () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags })
+  return { spanContext, name: 'one', status: { code: 0 }, events: [], links: [], attributes: {} } as never
+}
+
+function batch(): Batch {
+  return { lines: [SpanLine.of([span()])] }
+}
+
+test('an exporter that never answers cannot hold the queue', async () => {
+  const lines = new Lines()
+  let exports = 0
+  const queue = queueOf(
+    { export: () => (exports++ === 0 ? new Promise(() => undefined) : Promise.resolve({ lost: 0 })) },
+    lines,
+    20,
+  )
+  queue.take(batch())
+  await queue.forceFlush()
+  queue.take(batch())
+  await queue.forceFlush()
+  expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
+  expect(lines.said[0]).toContain('did not answer within 20 ms')
+})
+
+test('an exporter that is told to stop may still say what happened', async () => {
+  const lines = new Lines()
+  const queue = queueOf(
+    {
+      export: (lines, signal) =>
+        new Promise<SpanDelivery>(resolve => {
+          const failure = { kind: 'status', status: 429 } as const
+          signal.addEventListener('abort', () => resolve({ lost: sizeOf(lines), failure }))
+        }),
+    },
+    lines,
+    20,
+  )
+  queue.take(batch())
+  await queue.forceFlush()
+  expect(lines.said).toEqual([expect.stringContaining('answered 429')])
+})
+
+test('an exporter that breaks its promise loses its batch only', async () => {
+  const lines = new Lines()
+  let exports = 0
+  const queue = queueOf(
+    { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
+    lines,
+  )
+  queue.take(batch())
+  await queue.forceFlush()
+  queue.take(batch())
+  await queue.forceFlush()
+  expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
+})
+
+test('one export at a time, however many flushes', async () => {
+  let [running, most] = [0, 0]
+  const queue = queueOf(
+    {
+      export: async () => {
+        most = Math.max(most, ++running)
+        await new Promise(setImmediate)
+        running--
+        return { lost: 0 }
+      },
+    },
+    new Lines(),
+  )
+  const flushes: Promise<void>[] = []
+  for (let ended = 0; ended < 55; ended++) {
+    queue.take(batch())
+    flushes.push(queue.forceFlush())
+  }
+  await Promise.all(flushes)
+  expect(most).toBe(1)
+  expect(queue.counts()).toMatchObject({ delivered: 55, dropped: 0, queued: 0 })
+})
+
+test('ending a span never runs the exporter in the same breath', () => {
+  let exports = 0
+  const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
+  for (let ended = 0; ended < 50; ended++) queue.take(batch())
+  void queue.forceFlush()
+  expect(exports).toBe(0)
+})
+
+test('what comes at once may be more spans than else wait, up to so many bytes', async () => {
+  const lines = new Lines()
+  const { bytes } = SpanLine.of([span()])
+  const queue = queueOf({}, lines, undefined, 150 * bytes)
+  // The last one may be larger than what is left, as where they were held.
+  for (let ended = 0; ended < 160; ended++) queue.take(batch())
+  expect(queue.counts()).toMatchObject({ dropped: 9, queued: 151 })
+  expect(lines.said).toEqual([expect.stringContaining('151 spans are waiting')])
+  await queue.forceFlush()
+  queue.take(batch())
+  await queue.forceFlush()
+  expect(queue.counts()).toMatchObject({ dropped: 9, delivered: 152 })
+})
+
+test('spans without the sampled flag are not handed over', () => {
+  const taken: Batch[] = []
+  const fanOut = new FanOut([{ take: batch => taken.push(batch) }])
+  fanOut.onEnd(span(0))
+  expect(taken).toEqual([])
+  fanOut.onEnd(span())
+  expect(taken).toHaveLength(1)
+})

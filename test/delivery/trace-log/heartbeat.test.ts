@@ -1,0 +1,66 @@
+/** Until when a process is known to have lived that is killed in the middle of something. */
+import { readFileSync } from 'node:fs'
+import type { Span } from '@opentelemetry/api'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
+import { Heartbeat } from '../../../src/delivery/trace-log/heartbeat.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { openScene } from './spooled-queue.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+  afterwards(() => vi.useRealTimers())
+})
+
+test('it beats every two seconds while it is needed, and holds no process', () => {
+  const beat = vi.fn()
+  let isNeeded = false
+  const heartbeat = new Heartbeat(beat, () => isNeeded)
+  heartbeat.start()
+  expect(vi.getTimerCount()).toBe(0)
+  isNeeded = true
+  heartbeat.start()
+  heartbeat.start()
+  vi.advanceTimersByTime(6000)
+  expect(beat).toHaveBeenCalledTimes(3)
+  isNeeded = false
+  vi.advanceTimersByTime(2000)
+  expect([beat.mock.calls.length, vi.getTimerCount()]).toEqual([3, 0])
+})
+
+test('a checkpoint says until when its process lived while something was open', async () => {
+  vi.setSystemTime(Date.now() + 3_600_000)
+  const scene = openScene({})
+  const began = Date.now()
+  const seenAfter = async (): Promise<number> => {
+    const [entry] = await listCheckpoints(scene.directory)
+    // A file's time is a float.
+    return Math.round((entry?.heartbeatAt ?? 0) - began)
+  }
+  const tool = scene.start('tool')
+  await scene.store.log.forceFlush()
+  vi.advanceTimersByTime(5000)
+  expect(await seenAfter()).toBe(4000)
+  tool.end()
+  await scene.store.log.forceFlush()
+  const last = await seenAfter()
+  vi.advanceTimersByTime(4900)
+  expect(await seenAfter()).toBe(last)
+})
+
+test('a note is written again when an open span has got its attributes', async () => {
+  const scene = openScene({})
+  const root = scene.start('root') as Span
+  await scene.store.log.forceFlush()
+  const size = (): string => readFileSync(scene.store.paths[0] ?? '', 'utf8')
+  expect(size()).not.toContain('Why does CI fail?')
+  root.setAttribute('input.value', 'Why does CI fail?')
+  scene.store.log.noteAgain(root)
+  await scene.store.log.forceFlush()
+  expect(size()).toContain('Why does CI fail?')
+  const written = size()
+  root.end()
+  scene.store.log.noteAgain(root)
+  await scene.store.log.forceFlush()
+  expect(size().slice(written.length)).not.toContain('hookspan.open')
+})

@@ -1,0 +1,159 @@
+/** What is to be sent of a process that was killed while it held traces: its log against that of what is kept. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { spansHeldBack } from '../../../src/delivery/trace-log/held-back.ts'
+import { headerJson } from '../../../src/delivery/trace-log/stored-line.ts'
+
+const REASON = 'x.sampling.reason'
+const MARKS = { incomplete: 'x.incomplete', finalStatus: '', spanKind: '' }
+const NOW = Date.now()
+const [PID, OTHER_PID] = [4711, 4712]
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hookspan-held-'))
+  for (const name of ['traces', 'kept']) mkdirSync(join(directory, name))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+type Told = readonly [name: string, said?: Readonly<Record<string, string>>, from?: number, to?: number]
+
+/** `1.2` is span 2 of trace 1; what follows is what it says, and when it was. */
+function line(...spans: readonly Told[]): string {
+  const stored = spans.map(([name, said = {}, from = 0, to = from + 1]) => ({
+    ...ids(name),
+    name,
+    kind: 1,
+    startTimeUnixNano: `${NOW + from}000000`,
+    endTimeUnixNano: `${NOW + to}000000`,
+    attributes: Object.entries(said).map(([key, value]) => ({ key, value: { stringValue: value } })),
+    status: {},
+  }))
+  const scopeSpans = [{ scope: { name: 'x' }, spans: stored }]
+  return JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans }] })
+}
+
+function ids(name: string): { readonly traceId: string; readonly spanId: string } {
+  const [trace = '', span = ''] = name.split('.')
+  return { traceId: trace.padStart(32, '0'), spanId: span.padStart(16, '0') }
+}
+
+/** @param age which segment of its process it is: 2 was begun after 1 */
+function segment(age: number, pid: number, ...lines: readonly string[]): string {
+  return begunWith(headerJson(MARKS, new Map(), 0, REASON), age, pid, lines)
+}
+
+/** Of a process that leaves what is open to the next one, which goes on with it. */
+function continued(age: number, pid: number, ...lines: readonly string[]): string {
+  return begunWith(headerJson(MARKS, new Map(), 1000, REASON), age, pid, lines)
+}
+
+function begunWith(header: string, age: number, pid: number, lines: readonly string[]): string {
+  const path = join(directory, 'traces', `${NOW + age}-${pid}.jsonl`)
+  writeFileSync(path, [header, ...lines, ''].join('\n'))
+  return path
+}
+
+function kept(...lines: readonly string[]): void {
+  writeFileSync(join(directory, 'kept', `${NOW}-${PID}.jsonl`), [headerJson(MARKS, new Map()), ...lines, ''].join('\n'))
+}
+
+async function heldBack(path: string, isTakenUp: (key: string) => boolean = () => false): Promise<string[]> {
+  const names: string[] = []
+  const given = { path, heldBy: REASON, keptTraces: join(directory, 'kept'), isTakenUp }
+  for await (const spans of spansHeldBack(given)) names.push(...spans.map(({ name }) => name))
+  return names
+}
+
+const ROOT = (reason: string): Readonly<Record<string, string>> => ({ [REASON]: reason })
+const CRASHED = { [MARKS.incomplete]: 'crashed' }
+
+test('what is kept, and what nobody has judged; not what was let go', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2', ROOT('error')]), line(['2.1'], ['2.2', ROOT('none')], ['3.1']))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.1'])
+})
+
+test('a trace whose turn is not worth it, in which something was still open, had not been judged', async () => {
+  const path = segment(1, PID, line(['1.1', ROOT('none')], ['1.2', CRASHED]), line(['2.1', ROOT('none')]))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('of a trace with several turns the one that was open, and those that are kept', async () => {
+  const path = segment(
+    1,
+    PID,
+    line(['1.1', {}, 0, 5], ['1.2', ROOT('none'), 0, 10], ['1.3', {}, 10, 12], ['1.4', ROOT('error'), 10, 20]),
+    line(['1.5', ROOT('none'), 21, 30], ['1.6', {}, 40, 45], ['1.7', CRASHED, 40, 50]),
+  )
+  expect(await heldBack(path)).toEqual(['1.3', '1.4', '1.6', '1.7'])
+})
+
+test('turns of one millisecond, and those that begin as another ends, are told apart by the order of their ends', async () => {
+  const kept = line(['1.1', {}, 0, 5], ['1.2', ROOT('error'), 0, 5])
+  const short = line(['1.3', {}, 6, 6], ['1.4', {}, 6, 6], ['1.5', ROOT('none'), 6, 6])
+  const next = line(['1.6', {}, 9, 9], ['1.7', ROOT('none'), 8, 9], ['1.8', ROOT('slow'), 9, 12])
+  expect(await heldBack(segment(1, PID, kept, short, next))).toEqual(['1.1', '1.2', '1.8'])
+})
+
+test('what no turn is judged with is left out between turns that are, and nowhere else', async () => {
+  const [late, early] = [['1.2', {}, 11, 12] as const, ['1.3', {}, 13, 14] as const]
+  const between = (before: string, after: string): string =>
+    line(['1.1', ROOT(before), 0, 10], late, early, ['1.4', ROOT(after), 15, 20])
+  expect(await heldBack(segment(1, PID, between('none', 'none')))).toEqual([])
+  expect(await heldBack(segment(1, PID, between('error', 'none')))).toEqual(['1.1', '1.2', '1.3'])
+  expect(await heldBack(segment(1, PID, between('none', 'error')))).toEqual(['1.2', '1.3', '1.4'])
+  expect(await heldBack(segment(1, PID, line(early, ['1.4', ROOT('none'), 15, 20], ['1.5', {}, 21, 22])))).toEqual([])
+})
+
+test('what was open beside a turn that is over was waiting to be judged with it', async () => {
+  const turns = [['1.1', ROOT('none'), 0, 10] as const, ['1.2', ROOT('none'), 20, 30] as const]
+  expect(await heldBack(segment(1, PID, line(...turns, ['1.3', CRASHED, 25, 40])))).toEqual(['1.2', '1.3'])
+})
+
+test('of a trace that was being sent, what is missing', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2']), line(['1.3', ROOT('cost')]))
+  kept(line(['1.1'], ['9.9']))
+  expect(await heldBack(path)).toEqual(['1.2', '1.3'])
+  kept(line(['1.1'], ['1.2']), line(['1.3', ROOT('cost')]))
+  expect(await heldBack(path)).toEqual([])
+})
+
+test('from earlier segments of the same process, too, and judged by later ones; of other processes nothing', async () => {
+  segment(1, PID, line(['1.1'], ['2.1'], ['8.1']))
+  segment(1, OTHER_PID, line(['1.8']))
+  const path = segment(2, PID, line(['1.2'], ['2.2']))
+  segment(3, PID, line(['1.3', ROOT('slow')], ['2.3', ROOT('none')]))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('of a turn that went on in another process, what ended in the one before, which may have judged it, too', async () => {
+  continued(1, PID, line(['1.1'], ['2.1', ROOT('none')], ['3.1', ROOT('error')], ['8.1']))
+  const path = continued(2, OTHER_PID, line(['1.2', CRASHED], ['2.2'], ['3.2']))
+  kept(line(['3.1']))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.2'])
+})
+
+test('what the next process has judged is not given for the one before', async () => {
+  const path = continued(1, PID, line(['1.1'], ['2.1'], ['3.1']))
+  continued(2, OTHER_PID, line(['1.2', ROOT('none')], ['2.2', ROOT('error')], ['3.2']))
+  expect(await heldBack(path)).toEqual(['2.1', '3.1'])
+})
+
+test('nothing of a process before that sent all of it, or whose turns nobody goes on with', async () => {
+  begunWith(headerJson(MARKS, new Map(), 1000), 1, PID, [line(['1.1'])])
+  segment(1, PID + 2, line(['1.3']))
+  expect(await heldBack(continued(2, OTHER_PID, line(['1.2'])))).toEqual(['1.2'])
+})
+
+test('not what another process has gone on with', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2']), line(['2.1']))
+  const { traceId, spanId } = ids('1.2')
+  expect(await heldBack(path, key => key === `${traceId}${spanId}`)).toEqual(['2.1'])
+})
+
+test('a log of what is kept that is not there holds nothing', async () => {
+  rmSync(join(directory, 'kept'), { recursive: true })
+  expect(await heldBack(segment(1, PID, line(['1.1'])))).toEqual(['1.1'])
+})

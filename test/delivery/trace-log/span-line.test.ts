@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { jsonRequest, SpanLine, sizeOf, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
+import { LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
+import fc from '../../support/fast-check.ts'
+import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
+
+const LOOKS_LIKE_SPANS = { '"startTimeUnixNano":': '{"startTimeUnixNano":"5"}', startTimeUnixNano: 'startTimeUnixNano' }
+
+function found(line: string | Buffer): SpanLine | undefined {
+  return SpanLine.found(Buffer.from(line), new LineParser())
+}
+
+describe('a line that is found', () => {
+  test('has as many spans as were written, and these', () => {
+    fc.assert(
+      fc.property(anySpans, spans => {
+        const line = found(lineOf(spans))
+        expect(line?.size).toBe(spans.length)
+        expect(officialJson(line?.spans ?? [])).toBe(officialJson(spans))
+        expect(line?.size).toBe(spans.length)
+      }),
+    )
+  })
+
+  test('tells the ids and times of its spans without being read', () => {
+    fc.assert(
+      fc.property(anySpans, spans => {
+        const read = found(lineOf(spans))?.spans ?? []
+        const stamps = read.map(({ spanContext, startTime, endTime }) => {
+          const { traceId, spanId } = spanContext()
+          return { key: `${traceId}${spanId}`, start: nanosOf(startTime), end: nanosOf(endTime) }
+        })
+        const told = [...(found(lineOf(spans))?.stamps() ?? [])]
+        expect(told.map(stamp => ({ ...stamp, start: BigInt(stamp.start), end: BigInt(stamp.end) }))).toEqual(stamps)
+      }),
+    )
+  })
+
+  test('counts no text for a span', () => {
+    const spans = [spanWith({ name: '"startTimeUnixNano":', attributes: LOOKS_LIKE_SPANS }), spanWith()]
+    expect(found(lineOf(spans))?.size).toBe(2)
+  })
+
+  test('is sent as it stands, without being read', () => {
+    const line = lineOf([spanWith()])
+    const parser = new LineParser()
+    parser.read = () => {
+      throw new Error('it was read')
+    }
+    const one = SpanLine.found(Buffer.from(line), parser) as SpanLine
+    expect(Buffer.concat(jsonRequest([one])).toString()).toBe(line)
+    expect(Buffer.concat(jsonRequest([one, one])).toString()).toBe(
+      JSON.stringify({ resourceSpans: [...resourcesIn(line), ...resourcesIn(line)] }),
+    )
+  })
+
+  test.each<[string, string | Buffer]>([
+    ['cut off', lineOf([spanWith()]).slice(0, -1)],
+    ['with a hole', lineOf([spanWith()]).replace('span', '\0\0\0\0')],
+    [
+      'no text',
+      Buffer.concat([Buffer.from(lineOf([spanWith()]).slice(0, -2)), Buffer.from([0xff]), Buffer.from(']}')]),
+    ],
+    ['of somebody else', '{"hello":"there"}'],
+    ['a note', '{"hookspan.open":{"resourceSpans":[]}}'],
+    ['empty', ''],
+  ])('is not taken as it stands when it is %s', (_, line) => {
+    expect(found(line)).toBeUndefined()
+  })
+
+  test('and only looks whole turns out to be damaged when it is read, and holds nothing then', () => {
+    const line = found(lineOf([spanWith(), spanWith()]).replace('"kind":', '"kind"}')) as SpanLine
+    expect([line.size, line.isDamaged]).toEqual([2, false])
+    expect(line.spans).toEqual([])
+    expect([line.size, line.isDamaged]).toEqual([0, true])
+    const spans = [spanWith()]
+    expect(Buffer.concat(jsonRequest([line, SpanLine.of(spans)])).toString()).toBe(lineOf(spans))
+  })
+})
+
+describe('one request of several lines', () => {
+  test('says what the lines say, as JSON and as protobuf', () => {
+    fc.assert(
+      fc.property(fc.array(anySpans, { maxLength: 4 }), lists => {
+        const lines = lists.filter(spans => spans.length > 0).map(spans => SpanLine.of(spans))
+        const request = Buffer.concat(jsonRequest(lines)).toString()
+        const read = new LineParser().read(request)
+        expect('spans' in read && read.spans).toHaveLength(sizeOf(lines))
+        expect('spans' in read && officialJson(read.spans)).toBe(officialJson(spansOf(lines.flatMap(reread))))
+      }),
+    )
+  })
+
+  test('of none is an empty one', () => {
+    expect(Buffer.concat(jsonRequest([])).toString()).toBe('{"resourceSpans":[]}')
+  })
+
+  test('is made of what is made once', () => {
+    const spans = [spanWith()]
+    const line = SpanLine.of(spans)
+    expect(line.protobuf).toBe(line.protobuf)
+    expect(line.json).toBe(line.json)
+    expect(Buffer.from(line.protobuf).toString('hex')).toBe(officialProtobuf(spans))
+  })
+})
+
+function nanosOf([seconds, nanos]: readonly [number, number]): bigint {
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanos)
+}
+
+function resourcesIn(line: string): unknown[] {
+  return (JSON.parse(line) as { resourceSpans: unknown[] }).resourceSpans
+}
+
+/** What one parser reads shares its resources and scopes, which the serializers group by. */
+const parser = new LineParser()
+function reread(line: SpanLine): SpanLine {
+  const read = parser.read(Buffer.from(line.json).toString())
+  return SpanLine.of('spans' in read ? read.spans : [])
+}

@@ -1,0 +1,91 @@
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { expect, test } from 'vitest'
+import { requestProtobuf } from '../../../src/delivery/trace-log/span-protobuf.ts'
+import fc from '../../support/fast-check.ts'
+import { anySpans, anyText, officialProtobuf, spanWith } from './any-span.ts'
+
+function hex(spans: readonly ReadableSpan[]): string {
+  return Buffer.from(requestProtobuf(spans)).toString('hex')
+}
+
+/** Of which only this differs. */
+const BASE = spanWith()
+
+function but(more: Partial<ReadableSpan>): ReadableSpan[] {
+  return [Object.create(BASE, Object.getOwnPropertyDescriptors(more)) as ReadableSpan]
+}
+
+function of(value: unknown): ReadableSpan[] {
+  return but({ attributes: { value } as never })
+}
+
+test('the protobuf of a request is that of OpenTelemetry, byte for byte', () => {
+  fc.assert(
+    fc.property(anySpans, spans => {
+      expect(hex(spans)).toBe(officialProtobuf(spans))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('lengths of texts, and of what they stand in, that take one byte more', () => {
+  for (const length of [0, 1, 39, 40, 41, 100, 120, 126, 127, 128, 129, 16_250, 16_383, 16_384, 2_097_151, 2_097_152]) {
+    for (const character of ['a', 'é', '中']) {
+      const spans = of(character.repeat(length))
+      expect(hex(spans) === officialProtobuf(spans), `${length} times ${character}`).toBe(true)
+    }
+  }
+})
+
+test('whole numbers that take one byte more, and negative ones', () => {
+  const powers = Array.from({ length: 64 }, (_, power) => 2 ** power)
+  for (const value of powers.flatMap(power => [power, power - 1, -power, 1 - power])) {
+    expect(hex(of(value)), String(value)).toBe(officialProtobuf(of(value)))
+  }
+})
+
+test('what only resources have: bytes, values of values, nothing', () => {
+  const values = { bytes: Uint8Array.of(1, 2, 255), many: new Uint8Array(300), nested: { a: [1, { b: 'c' }], d: null } }
+  const spans = but({ resource: resourceFromAttributes(values as never) })
+  expect(hex(spans)).toBe(officialProtobuf(spans))
+})
+
+test('a value that has no end is cut, and costs no other', () => {
+  const endless: unknown[] = []
+  endless.push(endless)
+  expect(hex(of(endless))).toMatch(/^0a/)
+  expect(hex(of('next'))).toBe(officialProtobuf(of('next')))
+})
+
+test('a span that cannot be written leaves nothing behind', () => {
+  const broken = but({
+    get links(): never {
+      throw new Error('broken')
+    },
+  })
+  expect(() => requestProtobuf([BASE, ...broken])).toThrow('broken')
+  expect(hex([BASE])).toBe(officialProtobuf([BASE]))
+})
+
+test('times that are none become the nearest that the protocol has room for', () => {
+  const at = (time: [number, number]): string => hex(but({ startTime: time }))
+  expect(at([-5, 0])).toBe(at([0, 0]))
+  expect(at([Number.NaN, 0])).toBe(at([0, 0]))
+  expect(at([1e12, 0])).toContain(`39${'f'.repeat(16)}`)
+})
+
+test('bytes that were handed out are not written over', () => {
+  fc.assert(
+    fc.property(anyText, text => {
+      const first = requestProtobuf(of(text))
+      const copy = Buffer.from(first)
+      requestProtobuf(of(`${text} and more`))
+      expect(copy.equals(first)).toBe(true)
+    }),
+  )
+})
+
+test('no spans are no bytes', () => {
+  expect(requestProtobuf([])).toHaveLength(0)
+})

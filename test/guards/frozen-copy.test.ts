@@ -1,0 +1,68 @@
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { frozenCopy, plainCopy } from '../../src/guards/frozen-copy.ts'
+
+test('plain data is copied and frozen all the way down; what it was is as it was', () => {
+  const given = { a: [1, { b: 'c' }], d: null, e: undefined }
+  const copy = frozenCopy(given)
+  expect(copy).toEqual(given)
+  expect([copy, copy.a, copy.a[1]].every(Object.isFrozen)).toBe(true)
+  expect([given, given.a, given.a[1]].some(Object.isFrozen)).toBe(false)
+})
+
+test('what was made in another realm is plain data, too', () => {
+  const given = runInNewContext('({ command: "ls", list: [{ a: 1 }] })')
+  const copy = frozenCopy(given)
+  expect(copy).not.toBe(given)
+  expect(Object.isFrozen(copy) && Object.isFrozen(copy.list[0])).toBe(true)
+  expect(plainCopy(copy)).not.toBe(copy)
+})
+
+test('what is no plain data stays what it is', () => {
+  const map = new Map([['a', 1]])
+  const date = new Date(0)
+  expect(frozenCopy({ map, date }).map).toBe(map)
+  expect(frozenCopy(date)).toBe(date)
+})
+
+test('what leads back to itself is copied once', () => {
+  const circle: Record<string, unknown> = { name: 'a' }
+  circle['left'] = circle
+  circle['right'] = [circle, circle]
+  for (const copied of [frozenCopy(circle), plainCopy(circle)]) {
+    expect(copied['left']).toBe(copied)
+    expect(copied['right']).toEqual([copied, copied])
+  }
+  expect(Object.isFrozen(frozenCopy(circle)['right'])).toBe(true)
+})
+
+test('what is named many times costs what it is, and not what it would be written out', () => {
+  let shared: object = {}
+  for (let level = 0; level < 90; level++) shared = { left: shared, right: shared }
+  const copy = frozenCopy(shared) as { left: unknown; right: unknown }
+  expect(copy.left).toBe(copy.right)
+})
+
+test('an own `__proto__` of an argument is an argument', () => {
+  const given = JSON.parse('{"__proto__": {"isAdmin": true}}')
+  for (const copied of [frozenCopy(given), plainCopy(given)]) {
+    expect(Object.keys(copied)).toEqual(['__proto__'])
+    expect(copied.isAdmin).toBeUndefined()
+  }
+})
+
+test('a getter is asked once', () => {
+  let reads = 0
+  const copy = frozenCopy({
+    get command() {
+      return `${++reads}`
+    },
+  })
+  expect([copy.command, copy.command]).toEqual(['1', '1'])
+})
+
+test('what is deeper than any agent goes ends nothing', () => {
+  let deep: object = {}
+  for (let level = 0; level < 100_000; level++) deep = { deep }
+  expect(frozenCopy(deep)).toMatchObject({ deep: {} })
+})

@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { hookSettings } from '../../src/guards/configured-hooks.ts'
+import { loadHooks } from '../../src/guards/load-hooks.ts'
+import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { resolved } from '../plugin/config/scratch-home.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { blocker, HooksScene, plain } from './hooks-scene.ts'
+
+function settings(yaml: string, env: Readonly<Record<string, string>> = {}, home = '/home/a'): object {
+  return hookSettings(resolved({ yaml }).config, env, home)
+}
+
+const USUAL = {
+  globalFolder: '/home/a/.config/hookspan/hooks',
+  isGlobalFolderNamed: false,
+  isProjectLocal: false,
+  timeLimitMillis: undefined,
+  options: {},
+  place: '/home/a/.local/state/hookspan/hooks',
+}
+
+test.each<[string, object]>([
+  ['', USUAL],
+  ['hooks: /srv/hooks', { ...USUAL, globalFolder: '/srv/hooks', isGlobalFolderNamed: true }],
+  ['hooks: false', { ...USUAL, globalFolder: undefined }],
+  ['hooks: {project_local: true, time_limit_ms: 5}', { ...USUAL, isProjectLocal: true, timeLimitMillis: 5 }],
+])('the settings of %j', (yaml, expected) => {
+  expect(settings(yaml)).toEqual(expected)
+})
+
+test('the usual places of the system count, and without a home directory there are none', () => {
+  expect(settings('', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' })).toMatchObject({
+    globalFolder: '/c/hookspan/hooks',
+    place: '/s/hookspan/hooks',
+  })
+  expect(settings('', {}, '')).toMatchObject({ globalFolder: undefined, place: undefined })
+})
+
+/** A person with this configuration, as a program of theirs finds them. */
+function sceneWith(yaml: string): HooksScene {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+  scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
+  scene.put(join(scene.home, '.config', 'hookspan'), { 'config.yaml': yaml })
+  vi.stubEnv('XDG_CONFIG_HOME', join(scene.home, '.config'))
+  vi.stubEnv('XDG_STATE_HOME', join(scene.home, '.local', 'state'))
+  afterwards(() => vi.unstubAllEnvs())
+  return scene
+}
+
+test('a file that cannot be used is a line, where it may have said something of hooks', async () => {
+  const scene = sceneWith('hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
+  const linesOf = async (options?: Parameters<typeof loadHooks>[0]): Promise<string[]> => {
+    const { lines, close } = await loadHooks(options)
+    close()
+    return plain(lines, scene)
+  }
+  const line = expect.stringMatching(/^config: ~\/\.config\/hookspan\/config\.yaml: .*; no file is read/)
+  expect(await linesOf()).toEqual([line])
+  expect(await linesOf({ hooks: false })).toEqual([])
+  vi.stubEnv('HOOKSPAN_CONFIG', join(scene.home, 'gone.yaml'))
+  expect(await linesOf()).toEqual([
+    expect.stringMatching(/^config: HOOKSPAN_CONFIG: it names a file that is not there/),
+  ])
+})
+
+test('a program loads what the person has configured; what it says itself wins', async () => {
+  const scene = sceneWith('hooks: {project_local: true}\n')
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  const names = async (options?: Parameters<typeof loadHooks>[0]): Promise<[string[] | undefined, string[]]> => {
+    const { hooks, lines, close } = await loadHooks(options)
+    close()
+    return [hooks?.hooks.map(({ name }) => name), plain(lines, scene)]
+  }
+  expect(await names()).toEqual([['a'], []])
+  expect(await names({ project: scene.project })).toEqual([['a', 'p'], []])
+  expect(await names({ project: scene.project, hooks: false })).toEqual([undefined, []])
+  expect(await names({ hooks: 'here' })).toEqual([
+    ['a'],
+    [
+      'config: hooks: expected true, false, an absolute path or a mapping, got "here" (options in code); using what config.yaml line 1 says',
+    ],
+  ])
+})
+
+test('without a place nothing is trusted', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  const { hooks, lines } = await scene.load({ isProjectLocal: true, place: undefined }, scene.project)
+  expect(hooks).toBeUndefined()
+  expect(lines).toHaveLength(1)
+})

@@ -1,0 +1,295 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how a file names a variable
+import { expect, test } from 'vitest'
+import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../../src/delivery/backends/rows.ts'
+import { isShownField, ownFields } from '../../../src/plugin/config/backend-types.ts'
+import type { BackendConfig } from '../../../src/plugin/config/types.ts'
+import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import { messages, resolved } from './scratch-home.ts'
+
+function backends(list: unknown, env: Record<string, string> = {}) {
+  const resolution = resolved({ code: { backends: list } as UserConfig, env })
+  const lines = messages(resolution).map(line =>
+    line.replace(/^config: backends/, '').replace(' (options in code)', ''),
+  )
+  return { list: resolution.config.backends, lines }
+}
+
+function one(backend: object, env: Record<string, string> = {}): BackendConfig | undefined {
+  return backends([backend], env).list[0]
+}
+
+test('all types of the specification are known', () => {
+  const names =
+    'otlp jaeger tempo phoenix langfuse signoz uptrace openobserve honeycomb lgtm weave langsmith datadog mlflow elastic'
+  expect(BACKEND_TYPES).toEqual([...names.split(' '), 'file', 'console'])
+})
+
+test.each(BACKEND_TYPES)('%s: its own fields, and which of them are secrets, are those of the pipeline', type => {
+  const { options = {} } = BACKENDS[type] ?? {}
+  expect([...ownFields(type)].sort()).toEqual(Object.keys(options).sort())
+  expect(ownFields(type).filter(field => !isShownField(field))).toEqual(
+    ownFields(type).filter(field => options[field]?.secret),
+  )
+})
+
+test('the pipeline has no type that cannot be configured', () => {
+  expect(Object.keys(BACKENDS).filter(type => !isBackendType(type))).toEqual([])
+})
+
+test('every field of a backend, from a file', () => {
+  const yaml = `backends:
+  - type: OTLP
+    name: collector.eu_1
+    endpoint: https://collector.example.com/v1/traces
+    headers: {X-Tenant: "7", Authorization: "Bearer \${TOKEN}"}
+    protocol: http/json
+    compression: gzip
+    timeout_ms: 2500
+    traces: yes
+    metrics: no
+    logs: true
+    temporality: delta
+    certificate: ~/ca.pem
+    client_certificate: ~/client.pem
+    client_key: ~/client.key
+  - type: file
+    path: ~/spans.jsonl`
+  const resolution = resolved({ yaml, env: { TOKEN: 'abc' } })
+  const home = resolution.config.backends[1]?.options['path']?.replace('/spans.jsonl', '')
+  expect(messages(resolution)).toEqual([])
+  expect(resolution.config.backends).toEqual([
+    {
+      type: 'otlp',
+      name: 'collector.eu_1',
+      endpoint: 'https://collector.example.com/v1/traces',
+      headers: { 'x-tenant': '7', authorization: 'Bearer abc' },
+      protocol: 'http/json',
+      compression: 'gzip',
+      timeout_ms: 2500,
+      traces: true,
+      metrics: false,
+      logs: true,
+      temporality: 'delta',
+      certificate: `${home}/ca.pem`,
+      client_certificate: `${home}/client.pem`,
+      client_key: `${home}/client.key`,
+      options: {},
+    },
+    { type: 'file', name: 'file', headers: {}, options: { path: expect.stringMatching(/^\/.+\/spans\.jsonl$/) } },
+  ])
+})
+
+test('in short: a type, a type and an address, an address', () => {
+  const texts = ['console', 'file=/tmp/a=b.jsonl', 'phoenix=http://127.0.0.1:6006', 'http://h:4318/?a=b']
+  const expected = [
+    { type: 'console', name: 'console', headers: {}, options: {} },
+    { type: 'file', name: 'file', headers: {}, options: { path: '/tmp/a=b.jsonl' } },
+    { type: 'phoenix', name: 'phoenix', endpoint: 'http://127.0.0.1:6006', headers: {}, options: {} },
+    { type: 'otlp', name: 'otlp', endpoint: 'http://h:4318/?a=b', headers: {}, options: {} },
+  ]
+  expect(backends(texts)).toEqual({ list: expected, lines: [] })
+  expect(backends({ type: 'console' }).list).toEqual(expected.slice(0, 1))
+  expect(resolved({ env: { HOOKSPAN_BACKENDS: ` ${texts.join(' , ')},` } }).config.backends).toEqual(expected)
+})
+
+test('names are unique, also where case does not count, and safe as file names', () => {
+  const names = (...list: object[]) =>
+    backends(list.map(backend => ({ type: 'otlp', ...backend }))).list.map(b => b.name)
+  expect(names({}, {}, {})).toEqual(['otlp', 'otlp-2', 'otlp-3'])
+  expect(names({ name: 'otlp-2' }, {}, { name: 'OTLP' }, {})).toEqual(['otlp-2', 'otlp', 'OTLP-3', 'otlp-4'])
+  for (const name of ['../../x', 'a/b', '.x', 'a b', 'x'.repeat(65), 5]) {
+    const { list, lines } = backends([{ type: 'otlp', name }])
+    expect(list[0]?.name).toBe('otlp')
+    expect(lines).toEqual([expect.stringMatching(/^\[0\]\.name: expected letters, digits, .*; using otlp$/)])
+  }
+})
+
+test('a type that nobody knows leaves its backend out, alone', () => {
+  const { list, lines } = backends([{ type: 'phenix' }, { type: 'zzz' }, {}, 5, 'console', { type: 'x'.repeat(30) }])
+  expect(list.map(backend => backend.type)).toEqual(['console'])
+  const all = BACKEND_TYPES.join(', ')
+  expect(lines).toEqual([
+    '[0].type: expected a type of backend, got "phenix"; did you mean phoenix? Leaving this backend out',
+    `[1].type: expected one of ${all}, got "zzz"; leaving this backend out`,
+    '[2]: there is no type; leaving this backend out',
+    '[3]: expected a backend, got a number; leaving this backend out',
+    `[5].type: expected one of ${all}, got other text; leaving this backend out`,
+  ])
+})
+
+test.each([
+  ['localhost:4318', '"localhost:4318"'],
+  ['ftp://h', 'other text'],
+  ['collector.internal:4318/v1/traces', '"collector.internal:4318/v1/traces"'],
+  ['http://', 'other text'],
+  ['user:pw@host:4318', 'other text'],
+  ['http://u:p@ho st', 'other text'],
+  [5, '5'],
+])('an endpoint %j leaves its backend out: there is no address to guess', (endpoint, got) => {
+  expect(backends([{ type: 'otlp', endpoint }])).toEqual({
+    list: [],
+    lines: [`[0].endpoint: expected an http:// or https:// URL, got ${got}; leaving this backend out`],
+  })
+})
+
+test('an endpoint or base_url whose variable is not set leaves its backend out, too', () => {
+  const { list, lines } = backends([
+    { type: 'otlp', endpoint_env: 'COLLECTOR_URL' },
+    { type: 'langfuse', base_url_env: 'LANGFUSE_URL' },
+  ])
+  expect(list).toEqual([])
+  expect(lines).toEqual([
+    '[0].endpoint_env: the variable COLLECTOR_URL is not set; leaving this backend out',
+    '[1].base_url_env: the variable LANGFUSE_URL is not set; leaving this backend out',
+  ])
+  expect(messages(resolved({ yaml: 'backends:\n  - type: otlp\n    endpoint: ${URL}' }))).toEqual([
+    'config: backends[0].endpoint: the variable URL is not set (config.yaml line 3); leaving this backend out',
+  ])
+})
+
+test('credentials in an address become a header that an explicit one replaces', () => {
+  const endpoint = 'https://us%40er:p%3Aw@h.example/otlp?x=1'
+  const authorization = `Basic ${Buffer.from('us@er:p:w').toString('base64')}`
+  expect(one({ type: 'otlp', endpoint })).toMatchObject({
+    endpoint: 'https://h.example/otlp?x=1',
+    headers: { authorization },
+  })
+  expect(one({ type: 'otlp', endpoint, headers: { Authorization: 'mine' } })?.headers).toEqual({
+    authorization: 'mine',
+  })
+  expect(one({ type: 'langfuse', base_url: 'http://u:p@h' })).toMatchObject({
+    options: { base_url: 'http://h/' },
+    headers: { authorization: expect.stringMatching(/^Basic /) },
+  })
+})
+
+test('port 4317 is doubted, and used', () => {
+  const { list, lines } = backends([{ type: 'otlp', endpoint: 'http://h:4317' }])
+  expect(list[0]?.endpoint).toBe('http://h:4317')
+  expect(lines).toEqual(['[0].endpoint: port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318'])
+})
+
+test('<x>_env names the variable that holds <x>', () => {
+  const env = { PUBLIC: 'pk', SECRET: 'sk', HEADERS: 'a=b%20c,d=e', MILLIS: '50' }
+  expect(
+    one(
+      {
+        type: 'langfuse',
+        public_key_env: 'PUBLIC',
+        secret_key_env: 'SECRET',
+        headers_env: 'HEADERS',
+        timeout_ms_env: 'MILLIS',
+      },
+      env,
+    ),
+  ).toEqual({
+    type: 'langfuse',
+    name: 'langfuse',
+    headers: { a: 'b c', d: 'e' },
+    timeout_ms: 50,
+    options: { public_key: 'pk', secret_key: 'sk' },
+  })
+})
+
+test("it reads a vendor's usual variables for fields that are absent", () => {
+  const env = {
+    LANGFUSE_PUBLIC_KEY: 'pk-lf-env',
+    LANGFUSE_SECRET_KEY: 'sk-lf-env',
+    LANGFUSE_HOST: 'http://127.0.0.1:3000',
+    OWN_SECRET: 'sk-lf-own',
+  }
+  expect(one({ type: 'langfuse' }, env)?.options).toEqual({
+    public_key: 'pk-lf-env',
+    secret_key: 'sk-lf-env',
+    base_url: 'http://127.0.0.1:3000',
+  })
+  const named = {
+    type: 'langfuse',
+    public_key: 'pk-lf-file',
+    secret_key_env: 'OWN_SECRET',
+    base_url: 'http://127.0.0.1:4000',
+  }
+  expect(one(named, env)?.options).toEqual({
+    public_key: 'pk-lf-file',
+    secret_key: 'sk-lf-own',
+    base_url: 'http://127.0.0.1:4000',
+  })
+  expect(backends([{ type: 'langfuse' }], { LANGFUSE_HOST: 'ftp://nowhere' })).toEqual({
+    list: [],
+    lines: [expect.stringContaining('LANGFUSE_HOST')],
+  })
+  expect(one({ type: 'jaeger' }, env)?.options).toEqual({})
+})
+
+test('a variable that is not set costs its field; with both, the variable is used if it can be', () => {
+  const { list, lines } = backends(
+    [
+      { type: 'phoenix', api_key_env: 'PHOENIX_KEY' },
+      { type: 'phoenix', api_key: 'literal', api_key_env: 'PHOENIX_KEY' },
+      { type: 'phoenix', api_key: 'literal', api_key_env: 'OTHER_KEY' },
+      { type: 'phoenix', api_key_env: 'no name' },
+    ],
+    { OTHER_KEY: 'other' },
+  )
+  expect(list.map(backend => backend.options)).toEqual([{}, { api_key: 'literal' }, { api_key: 'other' }, {}])
+  expect(lines).toEqual([
+    '[0].api_key_env: the variable PHOENIX_KEY is not set; leaving it out',
+    '[1].api_key_env: the variable PHOENIX_KEY is not set; using api_key',
+    '[2].api_key_env: there is api_key, too; using the variable',
+    '[3].api_key_env: expected the name of an environment variable; leaving it out',
+  ])
+})
+
+test('a field that cannot be used is left to the type', () => {
+  const { list, lines } = backends([
+    {
+      type: 'otlp',
+      protocol: 'grpc',
+      compression: 'zstd',
+      timeout_ms: 0,
+      traces: 'maybe',
+      temporality: [],
+      certificate: 5,
+    },
+  ])
+  expect(list).toEqual([{ type: 'otlp', name: 'otlp', headers: {}, options: {} }])
+  expect(lines).toEqual([
+    '[0].protocol: expected http/protobuf or http/json, got "grpc"; using the default of its type',
+    '[0].compression: expected gzip or none, got "zstd"; using the default of its type',
+    '[0].timeout_ms: expected a number ≥ 1, got 0; using the default of its type',
+    '[0].traces: expected true or false, got "maybe"; using the default of its type',
+    '[0].temporality: expected cumulative, delta or lowmemory, got a list; using the default of its type',
+    '[0].certificate: expected text, got 5; using the default of its type',
+  ])
+})
+
+test('a field that the type does not have is named, and kept for a type that learns it', () => {
+  const { list, lines } = backends([{ type: 'phoenix', api_kee: 'x', dataset: 'y', endpiont: 'z' }])
+  expect(lines).toEqual([
+    '[0].api_kee: phoenix has no such field; did you mean api_key?',
+    '[0].dataset: phoenix has no such field',
+    '[0].endpiont: phoenix has no such field; did you mean endpoint?',
+  ])
+  expect(list[0]?.options).toEqual({ api_kee: 'x', dataset: 'y', endpiont: 'z' })
+})
+
+test('headers that HTTP does not allow are left out, one by one', () => {
+  const headers = { good: 'yes', 'bad name': 'x', bad: 'a\r\nb', list: [1], number: 7, absent: undefined }
+  const { list, lines } = backends([
+    { type: 'otlp', headers },
+    { type: 'otlp', headers: 5 },
+  ])
+  expect(list.map(backend => backend.headers)).toEqual([{ good: 'yes', number: '7' }, {}])
+  expect(lines).toEqual([
+    '[0].headers: the name of a header holds characters that HTTP does not allow; leaving the header out',
+    '[0].headers: a header holds characters that HTTP does not allow; leaving the header out',
+    '[0].headers: expected text, got a list; leaving the header out',
+    '[1].headers: expected a mapping of names to texts, got a number; leaving them out',
+  ])
+})
+
+test('an empty list is a decision: nothing else is asked', () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://h:4318' }
+  expect(resolved({ yaml: 'backends: []', env }).config.backends).toEqual([])
+  expect(resolved({ yaml: 'backends: [console]', env, code: { backends: [] } }).config.backends).toEqual([])
+})

@@ -1,0 +1,124 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../../../src/plugin/config/keys.ts'
+import { resolveConfig } from '../../../src/plugin/config/resolve.ts'
+import type { BackendConfig, ResolvedConfig } from '../../../src/plugin/config/types.ts'
+import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import { resolved, scratchHome } from './scratch-home.ts'
+
+test('without any configuration every key has the default that the specification gives', () => {
+  const { config, problems, sources } = resolved({})
+  expect(problems).toEqual([])
+  expect(config).toEqual({
+    enabled: true,
+    backends: [],
+    local_log: true,
+    local_log_max_bytes: 256 * 1024 * 1024,
+    local_log_max_age_hours: 168,
+    log_flush_ms: 100,
+    service_name: 'hookspan',
+    project_name: undefined,
+    agent_name: undefined,
+    resource_attributes: {},
+    global_tags: {},
+    namespace: 'hermes',
+    conventions: ['own', 'gen_ai', 'openinference'],
+    span_names: 'hermes',
+    root_label: 'none',
+    span_status_ok: true,
+    usage_on_root: false,
+    trace_scope: 'turn',
+    sample_rate: undefined,
+    content_capture: 'preview',
+    preview_max_chars: 1200,
+    tool_input_preview_max_chars: 1200,
+    tool_output_preview_max_chars: 1200,
+    llm_input_preview_max_chars: 1200,
+    llm_output_preview_max_chars: 1200,
+    content_max_chars: 65_535,
+    capture_conversation_history: false,
+    conversation_history_max_chars: 20_000,
+    capture_sender_id: false,
+    redact: true,
+    redact_patterns: [],
+    root_span_ttl_ms: 600_000,
+    open_work_ttl_ms: 86_400_000,
+    delegating_tools: [],
+    parent: 'link',
+    propagate_context: true,
+    force_flush_on_session_end: true,
+    force_flush_wait_ms: 1500,
+    skill_spans: true,
+    emit_genai_metrics: true,
+    metrics_label_limit: 100,
+    metrics_interval_ms: 60_000,
+    prometheus: undefined,
+    span_batch_max_queue_size: 2048,
+    span_batch_schedule_delay_ms: 1000,
+    span_batch_max_export_batch_size: 128,
+    span_batch_export_timeout_ms: 10_000,
+    hooks: undefined,
+    deterministic_ids: false,
+    handle_signals: false,
+    debug: false,
+  })
+  expect([...sources.values()].every(source => source.from === 'default')).toBe(true)
+  expect([...sources.keys()]).toEqual(Object.keys(config))
+})
+
+test.each(KEY_NAMES)('%s: its row is one line of description, and it has a variable', key => {
+  expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/)
+  expect(KEY_ROWS[key].about).toMatch(/^[^\n]{4,120}[^.\n]$/)
+  expect(variableOf(key)).toBe(`HOOKSPAN_${key.toUpperCase()}`)
+})
+
+test('the host gives its name to the service and the agent; Hermes runs as hermes-agent', () => {
+  const names = (hostName?: string) => {
+    const { config } = resolveConfig({ env: {}, home: scratchHome(), hostName })
+    return [config.service_name, config.agent_name]
+  }
+  expect(names('pi')).toEqual(['pi', 'pi'])
+  expect(names('hermes')).toEqual(['hermes-agent', 'hermes-agent'])
+  expect(names()).toEqual(['hookspan', undefined])
+  expect(resolved({ hostName: 'pi', env: { HOOKSPAN_SERVICE_NAME: 'mine' } }).config.service_name).toBe('mine')
+})
+
+test('a preview without a length of its own has that of preview_max_chars, from wherever that came', () => {
+  const { config, sources } = resolved({ yaml: 'preview_max_chars: 50', code: { llm_input_preview_max_chars: 7 } })
+  expect(config.tool_input_preview_max_chars).toBe(50)
+  expect(config.llm_input_preview_max_chars).toBe(7)
+  expect(sources.get('tool_output_preview_max_chars')).toEqual({ from: 'file', detail: 'config.yaml line 1' })
+})
+
+test('the resolved configuration is frozen', () => {
+  const { config } = resolved({})
+  expect(Object.isFrozen(config) && Object.isFrozen(config.conventions)).toBe(true)
+})
+
+test('a batch larger than its queue is cut to it, with a line where somebody asked for it', () => {
+  const small = resolved({ env: { HOOKSPAN_SPAN_BATCH_MAX_QUEUE_SIZE: '100' } })
+  expect([small.config.span_batch_max_export_batch_size, small.problems]).toEqual([100, []])
+  const large = resolved({ code: { span_batch_max_export_batch_size: 5000 } })
+  expect(large.config.span_batch_max_export_batch_size).toBe(2048)
+  const message =
+    'config: span_batch_max_export_batch_size: 5000 is more than span_batch_max_queue_size (code); using 2048'
+  expect(large.problems).toEqual([{ level: 'warning', key: 'span_batch_max_export_batch_size', message }])
+})
+
+test('the types say what the rows say', () => {
+  expectTypeOf<ResolvedConfig['enabled']>().toEqualTypeOf<boolean>()
+  expectTypeOf<ResolvedConfig['sample_rate']>().toEqualTypeOf<number | undefined>()
+  expectTypeOf<ResolvedConfig['tool_input_preview_max_chars']>().toEqualTypeOf<number>()
+  expectTypeOf<ResolvedConfig['content_capture']>().toEqualTypeOf<'off' | 'preview' | 'full'>()
+  expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<
+    readonly ('own' | 'gen_ai' | 'gen_ai_next' | 'openinference' | 'langfuse')[]
+  >()
+  expectTypeOf<ResolvedConfig['backends']>().toEqualTypeOf<readonly BackendConfig[]>()
+  expectTypeOf<ResolvedConfig['prometheus']>().toEqualTypeOf<
+    { readonly host: string; readonly port: number } | undefined
+  >()
+  expectTypeOf<{
+    backends: ['console', { type: 'phoenix'; api_key_env: 'K' }]
+    sample_rate: 0.5
+  }>().toExtend<UserConfig>()
+  expectTypeOf<{ content_capture: 'everything' }>().not.toExtend<UserConfig>()
+})

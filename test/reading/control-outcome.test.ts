@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { controlOutcome } from '../../src/reading/control-outcome.ts'
+import type { DrawnKind } from '../../src/reading/segments.ts'
+import { SpanAttributes } from '../../src/reading/span-attributes.ts'
+import { storedSpans } from './sample-turn.ts'
+
+function toldOf(kind: DrawnKind, own: Readonly<Record<string, string>>): string {
+  const attributes = Object.fromEntries(Object.entries(own).map(([name, value]) => [`hermes.${name}`, value]))
+  const [span] = storedSpans({ id: '1', name: 'x', from: 0, to: 1, attributes })
+  if (span === undefined) throw new Error('no span')
+  const said = controlOutcome(kind, new SpanAttributes(span, 'hermes'))
+  return said === undefined ? 'nothing' : `${said.tone} ${said.text}`
+}
+
+describe('a control hook says', () => {
+  test.each([
+    ['pass', 'ran', '', 'dim pass'],
+    ['block', 'blocked', '', 'warn block'],
+    ['rewrite', 'rewritten', '', 'dim rewrite'],
+    ['inject', 'injected', '', 'dim inject'],
+    ['retry', 'retried', '', 'warn retry'],
+    ['ask', 'asked', '', 'warn ask'],
+    ['failed', 'ran', 'timed_out', 'error failed: timed_out'],
+    ['failed', 'ran', '', 'error failed'],
+    // What became of it where that is something else.
+    ['ask', 'blocked', '', 'warn ask, blocked'],
+    ['rewrite', 'none', '', 'dim rewrite, not done'],
+    ['failed', 'blocked', 'threw', 'error failed: threw, blocked'],
+    ['block', '', '', 'warn block'],
+    ['perhaps', 'ran', '', 'nothing'],
+    ['', '', '', 'nothing'],
+  ])('%s and its host %s', (verdict, action, failure, said) => {
+    expect(toldOf('hook', { 'hook.verdict': verdict, 'hook.action': action, 'hook.failure': failure })).toBe(said)
+  })
+})
+
+describe('a tool says', () => {
+  test.each([
+    ['blocked', 'no-rm', 'warn blocked by no-rm'],
+    ['', 'no-rm', 'warn blocked by no-rm'],
+    ['blocked', '', 'nothing'],
+    ['completed', 'no-rm', 'nothing'],
+    ['timeout', 'no-rm', 'nothing'],
+  ])('with the outcome %j, blocked by %j', (outcome, by, said) => {
+    expect(toldOf('tool', { 'tool.outcome': outcome, 'tool.blocked_by': by })).toBe(said)
+  })
+})
+
+test('nothing else does', () => {
+  expect(toldOf('api', { 'hook.verdict': 'block', 'tool.blocked_by': 'no-rm' })).toBe('nothing')
+})

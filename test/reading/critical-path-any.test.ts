@@ -1,0 +1,114 @@
+/** Whatever the spans are, and however many: the critical path comes to an end, and adds up. */
+import { describe, expect, test } from 'vitest'
+import { criticalPath } from '../../src/reading/critical-path.ts'
+import type { StoredSpan } from '../../src/reading/stored-span.ts'
+import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
+import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
+import { type Kind, note, treeOf } from './kind-notes.ts'
+import { storedSpans, TURN_AT } from './sample-turn.ts'
+
+describe('of many spans', () => {
+  const COUNT = times(6_000, 30_000)
+  const [TEMPLATE] = storedSpans(note('s', '', 'tool', 0, 0))
+  type Place = readonly [parent: string, kind: Kind, from: number, to: number]
+
+  function many(place: (index: number) => Place): TraceTree {
+    const spans = Array.from({ length: COUNT }, (_, index): StoredSpan => {
+      const [parentSpanId, kind, from, to] = place(index)
+      const span = { ...(TEMPLATE as StoredSpan), spanId: `s${index}`, startAt: TURN_AT + from, endAt: TURN_AT + to }
+      return { ...span, ...(index > 0 && { parentSpanId }), attributes: { 'hermes.span.kind': kind } }
+    })
+    return buildForest(spans)[0] as TraceTree
+  }
+
+  const flat = (place: (index: number) => readonly [Kind, number, number]): TraceTree =>
+    many(index => (index === 0 ? ['', 'session', 0, COUNT] : ['s0', ...place(index)]))
+
+  // Whoever comes back to the parent, or looks through all siblings, for each of them, is at it for hours.
+  test.each<[string, () => TraceTree]>([
+    ['behind one another', () => flat(index => ['tool', index, index + 1])],
+    ['all at once', () => flat(index => ['tool', 0, COUNT - index])],
+    ['of no length', () => flat(() => ['tool', 5, 5])],
+    ['that nobody knows, at once', () => flat(index => ['other', index, COUNT])],
+    [
+      'requests and what they asked for',
+      () =>
+        many(index => {
+          if (index === 0) return ['', 'session', 0, COUNT]
+          return index % 2 === 0 ? [`s${index - 1}`, 'tool', index, index + 1] : ['s0', 'api', index, index + 1]
+        }),
+    ],
+    ['in one another', () => many(index => [`s${index - 1}`, 'tool', index, 2 * COUNT - index])],
+    ['each beyond the one that it is in', () => many(index => [`s${index - 1}`, 'tool', index, index + 3])],
+  ])('it ends: %s', (_, make) => {
+    const { sections } = criticalPath(make())
+    expect(sections.length).toBeGreaterThan(0)
+    expect(sections.length).toBeLessThanOrEqual(2 * COUNT + 1)
+  })
+})
+
+describe('whatever the spans say', () => {
+  const kinds: readonly Kind[] = [
+    'session',
+    'llm',
+    'api',
+    'tool',
+    'subagent',
+    'approval',
+    'hook',
+    'skill',
+    'auxiliary',
+    'other',
+  ]
+  const spans = fc
+    .array(
+      fc.record({
+        kind: fc.constantFrom(...kinds),
+        parent: fc.nat(14),
+        from: fc.integer({ min: 0, max: 40 }),
+        length: fc.integer({ min: -2, max: 30 }),
+      }),
+      { minLength: 1, maxLength: 14 },
+    )
+    .map(given =>
+      given.map(({ kind, parent, from, length }, index) => note(`s${index}`, `s${parent}`, kind, from, from + length)),
+    )
+
+  test('sections follow one another without overlap, inside of the root, and cover it', () => {
+    const root = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 40 }))
+    fc.assert(
+      fc.property(spans, root, (notes, [from, length]) => {
+        const below = notes.map(each => (each.parent === each.id ? { ...each, parent: 'root' } : each))
+        const tree = treeOf(note('root', '', 'session', from, from + length), ...below)
+        fc.pre(tree.roots.length === 1)
+        const { sections, workMillis, personMillis, gapMillis } = criticalPath(tree)
+        let cursor = TURN_AT + from
+        for (const { fromAt, toAt } of sections) {
+          expect(fromAt).toBe(cursor)
+          expect(toAt).toBeGreaterThan(fromAt)
+          cursor = toAt
+        }
+        expect(cursor).toBe(TURN_AT + from + length)
+        expect(workMillis + personMillis + gapMillis).toBe(length)
+      }),
+    )
+  })
+
+  test('also without a root, and in circles, they lie within the trace and within their spans', () => {
+    fc.assert(
+      fc.property(spans, notes => {
+        const tree = treeOf(...notes)
+        let cursor = tree.startAt
+        for (const { span, fromAt, toAt } of criticalPath(tree).sections) {
+          expect(fromAt).toBeGreaterThanOrEqual(cursor)
+          expect(fromAt).toBeGreaterThanOrEqual(span.startAt)
+          expect(toAt).toBeLessThanOrEqual(Math.max(span.startAt, span.endAt))
+          expect(toAt).toBeGreaterThan(fromAt)
+          cursor = toAt
+        }
+        expect(cursor).toBeLessThanOrEqual(tree.endAt)
+      }),
+    )
+  })
+})

@@ -1,0 +1,135 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { receiverPlace } from '../../../src/plugin/config/receiver-place.ts'
+import { isWhole, saidBy, wantedBy } from '../../../src/receiver/forwarder/asking.ts'
+import { untilUp } from '../../../src/receiver/forwarder/until-up.ts'
+import { until } from '../../support/until.ts'
+import { type Ended, Scene } from './scene.ts'
+
+const EVENT = '{"hook_event_name":"PreToolUse","session_id":"s1"}'
+const QUIET: Ended = { code: 0, printed: '', brokenPipe: false }
+const REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+const CLOSED: Ended = { code: 2, printed: REASON, brokenPipe: false }
+const DENIAL = '{"permissionDecision":"deny","reason":"Nö."}'
+
+function answer(status: string, body = '', headers: readonly string[] = []): string {
+  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
+  return [`HTTP/1.1 ${status}`, ...headers, ...length, 'Connection: close', '', body].join('\r\n')
+}
+
+describe('a receiver that decides', () => {
+  test('is asked for it, and what it says is printed', async () => {
+    const scene = new Scene()
+    const requests = await scene.listen(answer('200 OK', DENIAL))
+    const ended = await scene.fire({ args: ['codex', '--decide'], input: EVENT, isPatient: true })
+    expect(ended).toEqual({ code: 0, printed: DENIAL, brokenPipe: false })
+    expect(requests[0]).toContain('\r\nx-hookspan-decide: open\r\n')
+    expect(scene.spooled()).toEqual([])
+  })
+
+  test('says how the command ends, and what a person is told', async () => {
+    const scene = new Scene()
+    const error = Buffer.from('Nö:\nnot that.').toString('base64url')
+    const requests = await scene.listen(
+      answer('204 No Content', '', ['x-hookspan-exit: 2', `x-hookspan-error: ${error}`]),
+    )
+    const args = ['codex', '--decide', '--closed', 'exit2']
+    const ended = await scene.fire({ args, input: EVENT, isPatient: true })
+    expect(ended).toEqual({ code: 2, printed: 'Nö:\nnot that.', brokenPipe: false })
+    expect(requests[0]).toContain('\r\nx-hookspan-decide: closed\r\n')
+  })
+
+  test('has no objection', async () => {
+    const scene = new Scene()
+    await scene.listen(answer('204 No Content'))
+    const args = ['codex', '--closed', 'exit2']
+    expect(await scene.fire({ args, input: EVENT, isPatient: true })).toEqual(QUIET)
+  })
+
+  test('is not asked by one who waits for nothing, whatever it says', async () => {
+    const scene = new Scene()
+    const requests = await scene.listen(answer('200 OK', DENIAL, ['x-hookspan-exit: 2']))
+    expect(await scene.fire({ args: ['codex'], input: EVENT, isPatient: true })).toEqual(QUIET)
+    expect(requests[0]).not.toContain('x-hookspan-decide')
+  })
+})
+
+describe('where nobody decides', () => {
+  const HOSTILE: Record<string, (scene: Scene) => unknown> = {
+    'there is no receiver': () => undefined,
+    'it does not know the token': scene => scene.listen(answer('401 Unauthorized')),
+    'it is older than we are': scene => scene.listen(answer('426 Upgrade Required')),
+    'it hangs': scene => scene.listen(),
+    'it has died': scene => scene.listenAndDie(),
+  }
+
+  test.each(Object.entries(HOSTILE))('because %s: it is as it was set up, and nothing is lost', async (_, hostile) => {
+    const scene = new Scene()
+    await hostile(scene)
+    expect(await scene.fire({ args: ['codex', '--decide'], input: EVENT })).toEqual(QUIET)
+    expect(await scene.fire({ args: ['codex', '--closed', 'exit2'], input: EVENT })).toEqual(CLOSED)
+    expect(scene.spooled().map(({ path }) => path)).toEqual(['/codex', '/codex'])
+    await until(() => scene.started() !== '')
+  })
+
+  test('what is agreed may be words, too', async () => {
+    const args = ['hermes', '--closed', '{"action":"block"}']
+    expect(await new Scene().fire({ args, input: EVENT })).toEqual({ ...QUIET, printed: '{"action":"block"}' })
+  })
+
+  test.each([
+    ['of no name', [''], EVENT],
+    ['of a strange name', ['../../x'], EVENT],
+    ['that says nothing', ['codex'], ''],
+  ])('an agent %s is closed, too', async (_, [host = ''], input) => {
+    expect(await new Scene().fire({ args: [host, '--closed', 'exit2'], input })).toEqual(CLOSED)
+  })
+})
+
+test.each<[readonly string[], string | undefined, number, boolean]>([
+  [[], undefined, 0, false],
+  [['--decide'], 'open', 0, false],
+  [['--up'], undefined, 0, true],
+  [['--decide', '--closed', 'exit2'], 'closed', 2, false],
+  [['--closed', 'exitt2'], 'closed', 2, false],
+  [['--closed'], 'closed', 2, false],
+])('%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s', (options, decides, code, waits) => {
+  expect(wantedBy(options)).toMatchObject({ decides, otherwise: { code }, waits })
+})
+
+test('an answer is whole when all bytes of it are there, however they come', () => {
+  const text = Buffer.from(answer('200 OK', DENIAL)).toString('latin1')
+  for (let end = 0; end < text.length; end++) expect(isWhole(text.slice(0, end))).toBe(false)
+  expect(isWhole(text)).toBe(true)
+  expect(saidBy(text)).toEqual({ code: 0, out: Buffer.from(DENIAL), error: '' })
+  expect(saidBy(answer('500 Internal Server Error', DENIAL))).toBeUndefined()
+  expect(saidBy('SSH-2.0-OpenSSH_9.2\r\n\r\n')).toBeUndefined()
+})
+
+describe('one who waits for a receiver', () => {
+  const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> =>
+    receiverPlace(join(scene.home, 'state', 'hookspan'))
+
+  test('goes on when it listens', async () => {
+    const scene = new Scene()
+    let isUp = false
+    const waiting = untilUp(placeIn(scene), 45_000).then(() => expect(isUp).toBe(true))
+    await scene.listenAndDie()
+    isUp = true
+    await scene.listen('', true)
+    await waiting
+  })
+
+  test('and when it does not come', async () => {
+    await untilUp(placeIn(new Scene()), 1)
+  })
+
+  test('has its event waiting for it meanwhile', async () => {
+    const scene = new Scene()
+    const fired = scene.fire({ args: ['qwen', '--up'], input: EVENT })
+    await until(() => scene.started() !== '')
+    await scene.listen('', true)
+    expect(await fired).toEqual(QUIET)
+    expect(scene.spooled()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { BoundedMap } from '../../src/tracker/bounded-map.ts'
+
+function filled(
+  limit: number,
+  keys: string,
+  onEvict?: (value: number, key: string) => void,
+): BoundedMap<string, number> {
+  const map = new BoundedMap(limit, onEvict)
+  for (const [index, key] of [...keys].entries()) map.set(key, index)
+  return map
+}
+
+test('holds what fits', () => {
+  const map = filled(3, 'abc')
+  expect([...map.values()]).toEqual([0, 1, 2])
+  expect(map.get('b')).toBe(1)
+  expect(map.has('x')).toBe(false)
+})
+
+test('forgets the oldest for a new one, and says so', () => {
+  const evicted: [string, number][] = []
+  const map = filled(2, 'abcd', (value, key) => evicted.push([key, value]))
+  expect([...map.values()]).toEqual([2, 3])
+  expect(evicted).toEqual([
+    ['a', 0],
+    ['b', 1],
+  ])
+})
+
+test('what is set again is the youngest, and evicts nobody', () => {
+  const evicted: string[] = []
+  const map = filled(2, 'ab', (_, key) => evicted.push(key))
+  map.set('a', 10)
+  expect(evicted).toEqual([])
+  map.set('c', 11)
+  expect(evicted).toEqual(['b'])
+  expect([...map.values()]).toEqual([10, 11])
+})
+
+test('what is taken out by hand is not evicted', () => {
+  const evicted: string[] = []
+  const map = filled(2, 'ab', (_, key) => evicted.push(key))
+  expect(map.delete('a')).toBe(true)
+  expect(map.delete('a')).toBe(false)
+  map.clear()
+  expect(map.size).toBe(0)
+  expect(evicted).toEqual([])
+})
+
+test('may be changed by who is told of an eviction', () => {
+  const map: BoundedMap<string, number> = filled(2, 'ab', () => map.delete('b'))
+  map.set('c', 2)
+  expect([...map.values()]).toEqual([2])
+})
+
+test('forgets the entries that are due, wherever they stand', () => {
+  const map = filled(5, 'abcde')
+  map.dropIf(value => value % 2 === 1)
+  expect([...map.values()]).toEqual([0, 2, 4])
+})

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { DelegationRegistry } from '../../src/tracker/delegation.ts'
+import { type Delegation, type OpenSpan, Session } from '../../src/tracker/turn.ts'
+import { openSpan, turnOf } from '../support/core-parts.ts'
+
+const HOST = 'hermes'
+const LIMIT = 1000
+
+function registered(): { registry: DelegationRegistry; evicted: Delegation[] } {
+  const evicted: Delegation[] = []
+  return { registry: new DelegationRegistry(LIMIT, delegation => evicted.push(delegation)), evicted }
+}
+
+const parent = turnOf(new Session('parent', HOST, 'parent'), 't1')
+
+function spanOf(payload: object): OpenSpan {
+  return openSpan('subagent', parent, { start: payload })
+}
+
+function delegate(registry: DelegationRegistry, payload: object): Delegation {
+  return registry.add(spanOf(payload), payload, 'parent', undefined)
+}
+
+const childTurn = () => turnOf(new Session('child', HOST, 'child'), 'c1')
+
+describe('a delegation', () => {
+  test('is found by either id of its child', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_session_id: 'c', child_subagent_id: 'a', child_role: 'leaf' })
+    expect(registry.find(HOST, { child_session_id: 'c' })).toBe(delegation)
+    expect(registry.find(HOST, { child_subagent_id: 'a' })).toBe(delegation)
+    expect(registry.find(HOST, { child_session_id: 'c', child_subagent_id: 'other' })).toBe(delegation)
+    expect(registry.find(HOST, { child_session_id: 'a' })).toBeUndefined()
+    expect(registry.find('pi', { child_session_id: 'c' })).toBeUndefined()
+    expect(registry.of(delegation.open)).toBe(delegation)
+  })
+
+  test('without any id is found by nobody', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_role: 'leaf' })
+    expect(registry.find(HOST, {})).toBeUndefined()
+    expect(registry.of(delegation.open)).toBeUndefined()
+  })
+
+  test('of the same child again takes the place of the first', () => {
+    const { registry } = registered()
+    const first = delegate(registry, { child_session_id: 'c' })
+    const second = delegate(registry, { child_session_id: 'c' })
+    expect(registry.find(HOST, { child_session_id: 'c' })).toBe(second)
+    expect(registry.of(first.open)).toBeUndefined()
+    registry.forget(first)
+    expect(registry.find(HOST, { child_session_id: 'c' })).toBe(second)
+  })
+})
+
+describe('a child finds its delegation', () => {
+  test('as long as it may still come', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_session_id: 'c' })
+    expect(registry.forChild(HOST, 'c', 1e9)).toBe(delegation)
+    expect(registry.forChild(HOST, undefined, 0)).toBeUndefined()
+    expect(registry.forChild(HOST, 'stranger', 0)).toBeUndefined()
+  })
+
+  test('also after the stop, for as long as the limit says', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_session_id: 'c' })
+    registry.stop(delegation, 100)
+    expect(registry.forChild(HOST, 'c', 100 + LIMIT)).toBe(delegation)
+    expect(registry.forChild(HOST, 'c', 101 + LIMIT)).toBeUndefined()
+    expect(registry.forChild(HOST, 'c', 100)).toBeUndefined()
+  })
+
+  test('for every turn until it has returned and its last turn is over', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_session_id: 'c' })
+    const [first, second] = [childTurn(), childTurn()]
+    registry.childStarted(delegation, first)
+    registry.childEnded(delegation, first)
+    expect(registry.forChild(HOST, 'c', 0)).toBe(delegation)
+    registry.childStarted(delegation, second)
+    registry.stop(delegation, 100)
+    expect(registry.forChild(HOST, 'c', 0)).toBe(delegation)
+    registry.childEnded(delegation, second)
+    expect(registry.forChild(HOST, 'c', 0)).toBeUndefined()
+  })
+})
+
+describe('a delegation outlives the turn of its parent', () => {
+  test('while its child is still to come, or runs', () => {
+    const { registry } = registered()
+    const delegation = delegate(registry, { child_session_id: 'c' })
+    expect(registry.outlivesTurn(delegation.open)).toBe(true)
+    const turn = childTurn()
+    registry.childStarted(delegation, turn)
+    expect(registry.outlivesTurn(delegation.open)).toBe(true)
+  })
+
+  test('not when nobody could ever end it', () => {
+    const { registry } = registered()
+    expect(registry.outlivesTurn(delegate(registry, {}).open)).toBe(false)
+  })
+})
+
+describe('a stop', () => {
+  test('is known when it comes again, by either id', () => {
+    const { registry } = registered()
+    registry.stop(delegate(registry, { child_session_id: 'c', child_subagent_id: 'a' }), 100)
+    expect(registry.wasStopped(HOST, { child_session_id: 'c' })).toBe(true)
+    expect(registry.wasStopped(HOST, { child_subagent_id: 'a' })).toBe(true)
+    expect(registry.wasStopped('pi', { child_session_id: 'c' })).toBe(false)
+    expect(registry.wasStopped(HOST, {})).toBe(false)
+  })
+
+  test('that had no delegation is known, too', () => {
+    const { registry } = registered()
+    registry.noteStopped(HOST, { child_subagent_id: 'a' })
+    expect(registry.wasStopped(HOST, { child_subagent_id: 'a' })).toBe(true)
+  })
+})
+
+test('delegations are bounded, and what is forgotten is handed over', () => {
+  const { registry, evicted } = registered()
+  for (let child = 0; child < 10_500; child += 1) delegate(registry, { child_session_id: `c${child}` })
+  expect(evicted.map(({ childSessionId }) => childSessionId)).toEqual(
+    Array.from({ length: 500 }, (_, child) => `c${child}`),
+  )
+  expect(registry.find(HOST, { child_session_id: 'c499' })).toBeUndefined()
+  expect(registry.find(HOST, { child_session_id: 'c500' })).toBeDefined()
+})

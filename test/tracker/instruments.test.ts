@@ -1,0 +1,158 @@
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { describe, expect, test } from 'vitest'
+import { INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
+import { type InstrumentOptions, Instruments } from '../../src/tracker/instruments.ts'
+
+class Reader extends MetricReader {
+  protected onForceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+  protected onShutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+interface Collected {
+  readonly name: string
+  readonly labels: Readonly<Record<string, unknown>>
+  readonly value: unknown
+}
+
+/** Instruments on a real meter, and what it says that it was told. */
+function metered(options: Partial<InstrumentOptions> = {}, gauges: ConstructorParameters<typeof Instruments>[2] = {}) {
+  const reader = new Reader()
+  const provider = new MeterProvider({ readers: [reader] })
+  const all = { namespace: 'hermes', emitGenAi: true, emitGenAiNext: false, labelLimit: 100, ...options }
+  const instruments = new Instruments(provider.getMeter('test'), all, gauges)
+  const collect = async (): Promise<Collected[]> => {
+    const { resourceMetrics, errors } = await reader.collect()
+    expect(errors).toEqual([])
+    return resourceMetrics.scopeMetrics.flatMap(({ metrics }) =>
+      metrics.flatMap(({ descriptor, dataPoints }) =>
+        dataPoints.map(({ attributes, value }) => ({
+          name: descriptor.name,
+          labels: attributes,
+          value: value as unknown,
+        })),
+      ),
+    )
+  }
+  return { instruments, collect }
+}
+
+const tool = (tool_name: string, outcome = 'completed'): Record<string, string> => ({ tool_name, outcome })
+
+describe('a counter', () => {
+  test('is the sum of what was recorded, a label set a series', async () => {
+    const { instruments, collect } = metered()
+    instruments.record([
+      { instrument: 'toolCalls', value: 1, labels: tool('a') },
+      { instrument: 'toolCalls', value: 2, labels: tool('b') },
+    ])
+    instruments.add('toolCalls', 3, tool('a'))
+    instruments.add('toolCalls', 4, tool('a', 'error'))
+    expect(await collect()).toEqual([
+      { name: 'hermes.tool.calls', labels: tool('a'), value: 4 },
+      { name: 'hermes.tool.calls', labels: tool('b'), value: 2 },
+      { name: 'hermes.tool.calls', labels: tool('a', 'error'), value: 4 },
+    ])
+  })
+
+  test('says the same again when it is asked again, and goes on from there', async () => {
+    const { instruments, collect } = metered()
+    instruments.add('toolCalls', 1, tool('a'))
+    const first = await collect()
+    expect(await collect()).toEqual(first)
+    instruments.add('toolCalls', 1, tool('a'))
+    expect(await collect()).toEqual([{ ...first[0], value: 2 }])
+  })
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('does not take %d', async value => {
+    const { instruments, collect } = metered()
+    instruments.add('toolCalls', value, tool('a'))
+    instruments.add('toolDuration', value, tool('a'))
+    expect(await collect()).toEqual([])
+  })
+
+  test('keeps apart what only together reads the same', async () => {
+    const { instruments, collect } = metered()
+    instruments.add('toolCalls', 1, tool('a', 'bc'))
+    instruments.add('toolCalls', 1, tool('ab', 'c'))
+    expect(await collect()).toHaveLength(2)
+  })
+})
+
+describe('more label sets than there is room for', () => {
+  test('lose no count', async () => {
+    const { instruments, collect } = metered({ labelLimit: 0 })
+    for (let name = 0; name < 2500; name += 1) {
+      instruments.add('toolCalls', 1, tool(`t${name}`))
+      instruments.add('toolCalls', 1, tool(`t${name}`))
+    }
+    const samples = await collect()
+    expect(samples.reduce((sum, { value }) => sum + Number(value), 0)).toBe(5000)
+    expect(samples.length).toBeLessThanOrEqual(2001)
+    expect(samples.filter(({ labels }) => 'otel.metric.overflow' in labels)).toEqual([])
+  })
+
+  test('leave those that had room as they were', async () => {
+    const { instruments, collect } = metered({ labelLimit: 0 })
+    for (let name = 0; name < 2500; name += 1) instruments.add('toolCalls', 1, tool(`t${name}`))
+    instruments.add('toolCalls', 10, tool('t0'))
+    const first = (await collect()).find(({ labels }) => labels['tool_name'] === 't0')
+    expect(first?.value).toBe(11)
+  })
+})
+
+test('labels beyond their limit are other', async () => {
+  const { instruments, collect } = metered({ labelLimit: 2 })
+  for (const name of ['a', 'b', 'c', 'd']) instruments.add('toolCalls', 1, tool(name))
+  const counted = Object.fromEntries((await collect()).map(({ labels, value }) => [labels['tool_name'], value]))
+  expect(counted).toEqual({ a: 1, b: 1, other: 2 })
+})
+
+test('a histogram has the buckets of its row', async () => {
+  const { instruments, collect } = metered()
+  instruments.add('toolDuration', 30, tool('a'))
+  const [sample] = await collect()
+  expect(sample).toMatchObject({
+    name: 'hermes.tool.duration',
+    value: { sum: 30, count: 1, buckets: { boundaries: INSTRUMENTS.toolDuration.buckets } },
+  })
+})
+
+test('without the conventional ones only our own are left', async () => {
+  const { instruments, collect } = metered({ emitGenAi: false })
+  instruments.add('genAiTokenUsage', 1, {})
+  instruments.add('toolDuration', 1, tool('a'))
+  expect((await collect()).map(({ name }) => name)).toEqual(['hermes.tool.duration'])
+})
+
+test('our own have the namespace that was chosen', async () => {
+  const { instruments, collect } = metered({ namespace: 'mine' })
+  instruments.add('toolCalls', 1, tool('a'))
+  instruments.add('genAiTokenUsage', 1, {})
+  instruments.add('hooks', 1, { hook: 'pre_tool_call', result: 'ok' })
+  expect((await collect()).map(({ name }) => name).sort()).toEqual([
+    'gen_ai.client.token.usage',
+    'hookspan.hooks',
+    'mine.tool.calls',
+  ])
+})
+
+test('what others know is asked for when it is collected', async () => {
+  let open = 3
+  const { collect } = metered(
+    {},
+    { spansOpen: result => result.observe(open), exportSpans: result => result.observe(7, { backend: 'b' }) },
+  )
+  const read = async (): Promise<unknown[]> => (await collect()).map(({ name, value }) => [name, value])
+  expect(new Set(await read())).toEqual(
+    new Set([
+      ['hookspan.spans.open', 3],
+      ['hookspan.export.spans', 7],
+    ]),
+  )
+  open = 1
+  expect(await read()).toContainEqual(['hookspan.spans.open', 1])
+})

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest'
+import { OrphanSweep, type Watched } from '../../src/tracker/orphan-sweep.ts'
+import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
+
+const LIMIT = 100
+
+interface Named extends Watched {
+  readonly name: string
+}
+
+function watched(name: string): Named {
+  return { name, activityAt: 0, seenAt: 0 }
+}
+
+function sweepOf(...touches: [Named, number, number?][]): OrphanSweep<Named> {
+  const sweep = new OrphanSweep<Named>(LIMIT)
+  for (const [item, at, seenAt] of touches) sweep.touch(item, at, seenAt ?? at)
+  return sweep
+}
+
+const names = (items: readonly Named[]): string[] => items.map(item => item.name)
+
+test('nothing is due before its time is over', () => {
+  const sweep = sweepOf([watched('a'), 10])
+  expect(names(sweep.dueAt(110))).toEqual([])
+  expect(names(sweep.dueAt(111))).toEqual(['a'])
+})
+
+test('what is due is told once, the longest silent first', () => {
+  const sweep = sweepOf([watched('a'), 10], [watched('b'), 20], [watched('c'), 200])
+  expect(names(sweep.dueAt(150))).toEqual(['a', 'b'])
+  expect(names(sweep.dueAt(150))).toEqual([])
+  expect(sweep.size).toBe(1)
+})
+
+test('a sign of life puts it off', () => {
+  const [a, b] = [watched('a'), watched('b')]
+  const sweep = sweepOf([a, 10], [b, 20], [a, 90])
+  expect(sweep.oldest()).toBe(b)
+  expect(names(sweep.dueAt(150))).toEqual(['b'])
+  expect(names(sweep.dueAt(191))).toEqual(['a'])
+})
+
+test('a late record with an earlier time does not take life away', () => {
+  const a = watched('a')
+  const sweep = sweepOf([a, 100], [a, 10])
+  expect(a.activityAt).toBe(100)
+  expect(names(sweep.dueAt(180))).toEqual([])
+})
+
+test('what is forgotten is not told', () => {
+  const [a, b, c] = [watched('a'), watched('b'), watched('c')]
+  const sweep = sweepOf([a, 1], [b, 2], [c, 3])
+  sweep.forget(b)
+  sweep.forget(b)
+  expect(names(sweep.dueAt(1000))).toEqual(['a', 'c'])
+  expect(sweep.oldest()).toBeUndefined()
+})
+
+test('what comes back after it was told is watched again', () => {
+  const a = watched('a')
+  const sweep = sweepOf([a, 1])
+  expect(names(sweep.dueAt(1000))).toEqual(['a'])
+  sweep.touch(a, 1000, 1000)
+  expect(names(sweep.dueAt(1100))).toEqual([])
+  expect(names(sweep.dueAt(1101))).toEqual(['a'])
+})
+
+test('by the clock it counts when it was seen, whatever the records say', () => {
+  const [old, fresh] = [watched('old'), watched('fresh')]
+  const sweep = sweepOf([old, 5000, 10], [fresh, 1, 90])
+  expect(names(sweep.dueSeen(111))).toEqual(['old'])
+  expect(names(sweep.dueSeen(191))).toEqual(['fresh'])
+})
+
+test('what has a reason to be silent is due at the long limit', () => {
+  const [idle, busy] = [watched('idle'), watched('busy')]
+  const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 10 * LIMIT, isFor: item => item === busy })
+  sweep.touch(busy, 10, 10)
+  sweep.touch(idle, 20, 20)
+  expect(names(sweep.dueAt(130))).toEqual(['idle'])
+  expect([sweep.size, sweep.oldest(), [...sweep.items()]]).toEqual([1, busy, [busy]])
+  expect(names(sweep.dueAt(1010))).toEqual([])
+  expect(names(sweep.dueAt(1011))).toEqual(['busy'])
+  expect(sweep.size).toBe(0)
+})
+
+test('a sign of life, or the loss of that reason, puts it back under the short limit', () => {
+  const all = [watched('touched'), watched('hastened'), watched('patient')]
+  const [touched, hastened] = all as [Named, Named]
+  const busy = new Set(all)
+  const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 10 * LIMIT, isFor: item => busy.has(item) })
+  for (const item of all) sweep.touch(item, 10, 10)
+  expect(names(sweep.dueSeen(200))).toEqual([])
+  busy.delete(touched)
+  busy.delete(hastened)
+  sweep.touch(touched, 200, 200)
+  expect(names(sweep.dueSeen(300))).toEqual([])
+  sweep.hasten(hastened)
+  expect(names(sweep.dueSeen(301))).toEqual(['touched', 'hastened'])
+})
+
+test('it never tells too early, never twice, and forgets nobody', () => {
+  const step = fc.record({
+    what: fc.constantFrom('touch', 'forget', 'due'),
+    which: fc.nat(4),
+    by: fc.nat(60),
+  })
+  const isPatient = ({ name }: Named): boolean => name >= 'i3'
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), steps => {
+      const items = Array.from({ length: 5 }, (_, index) => watched(`i${index}`))
+      const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 3 * LIMIT, isFor: isPatient })
+      const alive = new Set<Named>()
+      let now = 1000
+      for (const { what, which, by } of steps) {
+        now += by
+        const item = items[which] as Named
+        if (what === 'touch') {
+          sweep.touch(item, now, now)
+          alive.add(item)
+        } else if (what === 'forget') {
+          sweep.forget(item)
+          alive.delete(item)
+        } else {
+          const due = [...alive].filter(item => now - item.activityAt > (isPatient(item) ? 3 * LIMIT : LIMIT))
+          expect(new Set(sweep.dueAt(now))).toEqual(new Set(due))
+          for (const one of due) alive.delete(one)
+        }
+        expect(sweep.size).toBe(alive.size)
+      }
+    }),
+    { seed: 1, numRuns: times(60, 300) },
+  )
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { hrefOf, type Place, placeOf } from '../../../src/viewer/page/address.ts'
+
+test.each<[string, Place]>([
+  ['/', { view: 'live' }],
+  ['/sessions', { view: 'sessions', filter: {} }],
+  [
+    '/sessions?text=two+words&agent=hermes&since=7d',
+    { view: 'sessions', filter: { text: 'two words', agent: 'hermes', since: '7d' } },
+  ],
+  ['/sessions/a%2Fb%20%3F', { view: 'session', id: 'a/b ?' }],
+  ['/turns/5b8e', { view: 'turn', traceId: '5b8e', look: {} }],
+  [
+    '/turns/5b8e?span=07&find=rm+-rf&closed=02%2C04&inside=ab%2Ccd&unfolded=1&path=1',
+    {
+      view: 'turn',
+      traceId: '5b8e',
+      look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, isPath: true },
+    },
+  ],
+  [
+    '/turns/5b8e?closed=*&opened=02%2C04&unfolded=07%2C08',
+    { view: 'turn', traceId: '5b8e', look: { isClosed: true, opened: ['02', '04'], unfolded: ['07', '08'] } },
+  ],
+  ['/numbers', { view: 'numbers', since: '7d' }],
+  ['/numbers?since=all', { view: 'numbers', since: 'all' }],
+  ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],
+])('%s is a place, and the place is that address', (href, place) => {
+  const [path = '', search = ''] = href.split('?')
+  expect(placeOf(path, search)).toEqual(place)
+  expect(hrefOf(place)).toBe(href)
+})
+
+test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('%s is no place', path => {
+  expect(placeOf(path, '')).toEqual({ view: 'nowhere' })
+})
+
+test('what is not encoded as an address is, is taken as it stands', () => {
+  expect(placeOf('/sessions/100%', '')).toEqual({ view: 'session', id: '100%' })
+})
+
+test('an address stays one that can be sent', () => {
+  const closed = Array.from({ length: 5_000 }, (_, index) => index.toString(16).padStart(16, '0'))
+  expect(hrefOf({ view: 'turn', traceId: 'x', look: { closed } }).length).toBeLessThan(1_000)
+})

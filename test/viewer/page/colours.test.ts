@@ -1,0 +1,48 @@
+/** What `colours.css` says of itself: readable by day and by night. */
+import { describe, expect, test } from 'vitest'
+import { read } from '../../support/pages.ts'
+
+const [light = '', dark = ''] = read('src/viewer/page/colours.css').split('@media (prefers-color-scheme: dark)')
+
+function coloursIn(css: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = '', value = '']) => [name, value]),
+  )
+}
+
+const day = coloursIn(light)
+/** What the night says nothing of is as by day. */
+const night = { ...day, ...coloursIn(dark) }
+
+/** Relative luminance, by WCAG 2.2. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => {
+    const share = Number.parseInt(colour.slice(at, at + 2), 16) / 255
+    return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function contrast(one: string, other: string): number {
+  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b)
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+describe.each([
+  ['by day', day],
+  ['by night', night],
+])('%s', (_, colours) => {
+  const on = (name: string, ground: string): number => contrast(colours[name] ?? '', colours[ground] ?? '')
+
+  test.each(['text', 'dim', 'link', 'ok', 'warn', 'error', 'running', 'wait-text'])('%s is read as text', name => {
+    for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(4.5)
+  })
+
+  test.each(Object.keys(day).filter(name => /^(?:kind|series)-/.test(name)))('%s is seen as a bar', name => {
+    for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(3)
+  })
+})
+
+test('there is a night', () => {
+  expect(Object.keys(coloursIn(dark)).length).toBeGreaterThan(10)
+})

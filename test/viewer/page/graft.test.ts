@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { grafted, originOf, originOfId } from '../../../src/viewer/page/graft.ts'
+import type { SpanRow, TraceView, TurnRow } from '../../../src/viewer/server/api.ts'
+import { rowsOf } from './rows.ts'
+
+function viewOf(traceId: string, text: string, more: Partial<TraceView> = {}): TraceView {
+  const rows = rowsOf(text)
+  return { turn: { traceId } as TurnRow, now: 0, startAt: 0, lastAt: 100, rows, path: [], folds: [], ...more }
+}
+
+function begins(view: TraceView, id: string, ...childTraces: readonly string[]): TraceView {
+  return { ...view, rows: view.rows.map((row): SpanRow => (row.id === id ? { ...row, childTraces } : row)) }
+}
+
+function text({ rows }: TraceView): string {
+  return rows
+    .map(
+      ({ id, parent, depth, childTraces }) =>
+        `${'  '.repeat(depth)}${id} < ${parent}${childTraces ? ` + ${childTraces.join(' ')}` : ''}`,
+    )
+    .join('\n')
+}
+
+const PARENT = begins(
+  viewOf(
+    'p',
+    `
+    session turn 0-100
+      tool delegate 10-50
+        subagent child 10-40
+      tool after 60-70
+    `,
+    {
+      path: [{ row: 3, startAt: 60, endAt: 70, part: 'work' }],
+      folds: [{ rows: [3], totalMillis: 10, longestMillis: 10 }],
+    },
+  ),
+  'child',
+  'c',
+)
+const CHILD = begins(
+  viewOf(
+    'c',
+    `
+    session turn 12-150
+      tool inner 20-30
+    `,
+  ),
+  'inner',
+  'g',
+)
+const GRANDCHILD = viewOf('g', 'session turn 22-29')
+
+test('a turn that nothing is put in stays as it is', () => {
+  expect(grafted(PARENT, new Map())).toBe(PARENT)
+})
+
+describe('turns of child sessions', () => {
+  test('stand below the spans that have begun them, and what is behind them moves down', () => {
+    const view = grafted(PARENT, new Map([['c', CHILD]]))
+    expect(text(view)).toBe(`turn < -1
+  delegate < 0
+    child < 1
+      c/turn < 2
+        c/inner < 3 + g
+  after < 0`)
+    expect(view.path).toMatchObject([{ row: 5 }])
+    expect(view.folds).toMatchObject([{ rows: [5] }])
+    expect(view.lastAt).toBe(150)
+  })
+
+  test('of child sessions of these', () => {
+    const view = grafted(
+      PARENT,
+      new Map([
+        ['c', CHILD],
+        ['g', GRANDCHILD],
+      ]),
+    )
+    expect(text(view)).toBe(`turn < -1
+  delegate < 0
+    child < 1
+      c/turn < 2
+        c/inner < 3
+          g/turn < 4
+  after < 0`)
+  })
+
+  test('stand there once, also when they claim to have begun each other', () => {
+    const one = begins(viewOf('one', 'session a 0-1'), 'a', 'two', 'one')
+    const two = begins(viewOf('two', 'session b 0-1'), 'b', 'one', 'two')
+    const view = grafted(
+      one,
+      new Map([
+        ['one', one],
+        ['two', two],
+      ]),
+    )
+    expect(text(view)).toBe(`a < -1 + one
+  two/b < 0 + one two`)
+  })
+})
+
+test('a row says which span of which trace it shows, whatever stands in ids', () => {
+  const odd = viewOf('p', 'session </a> 0-1')
+  const view = grafted(begins(odd, '</a>', 'c'), new Map([['c', CHILD]]))
+  expect(view.rows.map(row => originOf(row, view))).toEqual([
+    { traceId: 'p', spanId: '</a>' },
+    { traceId: 'c', spanId: 'turn' },
+    { traceId: 'c', spanId: 'inner' },
+  ])
+  expect(originOfId('not there', view)).toEqual({ traceId: 'p', spanId: 'not there' })
+})

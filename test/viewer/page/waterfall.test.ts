@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import { foldStretches, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
+import { rowsOf } from './rows.ts'
+
+describe('side by side', () => {
+  test('are siblings whose times overlap, in a chain', () => {
+    const rows = rowsOf(`
+      api asks 0-10
+        tool a 10-30
+          approval ask 11-20
+        tool b 15-50
+        tool c 45-60
+        tool d 60-70
+        tool e 65-70
+    `)
+    expect(parallelGroups(rows, 100)).toEqual([
+      { rows: [1, 3, 4], millis: 50, sumMillis: 70 },
+      { rows: [5, 6], millis: 10, sumMillis: 15 },
+    ])
+  })
+
+  test('are not what touches, nor requests, nor roots', () => {
+    const rows = rowsOf(`
+      api asks 0-10
+        tool a 10-30
+        tool b 30-50
+      tool c 0-50
+      tool d 0-50
+    `)
+    expect(parallelGroups(rows, 100)).toEqual([])
+  })
+
+  test('what is open lasts until now', () => {
+    const rows = rowsOf(`
+      api asks 0-10
+        tool a 10-…
+        tool b 30-50
+    `)
+    expect(parallelGroups(rows, 100)).toEqual([{ rows: [1, 2], millis: 90, sumMillis: 110 }])
+  })
+})
+
+describe('the bars of a fold', () => {
+  const foldOf = (rows: readonly unknown[]) => ({
+    rows: rows.map((_, index) => index),
+    totalMillis: 0,
+    longestMillis: 0,
+  })
+
+  test('cover the times of all its calls, and nothing between them', () => {
+    const rows = rowsOf(`
+      tool a 10-20
+      tool b 20-30
+      tool c 60-70
+      tool d 65-90
+      tool e 95-95
+    `)
+    expect(foldStretches(foldOf(rows), rows)).toEqual([
+      { startAt: 10, endAt: 30 },
+      { startAt: 60, endAt: 90 },
+      { startAt: 95, endAt: 95 },
+    ])
+  })
+
+  test('are few, however many calls there are', () => {
+    const rows = rowsOf(
+      Array.from({ length: 5_000 }, (_, index) => `tool t${index} ${index * 10}-${index * 10 + 4}`).join('\n'),
+    )
+    const bars = foldStretches(foldOf(rows), rows)
+    expect(bars.length).toBeLessThanOrEqual(51)
+    expect([bars[0]?.startAt, bars.at(-1)?.endAt]).toEqual([0, 49_994])
+  })
+})
+
+test('between two attempts there is a wait', () => {
+  const rows = rowsOf(`
+    llm loop 0-100
+      api one 1-10!
+      api one 20-30! attempt 2
+      api one 50-60 attempt 3
+      api two 61-70
+  `)
+  expect(retryWaits(rows)).toEqual([
+    { row: 2, startAt: 10, endAt: 20 },
+    { row: 3, startAt: 30, endAt: 50 },
+  ])
+})
+
+test.each([
+  [0, '0'],
+  [3, '0 1 ms 2 ms'],
+  [940, '0 200 ms 400 ms 600 ms 800 ms'],
+  [14_150, '0 5 s 10 s'],
+  [95_000, '0 20 s 40 s 1 m 1 m 20 s'],
+  [1_500_000, '0 5 m 10 m 15 m 20 m'],
+  [9_000_000, '0 30 m 1 h 1 h 30 m 2 h'],
+  [400_000_000, '0 20 h 40 h 60 h 80 h 100 h'],
+])('round times for %d ms', (millis, expected) => {
+  expect(
+    ticksOf(millis, 6)
+      .map(({ text }) => text)
+      .join(' '),
+  ).toBe(expected)
+})

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { visibleText } from '../../../src/reading/display-text.ts'
+import { age } from '../../../src/reading/human-figures.ts'
+import { Lines } from '../../../src/viewer/page/lines.ts'
+import { byUrgency, countOpen, stateOf, titleOf } from '../../../src/viewer/page/urgency.ts'
+import { ageMillis, ago, counted, shortCount } from '../../../src/viewer/page/words.ts'
+import type { OpenTrace } from '../../../src/viewer/server/api.ts'
+
+test.each([
+  [age(900), '0 s'],
+  [age(59_999), '59 s'],
+  [age(81_000), '1 m 21 s'],
+  [age(-5), '0 s'],
+  [ago(30_000), 'just now'],
+  [ago(61_000), '1 m ago'],
+  [ago(7_200_000), '2 h ago'],
+  [ago(400_000_000), '4 d ago'],
+  [shortCount(999), '999'],
+  [shortCount(5_230), '5.2 k'],
+  [shortCount(1_000), '1 k'],
+  [shortCount(2_500_000), '2.5 M'],
+  [counted(1, 'turn'), '1 turn'],
+  [counted(1_200, 'turn'), '1 200 turns'],
+])('%s', (text, expected) => {
+  expect(text).toBe(expected)
+})
+
+test.each([
+  ['90m', 5_400_000],
+  ['7d', 604_800_000],
+  ['all', undefined],
+  ['', undefined],
+  ['1y', undefined],
+])('%s is an age', (text, millis) => {
+  expect(ageMillis(text)).toBe(millis)
+})
+
+test('lines are whole, however their pieces came', () => {
+  const lines = new Lines()
+  expect(lines.push('{"a":')).toEqual([])
+  expect(lines.push('1}\n\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}'])
+  expect(lines.push('}\n')).toEqual(['{}'])
+})
+
+test('what needs somebody comes first', () => {
+  const open = (traceId: string, more: Partial<OpenTrace>): OpenTrace => ({
+    traceId,
+    sessionId: '',
+    agent: '',
+    model: '',
+    title: '',
+    state: 'open',
+    startAt: 0,
+    silentSince: 0,
+    openSince: 0,
+    isOwnerAlive: true,
+    waitingSince: undefined,
+    doing: [],
+    tokens: undefined,
+    ...more,
+  })
+  const now = 1_000_000
+  const traces = [
+    open('new', { openSince: 2, silentSince: now }),
+    open('dead', { state: 'owner-dead', waitingSince: 1 }),
+    open('old', { openSince: 1, silentSince: now }),
+    open('hung', { openSince: 5, silentSince: now - 120_000 }),
+    open('longer hung', { openSince: 4, silentSince: now - 600_000 }),
+    open('asking', { waitingSince: 1, silentSince: now - 600_000 }),
+  ]
+  expect(traces.toSorted(byUrgency(now)).map(trace => `${trace.traceId}: ${stateOf(trace, now)}`)).toEqual([
+    'longer hung: hung',
+    'hung: hung',
+    'asking: waiting',
+    'old: running',
+    'new: running',
+    'dead: owner-dead',
+  ])
+  expect(countOpen(traces)).toEqual({ living: 5, waiting: 1 })
+  expect([titleOf(traces, true), titleOf(traces.slice(0, 3), true), titleOf([], true), titleOf(traces, false)]).toEqual(
+    ['(1) waiting for you · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'],
+  )
+})
+
+test.each([
+  ['ls\u001b[2K\u001b]0;x\u0007', 'ls␛[2K␛]0;x␇'],
+  ['\u009b31m', '⟨U+009B⟩31m'],
+  ['a\u202eb\u200bc\ufeff', 'a⟨U+202E⟩b⟨U+200B⟩c⟨U+FEFF⟩'],
+  ['one\r\ntwo\n\tthree\rfour', 'one\ntwo\n\tthree␍four'],
+  ['\ud800', '⟨U+D800⟩'],
+  ['a\u2028b', 'a⟨U+2028⟩b'],
+  ['<b>&amp;</b> 日本語 é 👍', '<b>&amp;</b> 日本語 é 👍'],
+  [`o${'\u0301'.repeat(50)}`, `o${'\u0301'.repeat(4)}`],
+])('%j hides nothing', (text, expected) => {
+  expect(visibleText(text)).toBe(expected)
+})

@@ -1,0 +1,395 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type {
+  Compared,
+  Found,
+  LiveLine,
+  Numbers,
+  SessionDetail,
+  SessionPage,
+  Shared,
+  SpanDetail,
+  TraceView,
+  ValuePart,
+} from '../../../src/viewer/server/api.ts'
+import {
+  exportLine,
+  noteLine,
+  SAMPLE_TURN,
+  SESSION_ID,
+  type SpanNote,
+  TRACE_ID,
+  TURN_AT,
+} from '../../reading/sample-turn.ts'
+import { until } from '../../support/until.ts'
+import { ask, data, type FileSource, NOW, openFile, serve, sourceOf, TOKEN } from './viewing.ts'
+
+/** The sample turn, for those who only read it. */
+let sample: FileSource
+const folder = mkdtempSync(join(tmpdir(), 'hookspan-served-'))
+
+beforeAll(async () => {
+  sample = await openFile(folder, [exportLine(...SAMPLE_TURN)])
+})
+
+afterAll(async () => {
+  await sample.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Rows as an indented text. */
+function outline({ rows }: TraceView): string {
+  return rows
+    .map(({ depth, kind, name, attempt, hint, state, outcome }) =>
+      [`${'  '.repeat(depth)}${kind} ${name}`, attempt, hint, state === 'ended' ? outcome?.text : state]
+        .filter(Boolean)
+        .join(' | '),
+    )
+    .join('\n')
+}
+
+describe('a turn', () => {
+  test('is rows in the order of its tree', async () => {
+    const { port } = await serve({ source: sample })
+    const view = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
+    expect(outline(view)).toMatchInlineSnapshot(`
+      "session agent | Remove the build directory, show me the README, and have a helper summarise the changelog. | completed
+        llm llm.qwen3-coder-30b
+          api api.qwen3-coder-30b | Error code: 429 - rate limit reached, retry in 2s | 429 RateLimitError
+          api api.qwen3-coder-30b | attempt 2 | 1 228 cached | tool_calls
+            tool tool.terminal | rm -rf ./build | completed
+              approval approval.rm_rf | rm -rf ./build | once
+            tool tool.read_file | README.md | completed
+            tool tool.delegate_task | completed
+              subagent subagent.leaf | Summarise CHANGELOG.md in three bullets | completed
+                session agent | completed
+                  llm llm.qwen3-coder-30b
+                    api api.qwen3-coder-30b | stop
+          api api.qwen3-coder-30b | 1 840 cached | stop"
+    `)
+    expect(view).toMatchObject({
+      now: NOW,
+      turn: { sessionId: SESSION_ID, state: 'ended', spanCount: 13, turnNumber: 1 },
+    })
+    expect(view.rows.map(({ parent }) => parent)).toEqual([-1, 0, 1, 1, 3, 4, 3, 3, 7, 8, 9, 10, 1])
+  })
+
+  test('has what it waited for, and sums for what is hidden', async () => {
+    const { port } = await serve({ source: sample })
+    const { rows, path, startAt } = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
+    const sections = path.map(({ row, part, ...section }) => {
+      const [from, to] = [section.startAt - startAt, section.endAt - startAt]
+      return `${from}-${to} ${part} ${rows[row]?.name}`
+    })
+    expect(sections.join('\n')).toMatchInlineSnapshot(`
+      "0-20 gap agent
+      20-50 gap llm.qwen3-coder-30b
+      50-410 work api.qwen3-coder-30b
+      410-2450 gap llm.qwen3-coder-30b
+      2450-4300 work api.qwen3-coder-30b
+      4300-4330 gap llm.qwen3-coder-30b
+      4330-4360 work tool.terminal
+      4360-9900 person approval.rm_rf
+      9900-10060 work tool.terminal
+      10060-10080 gap llm.qwen3-coder-30b
+      10080-10210 work tool.delegate_task
+      10210-10250 gap subagent.leaf
+      10250-10260 gap agent
+      10260-10280 gap llm.qwen3-coder-30b
+      10280-12600 work api.qwen3-coder-30b
+      12600-12620 gap llm.qwen3-coder-30b
+      12620-12630 gap agent
+      12630-12700 gap subagent.leaf
+      12700-12720 work tool.delegate_task
+      12720-12800 gap llm.qwen3-coder-30b
+      12800-14100 work api.qwen3-coder-30b
+      14100-14130 gap llm.qwen3-coder-30b
+      14130-14150 gap agent"
+    `)
+    expect(rows[3]?.sum).toEqual({ input: 2_920, output: 244, errorCount: 0 })
+    expect(rows.filter(row => row.isPersonWait).map(({ name }) => name)).toEqual(['approval.rm_rf'])
+  })
+
+  test('has the same again and again as one row', async () => {
+    const calls = Array.from(
+      { length: 7 },
+      (_, index): SpanNote => ({
+        id: `a${index}`,
+        parent: '01',
+        name: 'tool.read_file',
+        from: index * 10,
+        to: index * 10 + index,
+        attributes: { 'hermes.span.kind': 'tool', 'hermes.tool.outcome': 'completed' },
+      }),
+    )
+    const root: SpanNote = { id: '01', name: 'agent', from: 0, to: 100, attributes: { 'hermes.span.kind': 'session' } }
+    const { port } = await serve({ source: await sourceOf(exportLine(root, ...calls)) })
+    const { folds } = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
+    expect(folds).toEqual([{ rows: [1, 2, 3, 4, 5, 6, 7], totalMillis: 21, longestMillis: 6 }])
+  })
+
+  test('that is open says so, span by span', async () => {
+    const source = await sourceOf(exportLine(...SAMPLE_TURN.slice(0, 3)), noteLine(...SAMPLE_TURN.slice(3)))
+    const { port } = await serve({ source })
+    const view = await data<TraceView>(port, `/api/traces/${TRACE_ID}`)
+    expect(view.turn.state).toBe('open')
+    expect(view.rows.map(({ name, state }) => `${name} ${state}`).slice(0, 5)).toEqual([
+      'agent open',
+      'llm.qwen3-coder-30b open',
+      'api.qwen3-coder-30b ended',
+      'api.qwen3-coder-30b ended',
+      'tool.terminal open',
+    ])
+  })
+
+  test('knows its neighbours in the session', async () => {
+    const root = (id: string, from: number): SpanNote => ({
+      id,
+      trace: id.padStart(32, '0'),
+      name: 'agent',
+      from,
+      to: from + 10,
+      attributes: { 'session.id': 's', 'hermes.span.kind': 'session' },
+    })
+    const { port } = await serve({ source: await sourceOf(exportLine(root('0a', 0), root('0b', 20), root('0c', 40))) })
+    const view = await data<TraceView>(port, `/api/traces/${'0b'.padStart(32, '0')}`)
+    expect(view).toMatchObject({ previous: '0a'.padStart(32, '0'), next: '0c'.padStart(32, '0') })
+  })
+
+  test('says which spans have begun turns of other sessions', async () => {
+    const span = (
+      id: string,
+      trace: string,
+      kind: string,
+      more: Readonly<Record<string, string>>,
+      parent?: string,
+    ): SpanNote => ({
+      id,
+      trace: trace.padStart(32, '0'),
+      ...(parent !== undefined && { parent }),
+      name: kind,
+      from: 0,
+      to: 10,
+      attributes: { 'hermes.span.kind': kind, ...more },
+    })
+    const lines = exportLine(
+      span('0a', 'a', 'session', { 'session.id': 'parent', 'hermes.session.id': 'parent' }),
+      span('0b', 'a', 'subagent', { 'session.id': 'parent', 'hermes.subagent.child_session_id': 'child' }, '0a'),
+      span('0c', 'c', 'session', { 'session.id': 'child', 'hermes.session.id': 'child' }),
+    )
+    const { port } = await serve({ source: await sourceOf(lines) })
+    const { rows } = await data<TraceView>(port, `/api/traces/${'a'.padStart(32, '0')}`)
+    expect(rows.map(({ id, childTraces }) => [id, childTraces])).toEqual([
+      ['0a', undefined],
+      ['0b', ['c'.padStart(32, '0')]],
+    ])
+  })
+
+  test('is searched whole', async () => {
+    const { port } = await serve({ source: sample })
+    const found = await data<Found>(port, `/api/traces/${TRACE_ID}/find?text=RM%20-RF`)
+    expect(found.spanIds).toEqual(['0000000000000005', '0000000000000007'])
+    expect(await data<Found>(port, `/api/traces/${TRACE_ID}/find?text=`)).toEqual({ spanIds: [] })
+  })
+
+  test.each(['/api/traces/none', `/api/traces/${TRACE_ID}/spans/none`, '/api/sessions/none'])(
+    '%s is not there',
+    async path => {
+      const { port } = await serve({ source: sample })
+      expect(await ask(port, path)).toMatchObject({
+        status: 404,
+        body: expect.stringMatching(/^\{"problem":"there is no such /),
+      })
+    },
+  )
+})
+
+describe('a span', () => {
+  const LONG = 'é'.repeat(300_000)
+  const span: SpanNote = {
+    id: '01',
+    name: 'tool.x',
+    from: 0,
+    to: 1,
+    attributes: { 'gen_ai.tool.call.result': LONG, __proto__x: 'x', constructor: 'y', list: ['a', 'b'] },
+  }
+
+  test('comes with its long values cut, and the rest when it is asked for', async () => {
+    const { port } = await serve({ source: await sourceOf(exportLine(span)) })
+    const path = `/api/traces/${TRACE_ID}/spans/01`
+    const { attributes } = await data<SpanDetail>(port, path)
+    expect(attributes['gen_ai.tool.call.result']).toMatchObject({ length: 300_000 })
+    expect(String(attributes['gen_ai.tool.call.result']?.value)).toHaveLength(20_000)
+    expect(attributes['list']).toEqual({ value: ['a', 'b'] })
+    expect(attributes['constructor']).toEqual({ value: 'y' })
+  })
+
+  test('has no attribute that is not its own', async () => {
+    const { port } = await serve({ source: await sourceOf(exportLine(span)) })
+    const path = `/api/traces/${TRACE_ID}/spans/01?attribute=`
+    expect((await ask(port, `${path}toString`)).status).toBe(404)
+    expect(await data<ValuePart>(port, `${path}constructor&from=0`)).toEqual({ text: 'y', from: 0, length: 1 })
+  })
+})
+
+test('sessions, by what is asked of them, in pages', async () => {
+  const turn = (number: number, session: string, agent: string): SpanNote => ({
+    id: `0${number}`,
+    trace: String(number).padStart(32, '0'),
+    name: 'agent',
+    from: number * 1_000,
+    to: number * 1_000 + 500,
+    attributes: {
+      'session.id': session,
+      'hermes.span.kind': 'session',
+      'gen_ai.agent.name': agent,
+      'input.value': `question${number}`,
+    },
+  })
+  const source = await sourceOf(
+    exportLine(turn(1, 'a', 'codex'), turn(2, 'b', 'codex'), turn(3, 'a', 'codex'), turn(4, 'c', 'pi')),
+  )
+  const { port } = await serve({ source })
+  const ids = async (query: string): Promise<string[]> =>
+    (await data<SessionPage>(port, `/api/sessions${query}`)).rows.map(({ id }) => id)
+  expect(await ids('')).toEqual(['c', 'a', 'b'])
+  expect(await ids('?agent=codex')).toEqual(['a', 'b'])
+  expect(await ids('?text=question2')).toEqual(['b'])
+  expect(await ids(`?since=${TURN_AT + 4_200}`)).toEqual(['c'])
+  expect(await ids(`?until=${TURN_AT + 2_500}`)).toEqual(['a', 'b'])
+  const { next = '' } = await data<SessionPage>(port, '/api/sessions?limit=2')
+  expect(await ids(`?limit=2&before=${encodeURIComponent(next)}`)).toEqual(['b'])
+  const { session, turns } = await data<SessionDetail>(port, '/api/sessions/a')
+  expect([session.turnCount, ...turns.map(({ title }) => title)]).toEqual([2, 'question1', 'question3'])
+})
+
+test('numbers of the time that is asked for', async () => {
+  const { port } = await serve({ source: sample })
+  const { tools, turns } = await data<Numbers>(port, '/api/numbers')
+  expect(tools.map(({ callCount }) => callCount)).toEqual([3])
+  expect(turns).toEqual([['completed', 1]])
+  expect((await data<Numbers>(port, `/api/numbers?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
+})
+
+describe('side by side', () => {
+  const other = SAMPLE_TURN.filter(({ name }) => name !== 'tool.read_file').map(note => ({
+    ...note,
+    id: `f${note.id.slice(1)}`,
+    ...(note.parent !== undefined && { parent: `f${note.parent.slice(1)}` }),
+    trace: 'f'.repeat(32),
+  }))
+
+  test('two turns: what both did, and what one did alone', async () => {
+    const { port } = await serve({ source: await sourceOf(exportLine(...SAMPLE_TURN), exportLine(...other)) })
+    const {
+      a,
+      b,
+      rows,
+      firstDifference = -1,
+    } = await data<Compared>(port, `/api/compare?a=${TRACE_ID}&b=${'f'.repeat(32)}`)
+    expect([a.tools, b.tools]).toEqual([3, 2])
+    expect(rows[firstDifference]).toMatchObject({
+      a: { kind: 'tool', name: 'read_file', hint: 'README.md' },
+      differences: [],
+    })
+    expect(rows[firstDifference]?.b).toBeUndefined()
+  })
+
+  test('what is not there', async () => {
+    const { port } = await serve({ source: sample })
+    expect((await ask(port, `/api/compare?a=${TRACE_ID}&b=none`)).status).toBe(404)
+    expect((await ask(port, '/api/compare')).status).toBe(404)
+  })
+})
+
+describe('what is handed on', () => {
+  test('is looked at before, and comes with the commands that do what a page may not', async () => {
+    const { port } = await serve({ source: sample })
+    const { lines, commands } = await data<Shared>(port, `/api/export?of=${TRACE_ID}`)
+    expect(lines[0]).toMatch(/^13 spans, /)
+    expect(commands).toEqual([
+      `hookspan export ${TRACE_ID} --format otlp --out traces.jsonl`,
+      'hookspan send traces.jsonl --backend NAME',
+    ])
+  })
+
+  test('is a file, and no page of ours', async () => {
+    const { port } = await serve({ source: sample })
+    const { status, headers, body } = await ask(port, `/api/export/html?of=${TRACE_ID}`)
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename="hookspan-${TRACE_ID}.html"`,
+    })
+    expect(body).toMatch(/^<!doctype html>/)
+  })
+
+  test('has no command for an id that a shell reads otherwise', async () => {
+    const note: SpanNote = { id: '01', name: 'agent', from: 0, to: 1, attributes: { 'session.id': '$(rm -rf ~)' } }
+    const { port } = await serve({ source: await sourceOf(exportLine(note)) })
+    const { commands } = await data<Shared>(port, `/api/export?of=${encodeURIComponent('$(rm -rf ~)')}`)
+    expect(commands).toEqual([])
+  })
+})
+
+describe('live', () => {
+  /** The lines of a stream, as they come. */
+  async function listen(port: number): Promise<{ lines: LiveLine[]; end(): void }> {
+    const ending = new AbortController()
+    const response = await fetch(`http://127.0.0.1:${port}/api/live`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+      signal: ending.signal,
+    })
+    if (!response.ok) throw new Error(`answered ${response.status}`)
+    const lines: LiveLine[] = []
+    const read = async (): Promise<void> => {
+      const decoder = new TextDecoder()
+      for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+        for (const line of decoder.decode(piece, { stream: true }).split('\n'))
+          if (line) lines.push(JSON.parse(line) as LiveLine)
+      }
+    }
+    read().catch(() => undefined)
+    await until(() => lines.length > 0)
+    return { lines, end: () => ending.abort() }
+  }
+
+  test('a span is there when it begins, and gone when it has ended', async () => {
+    const source = await sourceOf(exportLine(SAMPLE_TURN[0] as SpanNote))
+    const { port } = await serve({ source })
+    const { lines, end } = await listen(port)
+    expect(lines[0]).toMatchObject({ now: NOW, open: [], source: { path: source.path } })
+    const open = [3, 4, 11, 12].map(index => SAMPLE_TURN[index] as SpanNote)
+    appendFileSync(source.path, `${exportLine(SAMPLE_TURN[1] as SpanNote)}\n${noteLine(...open)}\n`)
+    const lastOpen = () => lines.findLast(line => line.open !== undefined)?.open ?? []
+    await until(() => lastOpen().length === 1)
+    expect(lines.some(({ changed }) => changed?.includes(TRACE_ID))).toBe(true)
+    expect(lastOpen()).toMatchObject([
+      {
+        traceId: TRACE_ID,
+        waitingSince: TURN_AT + 4_360,
+        silentSince: TURN_AT + 4_360,
+        doing: [{ kind: 'approval', hint: 'rm -rf ./build' }],
+      },
+    ])
+    appendFileSync(source.path, `${exportLine(...open)}\n`)
+    await until(() => lastOpen().length === 0)
+    end()
+  })
+
+  test('a page that goes is told nothing more, and costs nothing', async () => {
+    const { port, close } = await serve({ source: sample, limits: { streams: 1 } })
+    const first = await listen(port)
+    expect((await ask(port, '/api/live')).status).toBe(503)
+    first.end()
+    await until(async () => {
+      const second = await listen(port).catch(() => undefined)
+      second?.end()
+      return second !== undefined
+    })
+    // Nothing is left that would hold it.
+    await close()
+  })
+})

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
+import { addressOf, urlOf, viewDirectory } from '../../../src/viewer/server/place.ts'
+import { type OtherView, type RunningView, type StartOptions, startView } from '../../../src/viewer/server/start.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { NOTHING, NOW, PAGE, scratch } from './viewing.ts'
+
+async function start(
+  directory: string | undefined,
+  more: Partial<StartOptions> = {},
+): Promise<RunningView | OtherView> {
+  const started = await startView({
+    directory,
+    port: undefined,
+    page: PAGE,
+    version: '1.2.3',
+    openSource: async () => NOTHING,
+    now: () => NOW,
+    say: () => undefined,
+    ...more,
+  })
+  if ('close' in started) afterwards(() => started.close())
+  return started
+}
+
+function running(started: RunningView | OtherView): RunningView {
+  if (!('close' in started)) throw new Error(`another one runs: ${started.already.pid}`)
+  return started
+}
+
+describe('the viewer of a trace log', () => {
+  test('notes where it is for its user alone, and takes that away when it ends', async () => {
+    const directory = join(scratch(), 'view')
+    const { url, close } = running(await start(directory))
+    const file = join(directory, 'address.json')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    const address = JSON.parse(readFileSync(file, 'utf8')) as { pid: number; port: number; token: string }
+    expect(url).toBe(`http://127.0.0.1:${address.port}/#k=${address.token}`)
+    expect(address.token).toMatch(/^[\w-]{32}$/)
+    expect((await fetch(`http://127.0.0.1:${address.port}/`)).status).toBe(200)
+    await close()
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('is one: a second call is told where it is, and opens nothing', async () => {
+    const directory = join(scratch(), 'view')
+    const first = running(await start(directory))
+    const second = await start(directory, { openSource: () => Promise.reject(new Error('it was opened')) })
+    expect('already' in second && urlOf(second.already)).toBe(first.url)
+    await first.close()
+    const third = running(await start(directory))
+    expect(third.url).not.toBe(first.url)
+  })
+
+  test('takes the place of one that has died', async () => {
+    const directory = join(scratch(), 'view')
+    const first = running(await start(directory))
+    // As it stays behind when a process is killed: the lock of a process that was born at another time.
+    writeFileSync(join(directory, 'lock.7'), `${thisOwner().place}-${process.pid}-1`)
+    expect(running(await start(directory)).url).not.toBe(first.url)
+  })
+
+  test('lets another one begin when it could not', async () => {
+    const directory = join(scratch(), 'view')
+    const openSource = () => Promise.reject(new Error('the disk is gone'))
+    await expect(start(directory, { openSource })).rejects.toThrow('the disk is gone')
+    running(await start(directory))
+  })
+
+  test('believes no address that others could have written', async () => {
+    const directory = join(scratch(), 'view')
+    const { close } = running(await start(directory))
+    const elsewhere = join(scratch(), 'address.json')
+    writeFileSync(elsewhere, JSON.stringify({ pid: process.pid, port: 1, token: 'x'.repeat(32) }))
+    await close()
+    symlinkSync(elsewhere, join(directory, 'address.json'))
+    expect(addressOf(directory, thisOwner())).toBeUndefined()
+  })
+})
+
+test('of a file there may be any number', async () => {
+  const [first, second] = [running(await start(undefined)), running(await start(undefined))]
+  expect(first.url).not.toBe(second.url)
+})
+
+test('a port that is taken is said in one line', async () => {
+  const other = createServer()
+  await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+  afterwards(() => other.close())
+  const { port } = other.address() as { port: number }
+  await expect(start(undefined, { port })).rejects.toThrow(
+    `port ${port} cannot be used: another program listens there; choose another with --port, or leave it out`,
+  )
+})
+
+test('without a home there is no place for it', () => {
+  expect(() => viewDirectory({}, '')).toThrow('there is no home directory')
+})

@@ -1,0 +1,94 @@
+/** The index as the viewer has it: in a thread of its own, from the build. */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { openSource, type TraceSource } from '../../../src/viewer/server/source.ts'
+import { REPOSITORY } from '../../cli/program.ts'
+import { exportLine, noteLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TRACE_ID } from '../../reading/sample-turn.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { until } from '../../support/until.ts'
+import { LogScene } from './index-scene.ts'
+
+const BUILD = join(REPOSITORY, 'build', 'trace-index')
+const THREAD = pathToFileURL(join(BUILD, 'index-thread.js'))
+
+async function opened(scene: LogScene): Promise<TraceSource> {
+  const source = await openSource({ subject: { kind: 'log', stateDirectory: scene.stateDirectory }, thread: THREAD })
+  afterwards(() => source.close())
+  return source
+}
+
+function isAllIn(source: TraceSource): boolean {
+  const { bytes, searchableBytes } = source.status()
+  return bytes > 0 && bytes === searchableBytes
+}
+
+test('answers, and follows what is written', async () => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN))
+  const source = await opened(scene)
+  await until(() => isAllIn(source))
+  expect((await source.sessions({})).rows).toMatchObject([{ id: SESSION_ID, spanCount: SAMPLE_TURN.length }])
+  expect((await source.session(SESSION_ID))?.turns).toMatchObject([{ traceId: TRACE_ID }])
+  expect(await source.session('no such')).toBeUndefined()
+  expect(await source.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
+  expect(await source.children(TRACE_ID)).toEqual([])
+  expect((await source.numbers({})).models.length).toBeGreaterThan(0)
+
+  const changes = source.changes()
+  const note: SpanNote = { id: '1', trace: 'new', name: 'agent', from: 0, to: 0 }
+  scene.lines('1-1.jsonl', noteLine(note))
+  expect(await changes.next()).toMatchObject({ done: false, value: { traceIds: ['new'], isMore: false } })
+  await until(() => source.open().length > 0)
+  expect(source.open()).toMatchObject([{ traceId: 'new', sessionId: 'trace:new' }])
+  scene.lines('1-1.jsonl', exportLine(note))
+  expect(await changes.next()).toMatchObject({ value: { traceIds: ['new'] } })
+  await until(() => source.open().length === 0)
+  await changes.return?.()
+  expect(await changes.next()).toEqual({ done: true, value: undefined })
+})
+
+test('when it is closed, whoever waits is told so', async () => {
+  const scene = new LogScene()
+  const source = await opened(scene)
+  const changes = source.changes()
+  const next = changes.next()
+  await source.close()
+  expect(await next).toEqual({ done: true, value: undefined })
+  expect(await source.changes().next()).toEqual({ done: true, value: undefined })
+  await expect(source.sessions({})).rejects.toThrow('closed')
+  await source.close()
+})
+
+test('where there can be no index, it says so', async () => {
+  const scene = new LogScene()
+  writeFileSync(join(scene.stateDirectory, 'index'), 'in the way')
+  await expect(opened(scene)).rejects.toThrow()
+})
+
+test('a question that fails is an error of that question', async () => {
+  const scene = new LogScene()
+  const source = await opened(scene)
+  await expect(source.sessions({ sinceAt: {} as number })).rejects.toThrow()
+  expect((await source.sessions({})).rows).toEqual([])
+})
+
+test('a process that uses it says nothing, ends by itself, and leaves no lock', async () => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', exportLine(...SAMPLE_TURN))
+  const script = join(dirname(scene.stateDirectory), 'script.mjs')
+  writeFileSync(
+    script,
+    `import { TraceIndex } from ${JSON.stringify(pathToFileURL(join(BUILD, 'trace-index.js')).href)}
+     const index = await TraceIndex.open({ subject: { kind: 'log', stateDirectory: process.argv[2] } })
+     while (index.status().searchableBytes < index.status().bytes) await new Promise(resolve => setTimeout(resolve, 10))
+     const { rows } = await index.sessions({ text: 'terminal' })
+     await index.close()
+     console.log(rows.length)`,
+  )
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, scene.stateDirectory])
+  expect({ stdout, stderr }).toEqual({ stdout: '1\n', stderr: '' })
+})
