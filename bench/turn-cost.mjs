@@ -9,7 +9,7 @@ const { INSTRUMENTS } = await load('tracker/instrument-table.js')
 const { createPlugin } = await load('index.js')
 const { METRIC } = await load('contract/semconv/metrics.js')
 const { HOOK_PLAN } = await load('tracker/spans/hook-plan.js')
-const { drawOf } = await load('plugin/settings.js')
+const { attributeOptionsOf } = await load('plugin/settings.js')
 const TURNS = 1500
 const ROUNDS = 11
 const AT = 1_795_256_100_000
@@ -21,7 +21,7 @@ function recordedTurn() {
   const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
   const records = turnRecords('s', 't', AT)
   for (const { hook, payload, meta } of records) plugin.on(hook, payload, meta)
-  const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent' }).config, () => {})
+  const draw = attributeOptionsOf(resolveConfig({ env: {}, home: '/nonexistent' }).config, () => {})
   const ends = records.filter(({ hook }) => HOOK_PLAN[hook].phase === 'end' && hook !== 'on_session_end')
   const points = ends.flatMap(({ hook, payload, meta }) =>
     HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at, facts: {} }, draw, {

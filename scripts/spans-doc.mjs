@@ -1,7 +1,7 @@
 // docs/spans.md, out of the definitions and of what they write on the spans of real and of made-up turns.
 import { SpanKind } from '@opentelemetry/api'
 import { resolveConfig } from '../build/plugin/config/resolve.js'
-import { drawOf } from '../build/plugin/settings.js'
+import { attributeOptionsOf } from '../build/plugin/settings.js'
 import { HOOK_PLAN } from '../build/tracker/spans/hook-plan.js'
 import { skill } from '../build/tracker/spans/skill.js'
 import { code, generatedBy, table } from './markdown.mjs'
@@ -147,7 +147,10 @@ function namesOf(definition) {
     agent_name: '{agent}',
   }
   const schemes = ['hermes', 'semconv'].map(span_names => {
-    const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent', code: { span_names } }).config, () => undefined)
+    const draw = attributeOptionsOf(
+      resolveConfig({ env: {}, home: '/nonexistent', code: { span_names } }).config,
+      () => undefined,
+    )
     const [full, bare] = [definition.name(payload, draw), definition.name({}, draw)]
     return full === bare ? code(full) : `${code(full)} (else ${code(bare)})`
   })

@@ -1,9 +1,9 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import { writeTo } from '../delivery/terminal.ts'
-import type { Traced } from '../guards/hook-trace.ts'
+import type { TracedPlugin } from '../guards/hook-trace.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
-import { Telling } from './telling.ts'
+import { HostForwarder } from './telling.ts'
 
 /**
  * Shares the running hosts between all copies of this package in a process: hosts load a plugin several times, from several
@@ -64,7 +64,7 @@ export interface Attachment {
 
 class RunningHost {
   readonly plugin: Plugin
-  readonly #telling: Telling
+  readonly #telling: HostForwarder
   readonly #newest = new Map<string, number>()
   readonly #lines = new Lines()
   #attachments = 0
@@ -72,7 +72,7 @@ class RunningHost {
 
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
     this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
-    this.#telling = new Telling(host, machine, this.plugin, this.#lines.say)
+    this.#telling = new HostForwarder(host, machine, this.plugin, this.#lines.say)
     const finish = (): void => this.#finish()
     // Runs before the plugin's own exit listeners, after which the plugin drops every event.
     process.prependOnceListener('beforeExit', finish)
@@ -155,7 +155,7 @@ export function runningPlugin(host: string): Plugin | undefined {
  * The trace of control hooks in an agent that runs them before it reports the start of a tool: what they say of a tool call goes
  * through the events of the agent, whose adapter puts it below the tool.
  */
-export function toolHookTrace(host: string): Traced | undefined {
+export function toolHookTrace(host: string): TracedPlugin | undefined {
   const running = (globalThis as Shared)[RUNNING]?.get(host)
   if (running === undefined) return undefined
   return {

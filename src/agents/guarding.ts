@@ -1,4 +1,4 @@
-import type { Able, HookIds, Outcome, Phase } from '../guards/index.ts'
+import type { Capabilities, HookIds, Outcome, Phase } from '../guards/index.ts'
 import type { EventOf } from '../guards/phases.ts'
 
 /** A guard request from an agent outside of this process. */
@@ -25,7 +25,7 @@ export interface Reply {
  * outcome.
  */
 export interface Guarding {
-  readonly able: Able
+  readonly able: Capabilities
   /** Returns undefined if the event has no phase to guard. @param body the body of the hook */
   question(body: unknown): Question | undefined
   /** Builds exactly the shape that the agent understands: some agents drop the whole response because of one unknown key. */

@@ -1,13 +1,13 @@
 import { idOf, numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
-import type { Inlet } from './inlet.ts'
+import type { ReceiverAdapter } from './inlet.ts'
 
 /** Stands for an unreadable record; the core counts it as ignored. */
 const UNREADABLE = 'unreadable'
 
 /** Endpoint for agents that emit hook records themselves: the body is one record, or a list of them. */
-export const hookRecords: Inlet = {
+export const hookRecords: ReceiverAdapter = {
   events: ({ body, at }) => (Array.isArray(body) ? body : [body]).map(record => eventOf(record, at)),
 }
 

@@ -28,7 +28,7 @@ export interface TelemetrySpan {
 }
 
 /** Turns the deliveries of one agent into events of its machine. */
-export interface Inlet {
+export interface ReceiverAdapter {
   /** Never throws. Returns an empty list for a delivery without information. */
   events(delivery: Delivery): readonly HostEvent[]
   /**
@@ -44,7 +44,7 @@ export interface Inlet {
 }
 
 /** The environment of an inlet that reads its agent's files. */
-export interface World {
+export interface AdapterEnvironment {
   readonly place: Place
   /** @param millis the duration; tests do the awaited work meanwhile */
   wait(millis: number): Promise<unknown>

@@ -5,14 +5,14 @@ import { cursor } from './cursor/inlet.ts'
 import { gemini } from './gemini/inlet.ts'
 import { hermes } from './hermes/inlet.ts'
 import { hookRecords } from './hook-records.ts'
-import type { Inlet } from './inlet.ts'
+import type { ReceiverAdapter } from './inlet.ts'
 import { qwen } from './qwen/inlet.ts'
 
 /** An endpoint of the receiver. */
 export interface InletRow {
   /** The agent that sends to this endpoint. If empty, each record may name its own. */
   readonly host: string
-  readonly inlet: Inlet
+  readonly inlet: ReceiverAdapter
   /** For OTLP spans: the names of the services or tracers to accept. */
   readonly services?: readonly string[]
 }

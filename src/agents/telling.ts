@@ -5,7 +5,7 @@ import type { HostEvent, HostMachine } from './host-event.ts'
 /** A function (host, event) that receives every raw event, to capture a run. Set by developers only. */
 const TAP = Symbol.for('hookspan.tap')
 /** Limit of distinct error lines; further errors are only counted. */
-const MOST_TOLD = 100
+const MAX_TOLD = 100
 
 type Tap = (host: string, event: HostEvent) => void
 
@@ -16,7 +16,7 @@ interface Shared {
 const NOTHING: readonly HookRecord[] = []
 
 /** Feeds a host's events to its machine and the resulting records to the plugin. No method throws. */
-export class Telling {
+export class HostForwarder {
   readonly #host: string
   readonly #machine: HostMachine
   readonly #plugin: Plugin
@@ -62,7 +62,7 @@ export class Telling {
   /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
   broke(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
-    if (this.#told.has(what) || this.#told.size >= MOST_TOLD) return
+    if (this.#told.has(what) || this.#told.size >= MAX_TOLD) return
     this.#told.add(what)
     const kind = error instanceof Error ? error.name : typeof error
     this.#say(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)

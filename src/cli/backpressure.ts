@@ -3,9 +3,9 @@ import type { BackendStats } from '../delivery/pipeline/index.ts'
 
 const EVERY_RECORDS = 100
 /** If more spans than this are queued for a backend, replaying pauses. */
-const MOST_QUEUED = 4096
+const MAX_QUEUED = 4096
 /** The maximum batch size. A batch must be able to fill before the replay pauses. */
-export const LARGEST_BATCH: number = MOST_QUEUED / 2
+export const LARGEST_BATCH: number = MAX_QUEUED / 2
 const POLL_MILLIS = 5
 /** If a backend made no progress for this total time, replaying no longer pauses for it. */
 const PATIENCE_MILLIS = 10_000
@@ -42,7 +42,7 @@ export class Backpressure {
 
   #behind(): BackendStats[] {
     return this.#backends().filter(({ name, queued }) => {
-      return queued > MOST_QUEUED && (this.#waited.get(name)?.millis ?? 0) < this.#patienceMillis
+      return queued > MAX_QUEUED && (this.#waited.get(name)?.millis ?? 0) < this.#patienceMillis
     })
   }
 

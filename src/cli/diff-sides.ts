@@ -15,8 +15,8 @@ export interface DiffSide {
 }
 
 /** Only the last turns of a longer session are compared. */
-const MOST_TURNS = 1_000
-const MOST_NAMED = 10
+const MAX_TURNS = 1_000
+const MAX_NAMED = 10
 
 /**
  * Finds the two sides. Ids are looked up in FILE if given, else in the local log; two files are compared as a whole.
@@ -51,11 +51,11 @@ export async function readSide(
   io: CommandIo,
 ): Promise<readonly TraceTree[] | { readonly exitCode: number }> {
   const isId = name !== undefined && /^[0-9a-f]{1,32}$/i.test(name)
-  const asTrace = isId ? await select(place, { traceId: name, last: MOST_NAMED }, io) : undefined
+  const asTrace = isId ? await select(place, { traceId: name, last: MAX_NAMED }, io) : undefined
   if (asTrace !== undefined && 'exitCode' in asTrace) return asTrace
   if (asTrace?.matchCount === 1) return asTrace.trees
   const inSession = name === undefined ? {} : { sessionId: name }
-  const selection = await select(place, { ...inSession, last: MOST_TURNS }, io)
+  const selection = await select(place, { ...inSession, last: MAX_TURNS }, io)
   if ('exitCode' in selection) return selection
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
@@ -82,7 +82,7 @@ function ofOneSession(trees: readonly TraceTree[], name: string): readonly Trace
   const sessions = new Set(own.map(({ sessionId }) => sessionId))
   const only = sessions.has(name) ? name : [...sessions][0]
   if (!sessions.has(name) && sessions.size > 1) {
-    const some = [...sessions].slice(0, MOST_NAMED).join(', ')
+    const some = [...sessions].slice(0, MAX_NAMED).join(', ')
     throw new Error(`there are ${sessions.size} sessions whose id begins with ${name}: ${some}; say more of it`)
   }
   return own.filter(({ sessionId }) => sessionId === only).map(({ tree }) => tree)

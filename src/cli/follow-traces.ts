@@ -12,7 +12,7 @@ import { isRedrawable, StatusArea, statusRows } from './status-area.ts'
 import type { TracesPlace } from './tree-place.ts'
 
 /** Longer would be a list instead of a status. */
-const MOST_LINES = 8
+const MAX_LINES = 8
 
 const NONE: ReadonlySet<TraceTree> = new Set()
 
@@ -62,7 +62,7 @@ async function firstPoll(
 async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, io: CommandIo): Promise<string[]> {
   const { width, color } = lookOf(io)
   const now = io.now()
-  const maxLines = Math.min(MOST_LINES, statusRows(io))
+  const maxLines = Math.min(MAX_LINES, statusRows(io))
   const open = follower.open()
   const trees = open.map(({ tree }) => tree)
   // For other files, the owning process is unknown.

@@ -1,6 +1,6 @@
 import type { CommandIo } from './command.ts'
 
-const MOST_COLUMNS = 160
+const MAX_COLUMNS = 160
 const PIPED_COLUMNS = 120
 
 /** The width and colors for an output. Colors need a terminal or `FORCE_COLOR`. */
@@ -10,7 +10,7 @@ export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { wi
   const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
   // Some terminals report 0 columns.
   const columns = (stdout.columns ?? 0) || columnsOf(env['COLUMNS']) || PIPED_COLUMNS
-  return { width: Math.min(MOST_COLUMNS, columns), color }
+  return { width: Math.min(MAX_COLUMNS, columns), color }
 }
 
 function columnsOf(text: string | undefined): number {

@@ -9,7 +9,7 @@ import type { ReadRecord } from './raw-events.ts'
 import type { Replayer } from './replayer.ts'
 
 /** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
-const MOST_REPORTED = 20
+const MAX_REPORTED = 20
 
 /** Reads records from a file, with an entry for each invalid line. */
 export interface EntryReader {
@@ -52,7 +52,7 @@ export class RecordFeed {
       for await (const entry of this.#entries(file, reader)) {
         if (this.#stop.aborted) break
         if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
-        else if (++malformed <= MOST_REPORTED)
+        else if (++malformed <= MAX_REPORTED)
           this.#say(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
       }
     } catch (error) {
@@ -60,7 +60,7 @@ export class RecordFeed {
       this.#say(`cannot read ${name}: ${whyNot(error)}`)
       return false
     }
-    const untold = malformed - MOST_REPORTED
+    const untold = malformed - MAX_REPORTED
     if (untold > 0) this.#say(`${name}: ${countOf(untold, 'further line')} skipped`)
     return malformed === 0
   }

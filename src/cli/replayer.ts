@@ -15,7 +15,7 @@ const REPLAY_WAIT_MILLIS = 15_000
 /** One record can end thousands of spans. The limit keeps a hanging backend from filling the memory. */
 const QUEUE_SPANS = 50_000
 /** The longest pause when replaying at the recorded speed. */
-const LONGEST_PAUSE_MILLIS = 60_000
+const MAX_PAUSE_MILLIS = 60_000
 
 export interface ReplayOptions {
   readonly plugin: PluginOptions
@@ -94,7 +94,7 @@ export class Replayer {
     const gap = this.#lastAt === undefined ? 0 : Math.max(0, at - this.#lastAt)
     this.#lastAt = at
     if (this.#speed === undefined || gap === 0) return
-    const millis = Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS)
+    const millis = Math.min(gap / this.#speed, MAX_PAUSE_MILLIS)
     // The timer rejects if aborted.
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }

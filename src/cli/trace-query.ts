@@ -53,7 +53,7 @@ export async function findTraces(
 }
 
 /** The maximum number of traces listed for an ambiguous id. */
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 /** @throws an error that lists the candidates if the prefix is not unique */
 export async function findTrace(
@@ -61,7 +61,7 @@ export async function findTrace(
   filter: TraceFilter & { readonly traceId: string },
   io: CommandIo,
 ): Promise<(FoundTraces & { readonly tree: TraceTree }) | { readonly exitCode: number }> {
-  const found = await findTraces(place, { ...filter, last: MOST_NAMED }, io)
+  const found = await findTraces(place, { ...filter, last: MAX_NAMED }, io)
   if ('exitCode' in found) return found
   if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
   const [tree] = found.trees

@@ -26,7 +26,7 @@ const MAX_KEYS = 10_000
 const READS_PER_CHARACTER = 8
 const MAX_KEY_CHARS = 200
 /** A key can be a secret, too. Our own patterns recognize none that is shorter. */
-const SHORTEST_SECRET_KEY_TEXT = 16
+const MIN_SECRET_KEY_TEXT = 16
 const MAX_BIGINT = 2n ** 512n
 
 /** Decimal digits. A huge value is shown as `[BigInt]`, because its conversion takes more than linear time. */
@@ -211,7 +211,7 @@ class ValueWalk {
   }
 
   #key(key: string): string {
-    if (key.length < SHORTEST_SECRET_KEY_TEXT && !this.#masking.readsShortKeys) return key
+    if (key.length < MIN_SECRET_KEY_TEXT && !this.#masking.readsShortKeys) return key
     return clip(this.#redacted(key, MAX_KEY_CHARS), MAX_KEY_CHARS).text
   }
 

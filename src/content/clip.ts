@@ -35,11 +35,11 @@ function head(text: string, length: number): string {
 
 const encoder = new TextEncoder()
 /** Maximum bytes of UTF-8 per UTF-16 code unit. */
-const MOST_BYTES = 3
+const MAX_BYTES = 3
 
 /** Counts the leading characters that fit into this many bytes of UTF-8. */
 function charsWithin(text: string, bytes: number): number {
-  if (text.length * MOST_BYTES <= bytes || Buffer.byteLength(text) <= bytes) return text.length
+  if (text.length * MAX_BYTES <= bytes || Buffer.byteLength(text) <= bytes) return text.length
   return encoder.encodeInto(text, new Uint8Array(bytes)).read
 }
 

@@ -3,7 +3,7 @@ import type { Clipped } from './clip.ts'
 const BACKSLASH = 92
 const CUT = '..."'
 /** `"..."`: the shortest string that shows a cut. */
-const SHORTEST_CUT = 5
+const MIN_CUT = 5
 
 /** The last position, at most `length`, at which an encoded string may be cut: not inside an escape or a pair. */
 function safeEnd(encoded: string, length: number): number {
@@ -55,7 +55,7 @@ export class JsonWriter {
     const encoded = JSON.stringify(text)
     const room = this.#room - lead.length
     if (!isCut && encoded.length <= room) return this.#write(lead, encoded, 0)
-    if (!this.#fits(lead.length + SHORTEST_CUT)) return false
+    if (!this.#fits(lead.length + MIN_CUT)) return false
     if (encoded.length + CUT.length - 1 <= room) return this.#write(lead, encoded.slice(0, -1) + CUT, 0)
     const cut = encoded.slice(0, safeEnd(encoded, room - CUT.length)) + CUT
     this.isTruncated = true

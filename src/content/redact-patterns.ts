@@ -6,8 +6,8 @@ export type PatternCheck =
   | { readonly ok: false; readonly reason: string }
 
 /** Limits the steps at one position of a text. One unbounded repeat passes, two adjacent ones do not. */
-const MOST_STEPS = 20_000
-const LONGEST_SOURCE = 2000
+const MAX_STEPS = 20_000
+const MAX_SOURCE = 2000
 
 /** The end of V8's message. The rest quotes the pattern, which may contain the text it is meant to hide. */
 const SYNTAX_REASON = /: ([A-Za-z\\][A-Za-z {}\\]{2,60})$/
@@ -34,12 +34,12 @@ function failed(reason: string): PatternCheck {
  * that can backtrack badly, or that matches everywhere, is refused.
  */
 export function checkPattern(source: string): PatternCheck {
-  if (source.length > LONGEST_SOURCE) return failed(`it is longer than ${LONGEST_SOURCE} characters`)
+  if (source.length > MAX_SOURCE) return failed(`it is longer than ${MAX_SOURCE} characters`)
   const pattern = compile(source)
   if (typeof pattern === 'string') return failed(pattern)
   const tree = parseRegex(source)
   if (isNullable(tree)) return failed('it matches the empty string')
-  if (mostSteps(tree) > MOST_STEPS) {
+  if (mostSteps(tree) > MAX_STEPS) {
     return failed('it can take very long (nested or neighbouring repeats that match the same characters): bound them')
   }
   return { ok: true, pattern }

@@ -60,7 +60,7 @@ const FAMILIES: readonly SecretFamily[] = [
 ]
 
 /** Each round masks more, until a round changes nothing. Real texts have needed three. */
-const MOST_ROUNDS = 8
+const MAX_ROUNDS = 8
 
 /** JSON inside JSON doubles the backslashes at each level, so no text has many. */
 const DEEPEST = 12
@@ -90,7 +90,7 @@ function maskFamilies(text: string): string {
   let masked = maskOnce(plain)
   if (masked === plain) return text
   // A mask is shorter than the secret, so another flag may now be within reach of its command.
-  for (let round = 1, before = plain; masked !== before && round < MOST_ROUNDS; round++) {
+  for (let round = 1, before = plain; masked !== before && round < MAX_ROUNDS; round++) {
     before = masked
     masked = maskOnce(before)
   }

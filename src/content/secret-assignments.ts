@@ -38,7 +38,7 @@ interface Assignment {
   readonly valueAt: number
 }
 
-const LONGEST_NAME = 64
+const MAX_NAME = 64
 const SIGN = String.raw`=>|\|\||\?\?|={1,3}|:=|:(?!:|\/\/)|[：＝]|%3[ADad](?:%20)?`
 /** After a name: its closing quote, a sign and the gap before the value, or only the gap. */
 const SEPARATOR = new RegExp(
@@ -81,8 +81,8 @@ function isNameCharacter(code: number): boolean {
 function nameAround(text: string, at: number): { start: number; end: number } | undefined {
   let start = at
   let end = at
-  while (start > 0 && isNameCharacter(text.charCodeAt(start - 1))) if (at - --start > LONGEST_NAME) return undefined
-  while (end < text.length && isNameCharacter(text.charCodeAt(end))) if (++end - at > LONGEST_NAME) return undefined
+  while (start > 0 && isNameCharacter(text.charCodeAt(start - 1))) if (at - --start > MAX_NAME) return undefined
+  while (end < text.length && isNameCharacter(text.charCodeAt(end))) if (++end - at > MAX_NAME) return undefined
   while (end > at && '-.'.includes(text.charAt(end - 1))) end--
   return { start: afterEscape(text, start), end }
 }

@@ -4,7 +4,7 @@ import { isPlaceholder, looksRandom } from './secret-values.ts'
 
 /** XML and HTML: `<password type="x">…</password>`, `<entry key="password">…</entry>`, `<key>Password</key><string>…`. */
 
-const LONGEST_ELEMENT = 4096
+const MAX_ELEMENT = 4096
 const LESS = String.raw`(?:<|&(?:amp;)?lt;|\\{1,31}u003[cC])`
 const GREATER = String.raw`(?:>|&(?:amp;)?gt;|\\{1,31}u003[eE])`
 /** Between two elements, with optional diff marks. */
@@ -61,7 +61,7 @@ export function elementSpan(text: string, start: number, end: number): SecretSpa
   const { hasAttributes, mayBeLabel } = element
   const content = endOfMatch(CDATA, text, element.valueAt)
   const valueAt = content === -1 ? element.valueAt : content
-  const reach = text.slice(valueAt, valueAt + LONGEST_ELEMENT)
+  const reach = text.slice(valueAt, valueAt + MAX_ELEMENT)
   const length = content === -1 ? reach.search(NEXT_TAG) : reach.indexOf(']]>')
   const isClosed = content !== -1 || (length !== -1 && endOfMatch(IS_CLOSED, text, valueAt + length) !== -1)
   const value = length === -1 ? reach : reach.slice(0, length)

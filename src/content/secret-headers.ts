@@ -15,7 +15,7 @@ const WORD = /(?:[^\s\\"'`]|\\(?!\\{0,31}[nrt"'`]))*/y
 const STOP = /[.,;:)\]}>]{1,3}$/
 const NEXT_HEADER = /^[\w-]{1,40}:$/
 /** Part of a line that is read to find its first two words. */
-const LONGEST_LINE = 600
+const MAX_LINE = 600
 
 const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|apikey|[a-z]+(?:-[a-z\d]+)+)$/i
 const CREDENTIALS = /^(?:proxy-|x-[\w-]*)?authorization$|^(?:x-)?auth$/i
@@ -49,7 +49,7 @@ export function credentialsSpan(text: string, nameStart: number, valueAt: number
 }
 
 function firstWords(text: string, start: number): string[] {
-  const line = text.slice(start, start + LONGEST_LINE)
+  const line = text.slice(start, start + MAX_LINE)
   return line.slice(0, endOfMatch(LINE, line, 0)).split(/(\s+)/, 3)
 }
 

@@ -33,7 +33,7 @@ const HEADER = /^x-/i
 
 const WORKING_DIRECTORY = /^(?:OLD)?PWD$/
 
-const LONGEST_NAME = 200
+const MAX_NAME = 200
 const KNOWN_NAMES = 1000
 /** Cached, because the same few names recur. */
 const known = new Map<string, SecretKeyStrength | 'none'>()
@@ -52,7 +52,7 @@ function words(name: string): string[] {
 export type SecretKeyStrength = 'strong' | 'weak'
 
 export function secretKeyStrength(name: string): SecretKeyStrength | undefined {
-  if (name.length > LONGEST_NAME || !HINT.test(name)) return undefined
+  if (name.length > MAX_NAME || !HINT.test(name)) return undefined
   let strength = known.get(name)
   if (strength === undefined) {
     strength = judge(name) ?? 'none'

@@ -73,7 +73,7 @@ export interface Masking {
 }
 
 const REACH = 200
-const LONGEST_ARGUMENT = 2000
+const MAX_ARGUMENT = 2000
 
 /**
  * Detects secrets by their neighbours in a list or object. Examples: the flag before an argument, the name of a header, a
@@ -100,7 +100,7 @@ export class Neighbours {
 
   #isSecretArgument(text: string, leaf: Masking['leaf'], isSecret: Masking['isSecret']): boolean {
     const first = this.#previous
-    if (first === '' || text === '' || text.length > LONGEST_ARGUMENT) return false
+    if (first === '' || text === '' || text.length > MAX_ARGUMENT) return false
     if (isSecret(first) && isValueOf(first, text)) return true
     if (text.includes(MASK) || (!first.startsWith('-') && !text.startsWith('-'))) return false
     // After its flag, an argument is one word, whatever it contains.

@@ -32,13 +32,13 @@ export function isSpelled(quote: string): boolean {
   return !PLAIN.test(quote)
 }
 
-const LONGEST_SPELLED = 4096
+const MAX_SPELLED = 4096
 const CURLY_ENDS: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '「': '」' }
 
 /** The end of the content after a spelled quote, or of the scanned part. */
 export function endOfSpelled(text: string, from: number, opening: string): number {
   // A slice limits the search, which would otherwise run to the end of the text for each value.
-  const within = text.slice(from, from + LONGEST_SPELLED)
+  const within = text.slice(from, from + MAX_SPELLED)
   const length = within.indexOf(CURLY_ENDS[opening] ?? opening)
   return from + (length === -1 ? within.length : length)
 }

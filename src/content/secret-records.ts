@@ -196,7 +196,7 @@ export function isSecretMember(key: string, value: unknown, sibling: (key: strin
 }
 
 /** A later round finds further values of a record. */
-const MOST_ROUNDS = 8
+const MAX_ROUNDS = 8
 
 /**
  * Masks secrets that only the whole text identifies, not a single string of its JSON: records, and private keys as lists of
@@ -206,7 +206,7 @@ export function maskRecords(text: string): string {
   const plain = withoutColours(text)
   let masked = maskSpans(maskSpans(maskSpans(plain, PRIVATE_KEYS), AZURE_KEYS), RECORDS)
   if (masked === plain) return text
-  for (let round = 1, before = plain; masked !== before && round < MOST_ROUNDS; round++) {
+  for (let round = 1, before = plain; masked !== before && round < MAX_ROUNDS; round++) {
     before = masked
     masked = maskSpans(before, RECORDS)
   }

@@ -59,7 +59,7 @@ const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
 
 /** Requires a digit or capital letter: a name in the same form (`sk_test_environment`) has only lower-case words. */
 const NOT_ONLY_WORDS = '(?=[a-z_.-]{0,80}[A-Z\\d])'
-const LONGEST_PREFIX_WORD = 8
+const MAX_PREFIX_WORD = 8
 
 function compile(): Map<string, RegExp> {
   const rests = new Map<string, string[]>()
@@ -88,7 +88,7 @@ export const PREFIXED_TOKENS: SecretFamily = {
   spanAt(text, separatorAt) {
     let start = separatorAt
     // One escape (`u001b`) can be glued to the start of the word.
-    const limit = Math.max(0, separatorAt - LONGEST_PREFIX_WORD - 5)
+    const limit = Math.max(0, separatorAt - MAX_PREFIX_WORD - 5)
     while (start > limit && isWordCharacter(text.charCodeAt(start - 1))) start--
     if (start === separatorAt) return undefined
     const found = prefixedAt(text, start, separatorAt)

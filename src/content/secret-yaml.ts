@@ -20,7 +20,7 @@ const BLOCK_LINE = new RegExp(
   String.raw`${LINE_END}(?<mark>${MARK})(?<indent>${INDENTATION}{0,60})(?<content>(?:[^\n\r\\]|\\(?!\\{0,31}[nr]))*)`,
   'y',
 )
-const LONGEST_BLOCK = 16_384
+const MAX_BLOCK = 16_384
 const NEXT_KEY = /^(?:- |[\w.'"-]{1,60}:(?:\s|$))/
 
 /** The position of the value after an anchor and a tag. -1 if the tag makes it a reference. */
@@ -57,7 +57,7 @@ export function blockSpan({ text, nameStart, valueAt, strength }: Named): Secret
   let start = -1
   let end = -1
   let indented = ''
-  while (at !== -1 && at - valueAt < LONGEST_BLOCK) {
+  while (at !== -1 && at - valueAt < MAX_BLOCK) {
     BLOCK_LINE.lastIndex = at
     const { indent = '', content = '' } = BLOCK_LINE.exec(text)?.groups ?? {}
     if (BLOCK_LINE.lastIndex === 0) break

@@ -2,7 +2,7 @@
  * The metadata of a turn, from a hook that begins one. It is written on the turn's spans from then on, and on those of
  * its child agents. At most 32 entries each, at most 200 characters per text; masked like all content.
  */
-export interface Belongings {
+export interface TurnMetadata {
   /** Tags to find turns by */
   readonly tags?: readonly string[] | undefined
   /** A flat map of text, numbers and booleans: facts about the turn beyond its tags */

@@ -1,4 +1,4 @@
-import type { Belongings } from './belongings.ts'
+import type { TurnMetadata } from './belongings.ts'
 import type { DelegationIdentity, Identity } from './identity.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { DelegationIdentity, Identity } from './identity.ts'
  */
 
 /** `on_session_start` */
-export interface SessionStart extends Identity, Belongings {
+export interface SessionStart extends Identity, TurnMetadata {
   /** Name of the model */
   readonly model?: string | undefined
   /**
@@ -47,7 +47,7 @@ export interface SessionStart extends Identity, Belongings {
 }
 
 /** `pre_llm_call` */
-export interface TurnStart extends Identity, Belongings {
+export interface TurnStart extends Identity, TurnMetadata {
   /** Text, or a list of content parts. */
   readonly user_message?: unknown
   /** Messages `{role, content}`, oldest first. Only with `capture_conversation_history` */
@@ -143,7 +143,7 @@ export interface ToolEnd extends ToolStart {
 }
 
 /** `subagent_start` */
-export interface SubagentStart extends DelegationIdentity, Belongings {
+export interface SubagentStart extends DelegationIdentity, TurnMetadata {
   /** Purpose of the child agent, in a word */
   readonly child_role?: string | undefined
   /** Task of the child agent: text, or a value */

@@ -18,7 +18,7 @@ export interface HookIds {
 let runs = 0
 
 /** The subset of a plugin that tracing hooks needs. */
-export interface Traced {
+export interface TracedPlugin {
   /** Like `emitUntyped` of the plugin. */
   emitUntyped(hook: string, payload: unknown, meta?: { readonly at?: number }): unknown
   /** Like `traceparent` of the plugin. */
@@ -31,9 +31,9 @@ export interface Traced {
 
 /** Emits hook decisions to a plugin. Only runs that decided, failed or were slow get a span. */
 export class HookTrace {
-  readonly #plugin: () => Traced | undefined
+  readonly #plugin: () => TracedPlugin | undefined
 
-  constructor(plugin: () => Traced | undefined = () => undefined) {
+  constructor(plugin: () => TracedPlugin | undefined = () => undefined) {
     this.#plugin = plugin
   }
 

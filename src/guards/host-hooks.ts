@@ -1,6 +1,6 @@
 import type { ControlHooks } from './create-hooks.ts'
 import { type HookLogger, toStandardError } from './hook.ts'
-import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
+import { type HookIds, HookTrace, type TracedPlugin } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import { quietly } from './quietly.ts'
@@ -9,10 +9,10 @@ import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
 /** The decisions that a host supports in each phase. A missing phase does not exist in the host. */
-export type Able = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
+export type Capabilities = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
 
 /** All decisions, for a custom agent. */
-export const ABLE_OF_ALL: Able = {
+export const ALL_CAPABILITIES: Capabilities = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   afterTurn: ['block', 'rewrite', 'retry'],
   beforeModel: ['block', 'rewrite', 'inject'],
@@ -28,13 +28,13 @@ export interface HostHooksOptions {
   /** The result of `createHooks`. */
   readonly hooks: ControlHooks
   /** The decisions that the host supports. */
-  readonly able: Able
+  readonly capabilities: Capabilities
   /**
    * The time limit in milliseconds. Must be shorter than the host's own limit, after which the host decides without the hooks.
    */
   readonly limitMillis?: number | undefined
   /** Returns the plugin that traces decisions, if there is one by then. */
-  readonly plugin?: (() => Traced | undefined) | undefined
+  readonly plugin?: (() => TracedPlugin | undefined) | undefined
   /** Receives lines for the user. Default: standard error. */
   readonly report?: ((line: string) => void) | undefined
 }
@@ -56,7 +56,7 @@ export class HostHooks {
   /** The agent. */
   readonly host: string
   readonly #hooks: ControlHooks
-  readonly #able: Able
+  readonly #able: Capabilities
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
@@ -64,7 +64,7 @@ export class HostHooks {
   readonly #turns = new Map<string, TurnOfHooks>()
   #newest: TurnOfHooks | undefined
 
-  constructor({ host, hooks, able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
+  constructor({ host, hooks, capabilities: able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
     this.host = host
     this.#hooks = hooks
     this.#able = able
@@ -250,6 +250,8 @@ function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
 }
 
 /** Lists every phase, also those without decisions. */
-export function tableOf(able: Able): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
+export function tableOf(
+  able: Capabilities,
+): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
   return PHASE_NAMES.map(phase => ({ phase, decisions: able[phase] ?? [] }))
 }

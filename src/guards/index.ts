@@ -32,8 +32,8 @@ export {
   type PhaseFunctions,
   PRIORITY,
 } from './hook.ts'
-export type { HookIds, Traced } from './hook-trace.ts'
-export { type Able, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+export type { HookIds, TracedPlugin } from './hook-trace.ts'
+export { type Capabilities, HostHooks, type HostHooksOptions } from './host-hooks.ts'
 export type { LoadedHook } from './load-folder.ts'
 export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
 export type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
@@ -78,5 +78,5 @@ export {
   type Rewrite,
   retry,
   rewrite,
-  type Said,
+  type VerdictBase,
 } from './verdict.ts'

@@ -1,7 +1,7 @@
 import type { RunningPlugins } from '../contract/running-plugins.ts'
 import { toStandardError } from './hook.ts'
-import type { Traced } from './hook-trace.ts'
-import { ABLE_OF_ALL, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+import type { TracedPlugin } from './hook-trace.ts'
+import { ALL_CAPABILITIES, HostHooks, type HostHooksOptions } from './host-hooks.ts'
 import { quietly } from './quietly.ts'
 
 /** Options of `runHooks`. */
@@ -13,7 +13,7 @@ export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 
    * `register` made in this process for the same host. Without one, a single line reports that decisions are not traced. A
    * function that returns undefined disables tracing without that line.
    */
-  readonly plugin?: Traced | (() => Traced | undefined) | undefined
+  readonly plugin?: TracedPlugin | (() => TracedPlugin | undefined) | undefined
 }
 
 /**
@@ -29,10 +29,10 @@ export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 
  * hooks.endTurn(ids)
  */
 export function runHooks(hooks: HostHooksOptions['hooks'], options: RunHooksOptions): HostHooks {
-  return new HostHooks({ ...options, plugin: tracedBy(options), hooks, able: ABLE_OF_ALL })
+  return new HostHooks({ ...options, plugin: tracedBy(options), hooks, capabilities: ALL_CAPABILITIES })
 }
 
-function tracedBy({ host, plugin, report = toStandardError }: RunHooksOptions): () => Traced | undefined {
+function tracedBy({ host, plugin, report = toStandardError }: RunHooksOptions): () => TracedPlugin | undefined {
   if (plugin !== undefined) return typeof plugin === 'function' ? plugin : () => plugin
   let isSaid = false
   return () => {
@@ -47,9 +47,9 @@ function tracedBy({ host, plugin, report = toStandardError }: RunHooksOptions): 
   }
 }
 
-function runningPlugin(host: string): Traced | undefined {
+function runningPlugin(host: string): TracedPlugin | undefined {
   const running = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
-  return running?.isOver() === false ? (running.plugin as Traced) : undefined
+  return running?.isOver() === false ? (running.plugin as TracedPlugin) : undefined
 }
 
 const PLUGINS = Symbol.for('hookspan.plugins')

@@ -7,19 +7,19 @@ export type Decision = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask'
 export type InjectedRole = 'system' | 'user'
 
 /** Properties common to all verdicts. */
-export interface Said {
+export interface VerdictBase {
   /** Passed to later hooks as `ctx.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** No objection. Never sent to a host as "allow", which would skip the host's own question to the user. */
-export interface Pass extends Said {
+export interface Pass extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'pass'
 }
 
 /** Prevents the operation. */
-export interface Block extends Said {
+export interface Block extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'block'
   /** For the model. */
@@ -29,7 +29,7 @@ export interface Block extends Said {
 }
 
 /** Continues with another value. */
-export interface Rewrite<Value> extends Said {
+export interface Rewrite<Value> extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'rewrite'
   /** The new value. */
@@ -37,7 +37,7 @@ export interface Rewrite<Value> extends Said {
 }
 
 /** Adds text for the model. */
-export interface Inject extends Said {
+export interface Inject extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'inject'
   /** The text. */
@@ -47,7 +47,7 @@ export interface Inject extends Said {
 }
 
 /** Repeats the operation. */
-export interface Retry extends Said {
+export interface Retry extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'retry'
   /** For the model. */
@@ -57,7 +57,7 @@ export interface Retry extends Said {
 }
 
 /** Leaves the decision to the user. */
-export interface Ask extends Said {
+export interface Ask extends VerdictBase {
   /** The discriminant. */
   readonly decision: 'ask'
   /** For the user. */
@@ -69,17 +69,17 @@ export type AnyVerdict<Value = unknown> = Pass | Block | Rewrite<Value> | Inject
 const PASS: Pass = Object.freeze({ decision: 'pass' })
 
 /** No objection. Equivalent to returning nothing, but can carry metadata. */
-export function pass(said: Said = {}): Pass {
+export function pass(said: VerdictBase = {}): Pass {
   return said.metadata === undefined ? PASS : Object.freeze({ decision: 'pass', metadata: said.metadata })
 }
 
 /** Prevents the operation. @param reason for the model; `detail` in `more` is for the user and the trace */
-export function block(reason: string, more: Said & { readonly detail?: string } = {}): Block {
+export function block(reason: string, more: VerdictBase & { readonly detail?: string } = {}): Block {
   return Object.freeze({ ...more, decision: 'block', reason })
 }
 
 /** Continues with another value. @param value the new prompt, tool arguments, tool result, … */
-export function rewrite<Value>(value: Value, said: Said = {}): Rewrite<Value> {
+export function rewrite<Value>(value: Value, said: VerdictBase = {}): Rewrite<Value> {
   return Object.freeze({ ...said, decision: 'rewrite', value })
 }
 
@@ -87,16 +87,16 @@ export function rewrite<Value>(value: Value, said: Said = {}): Rewrite<Value> {
  * Adds text for the model. `system` text changes the prompt that the provider has cached: keep it constant for a turn, or use
  * `user`.
  */
-export function inject(text: string, role: InjectedRole = 'user', said: Said = {}): Inject {
+export function inject(text: string, role: InjectedRole = 'user', said: VerdictBase = {}): Inject {
   return Object.freeze({ ...said, decision: 'inject', text, role })
 }
 
 /** Repeats the operation, three times at most. */
-export function retry(more: Said & { readonly feedback?: string; readonly delayMillis?: number } = {}): Retry {
+export function retry(more: VerdictBase & { readonly feedback?: string; readonly delayMillis?: number } = {}): Retry {
   return Object.freeze({ ...more, decision: 'retry' })
 }
 
 /** Asks the user about the final call, after all rewrites. */
-export function ask(question: string, said: Said = {}): Ask {
+export function ask(question: string, said: VerdictBase = {}): Ask {
   return Object.freeze({ ...said, decision: 'ask', question })
 }

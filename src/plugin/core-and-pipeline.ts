@@ -5,11 +5,11 @@ import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { Report } from '../tracker/guard.ts'
 import type { CoreOptions } from '../tracker/options.ts'
-import type { Draw } from '../tracker/spans/span-definition.ts'
+import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
 import type { Environment } from './config/paths.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import type { Outside } from './intake.ts'
+import type { CoreEnvironment } from './intake.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import { loadPriceList } from './prices/price-list.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
@@ -18,7 +18,7 @@ import { opened, type Telemetry } from './telemetry.ts'
 /** The code that processes records. It is large, so it is loaded late, through `late.ts`. */
 export { writeTo } from '../delivery/terminal.ts'
 export { activeSpan, baseContext } from './host-context.ts'
-export { drawOf } from './settings.ts'
+export { attributeOptionsOf } from './settings.ts'
 export { telemetryHandedIn } from './telemetry.ts'
 
 export interface CoreParts {
@@ -26,7 +26,7 @@ export interface CoreParts {
   readonly config: ResolvedConfig
   readonly env: Environment
   readonly isReplay: boolean
-  readonly draw: Draw
+  readonly draw: AttributeOptions
   readonly enrich: Enrich | undefined
   readonly report: Report
   readonly continuation: Continuation | undefined
@@ -64,7 +64,7 @@ export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknow
   }
 }
 
-export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: CoreEnvironment): Core {
   const { config, env, isReplay, continuation, ...given } = parts
   const isReadAgain = continuation && (() => continuation.isReading)
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }

@@ -4,16 +4,16 @@ import type { Pipeline, PipelineStats } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
 import type { Report } from '../tracker/guard.ts'
-import type { Draw } from '../tracker/spans/span-definition.ts'
+import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig } from './config/types.ts'
 import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
-import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
+import { type CoreEnvironment, Intake, NOTHING_TAKEN } from './intake.ts'
 import { askLate, late, loadApi } from './late.ts'
-import { type Life, noteRunning, withLife } from './life.ts'
+import { noteRunning, type PluginState, withLife } from './life.ts'
 import { logsAlone } from './logs-alone.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
@@ -143,15 +143,15 @@ export function assemble(
   const { isOurs } = telemetry
   const warn = (line: string): void => report.warn(line)
   const enrich = usableEnrich(extensions, warn)
-  let drawing: Draw | undefined
-  const draw = (): Draw => {
-    drawing ??= late().drawOf(config, warn, extensions.redact)
+  let drawing: AttributeOptions | undefined
+  const draw = (): AttributeOptions => {
+    drawing ??= late().attributeOptionsOf(config, warn, extensions.redact)
     return drawing
   }
   // Reports an invalid pattern at once.
   if (config.redact_patterns.length > 0) draw()
   let pipeline: Pipeline | undefined
-  const createCore = (outside: Outside): Core => {
+  const createCore = (outside: CoreEnvironment): Core => {
     const opened = telemetry.open()
     pipeline = opened.pipeline
     return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report, continuation }, opened, outside)
@@ -173,7 +173,7 @@ export function assemble(
       config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
     now: continuation?.now ?? Date.now,
   })
-  const life: Life = { report, isOver: false }
+  const life: PluginState = { report, isOver: false }
   let ending: Promise<void> | undefined
   const leave = (): void => (continuation?.leavesOpen ? intake.leaveOpen() : intake.endAll())
   const shutdown = (): Promise<void> => {
@@ -274,7 +274,7 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
 
 function switchedOff(report: Report): Plugin {
   const nothing = (): undefined => undefined
-  const life: Life = { report, isOver: false }
+  const life: PluginState = { report, isOver: false }
   const shutdown = (): Promise<void> => {
     life.isOver = true
     return Promise.resolve()

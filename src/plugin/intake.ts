@@ -12,10 +12,10 @@ const PATIENCE_MILLIS = 10
 /** The same limit while the code is loaded, piece by piece. A host that is killed meanwhile loses these records. */
 const LOADING_MILLIS = 100
 /** If the queue is larger, `emit()` processes the oldest records synchronously. */
-const MOST_RECORDS = 128
-const MOST_CHARS = 4 * 1024 * 1024
+const MAX_RECORDS = 128
+const MAX_CHARS = 4 * 1024 * 1024
 
-interface Waiting {
+interface QueuedRecord {
   /** Undefined for a log line. */
   readonly hook: string | undefined
   readonly copy: RecordCopy
@@ -26,7 +26,7 @@ interface Waiting {
 }
 
 /** The environment of the core. For a queued record, the values at the time of the call. */
-export interface Outside {
+export interface CoreEnvironment {
   readonly now: () => number
   readonly activeSpan: () => SpanContext | undefined
   /** Processes queued records before state is read that they may change. */
@@ -36,9 +36,9 @@ export interface Outside {
 /** Loads one piece per step, and calls `open` when the core can be created. */
 export type Pieces = (open: () => unknown) => Iterator<void>
 
-export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
+export interface IntakeOptions extends Pick<CoreEnvironment, 'now' | 'activeSpan'> {
   /** Called once, before the first record or query. Returns undefined after a failure. */
-  readonly createCore: (outside: Outside) => Core | undefined
+  readonly createCore: (outside: CoreEnvironment) => Core | undefined
   /** Undefined if nothing has to be loaded. The core is then created at once. */
   readonly pieces: Pieces | undefined
   readonly copier: RecordCopier
@@ -66,13 +66,13 @@ export const NOTHING_TAKEN: CoreStats = {
  */
 export class Intake {
   readonly #options: IntakeOptions
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedRecord[] = []
   #core: Core | undefined
   #isOpen = false
   #pieces: Iterator<void> | undefined
   #chars = 0
   #slice: NodeJS.Immediate | undefined
-  #current: Waiting | undefined
+  #current: QueuedRecord | undefined
   /** Time of the first hook since the event loop turned, or since a hook wrote the log. */
   #unwrittenSince: number | undefined
   #inlineAt: number | undefined
@@ -181,7 +181,7 @@ export class Intake {
     this.#waiting.push({ hook, copy, at, caller: this.#options.activeSpan() })
     this.#chars += copy.chars
     this.#putOff()
-    const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
+    const isFull = (): boolean => this.#waiting.length > MAX_RECORDS || this.#chars > MAX_CHARS
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 

@@ -3,21 +3,21 @@ import type { Report } from '../tracker/guard.ts'
 import type { Plugin } from './plugin.ts'
 
 /** The state of a plugin that `register` needs and its host does not see. */
-export interface Life {
+export interface PluginState {
   readonly report: Report
   /** True if the plugin was shut down, by any caller. It records no more. */
   isOver: boolean
 }
 
-const lives = new WeakMap<Plugin, Life>()
+const lives = new WeakMap<Plugin, PluginState>()
 const PLUGINS = Symbol.for('hookspan.plugins')
 
-export function withLife(plugin: Plugin, life: Life): Plugin {
+export function withLife(plugin: Plugin, life: PluginState): Plugin {
   lives.set(plugin, life)
   return plugin
 }
 
-export function lifeOf(plugin: Plugin): Life | undefined {
+export function lifeOf(plugin: Plugin): PluginState | undefined {
   return lives.get(plugin)
 }
 

@@ -2,9 +2,9 @@ import { elementsOf, idOf, ownValue } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
 
 /** Limits the objects, elements and fields of one record. Building attributes inline is cheaper than copying more. */
-const MOST_PARTS = 500
+const MAX_PARTS = 500
 /** The same limit if whole conversations are recorded. */
-const MOST_PARTS_IN_FULL = 5000
+const MAX_PARTS_IN_FULL = 5000
 const DEEPEST = 16
 /** Estimated memory of a part, beside its characters. */
 const PART_CHARS = 32
@@ -17,9 +17,9 @@ const EXCHANGES = new Set(['request', 'response'])
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
 /** Messages of an answer. The ids of their tool calls are read in every mode. */
 const MESSAGES = new Set(['assistant_message', 'message'])
-const MOST_TOOLS = 10_000
+const MAX_TOOLS = 10_000
 /** An answer usually asks for a few. */
-const MOST_CALLS = 100
+const MAX_CALLS = 100
 
 const NO_FIELDS = Object.freeze({})
 const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
@@ -53,7 +53,7 @@ export class RecordCopier {
 
   constructor(reading: Reading) {
     this.#reading = reading
-    this.#mostParts = reading.isFull ? MOST_PARTS_IN_FULL : MOST_PARTS
+    this.#mostParts = reading.isFull ? MAX_PARTS_IN_FULL : MAX_PARTS
   }
 
   copyOf(payload: unknown, meta: HookMeta | undefined): RecordCopy | undefined {
@@ -109,12 +109,12 @@ export class RecordCopier {
       }
     }
     // Only their number is read.
-    if (name === 'tools' && Array.isArray(value) && value.length <= MOST_TOOLS) return new Array(value.length)
+    if (name === 'tools' && Array.isArray(value) && value.length <= MAX_TOOLS) return new Array(value.length)
     return unread(value)
   }
 
   #idsIn(list: unknown): unknown {
-    return elementsOf(list, MOST_CALLS).map(part => {
+    return elementsOf(list, MAX_CALLS).map(part => {
       const id = idOf(ownValue(part, 'id'))
       this.#chars += id?.length ?? 0
       return { id }

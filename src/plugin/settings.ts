@@ -8,7 +8,7 @@ import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { CoreConfig } from '../tracker/options.ts'
 import { thresholdOf } from '../tracker/spans/keep.ts'
 import type { KeepRules } from '../tracker/spans/keep-rules.ts'
-import type { Draw } from '../tracker/spans/span-definition.ts'
+import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { parseTraceparent } from '../tracker/traceparent.ts'
 import type { KeepConfig } from './config/keep-config.ts'
 import { type Environment, stateHome } from './config/paths.ts'
@@ -56,7 +56,11 @@ function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfi
   return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
 }
 
-export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
+export function attributeOptionsOf(
+  config: ResolvedConfig,
+  warn: (line: string) => void,
+  ownRedact?: Redact,
+): AttributeOptions {
   const own = ownRedact && guardedRedact(ownRedact, warn)
   const patterns = ownPatterns(config, warn)
   const redact = createRedactor({ enabled: config.redact, patterns, own })

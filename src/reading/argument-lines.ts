@@ -2,11 +2,11 @@ import { parsed } from './attribute-value.ts'
 import { commonPairs } from './common-pairs.ts'
 
 /** Longer texts are compared line by line without parsing: parsing megabytes of JSON does not improve the diff. */
-const MOST_JSON_CHARS = 200_000
+const MAX_JSON_CHARS = 200_000
 /** Lines compared per text. The remainder is compared as one more line. */
-const MOST_LINES = 2_000
+const MAX_LINES = 2_000
 /** Guards against hostile input. */
-const MOST_DEPTH = 50
+const MAX_DEPTH = 50
 
 /** A line of a diff: in both texts, only in the first, or only in the second. As stored, not made printable. */
 export interface DiffLine {
@@ -21,11 +21,11 @@ export interface DiffLine {
 export function argumentLines(text: string): string[] {
   if (text === '') return []
   const lines: string[] = []
-  const value = text.length > MOST_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
   if (value === undefined || typeof value === 'string') lines.push(...splitLines(value ?? text))
   else writeValue(lines, value, '', 0)
-  if (lines.length <= MOST_LINES) return lines
-  return [...lines.slice(0, MOST_LINES), lines.slice(MOST_LINES).join('\n')]
+  if (lines.length <= MAX_LINES) return lines
+  return [...lines.slice(0, MAX_LINES), lines.slice(MAX_LINES).join('\n')]
 }
 
 export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[] {
@@ -47,13 +47,13 @@ export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[
 
 /** Joins the string values of a JSON text and ignores their keys: agents name the same argument differently. */
 export function argumentTexts(text: string): string {
-  const value = text.length > MOST_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
   if (typeof value !== 'object' || value === null) return text.trim()
   const found: string[] = []
   const open: unknown[] = [value]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'string') found.push(next)
-    else if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, MOST_LINES))
+    else if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, MAX_LINES))
   }
   return found.sort().join('\n')
 }
@@ -70,14 +70,14 @@ function writeValue(lines: string[], value: unknown, name: string, depth: number
     return
   }
   const entries = entriesOf(value)
-  if (entries === undefined || entries.length === 0 || depth >= MOST_DEPTH) {
+  if (entries === undefined || entries.length === 0 || depth >= MAX_DEPTH) {
     lines.push(`${indent}${name}${entries !== undefined && entries.length > 0 ? '…' : JSON.stringify(value)}`)
     return
   }
   // No commas and no bracket lines: the last entry of an object would differ from an entry with a successor.
   if (name !== '') lines.push(`${indent}${name}`.trimEnd())
   for (const [key, entry] of entries) {
-    if (lines.length > MOST_LINES) return
+    if (lines.length > MAX_LINES) return
     writeValue(lines, entry, key, name === '' ? depth : depth + 1)
   }
 }

@@ -1,5 +1,5 @@
 /** Limits the search: after this many consecutive differences, the best path found so far is kept. */
-const MOST_EDITS = 500
+const MAX_EDITS = 500
 
 export type Pair = readonly [a: number, b: number]
 
@@ -8,7 +8,7 @@ export type Pair = readonly [a: number, b: number]
  * `mostEdits` consecutive places, the furthest path is kept and the search continues from there. The pairs are then common, but
  * not the most possible. The cost is at most the length times `mostEdits`, never the product of the lengths.
  */
-export function commonPairs(a: readonly string[], b: readonly string[], mostEdits: number = MOST_EDITS): Pair[] {
+export function commonPairs(a: readonly string[], b: readonly string[], mostEdits: number = MAX_EDITS): Pair[] {
   const pairs: Pair[] = []
   for (let from: Pair = [0, 0]; from[0] < a.length && from[1] < b.length; ) {
     const stretch = new Stretch(a, b, from)

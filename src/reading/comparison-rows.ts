@@ -16,7 +16,7 @@ export interface RowFigures {
 }
 
 /** Shorter runs are as quick to read one by one. */
-const LEAST_FOLDED = 5
+const MIN_FOLDED = 5
 
 /** The lines of a comparison. A run of equal steps keeps its first and last step; those between are counted. */
 export function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
@@ -24,7 +24,7 @@ export function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] 
   for (const run of runsOf(steps)) {
     const [first] = run
     if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
-    else if (run.length >= LEAST_FOLDED) rows.push(rowOf('repeats', run))
+    else if (run.length >= MIN_FOLDED) rows.push(rowOf('repeats', run))
     else rows.push(...run.map(step => rowOf('step', [step])))
   }
   return rows
@@ -57,7 +57,7 @@ function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
 function alikeRows(run: readonly ComparedStep[]): ComparisonRow[] {
   const middle = run.slice(1, -1)
   const singly = (steps: readonly ComparedStep[]): ComparisonRow[] => steps.map(step => rowOf('step', [step]))
-  if (middle.length < LEAST_FOLDED) return singly(run)
+  if (middle.length < MIN_FOLDED) return singly(run)
   return [...singly(run.slice(0, 1)), rowOf('alike', middle), ...singly(run.slice(-1))]
 }
 

@@ -27,18 +27,18 @@ export interface ComparisonTextOptions {
 
 type Line = readonly Segment[]
 
-const LEAST_WIDTH = 20
+const MIN_WIDTH = 20
 /** Below these widths, tokens and then durations are left out to keep room for names. */
 const TOKENS_FROM = 90
 const LENGTHS_FROM = 50
-const MOST_INDENT = 12
+const MAX_INDENT = 12
 /** Diff lines shown per step. `--json` prints all of them. */
-const MOST_DIFF_LINES = 24
+const MAX_DIFF_LINES = 24
 const DIFF_CONTEXT = 1
 
 /** Two turns or sessions side by side for the terminal, joined by line ends. No line is wider than `width`. */
 export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
-  const width = Math.max(LEAST_WIDTH, options.width)
+  const width = Math.max(MIN_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
   const columns = planFigures(rows, width)
   const lines: Line[] = [
@@ -130,7 +130,7 @@ function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
   const [first] = row.steps
   if (first === undefined) return []
   const { mark, tone } = markOf(first)
-  const indent = '  '.repeat(Math.min(MOST_INDENT, first.depth))
+  const indent = '  '.repeat(Math.min(MAX_INDENT, first.depth))
   const left = [segment(tone, `${mark} `), blank(indent.length), ...titleOf(row, first)]
   const line = apart(left, figureCells(row, columns), width)
   const diff = row.kind === 'step' ? diffLinesOf(first.argumentDiff, indent.length + 4) : []
@@ -190,10 +190,10 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   const near = lines.filter((_, index) =>
     lines.slice(Math.max(0, index - DIFF_CONTEXT), index + DIFF_CONTEXT + 1).some(({ sign }) => sign !== ' '),
   )
-  const shown = near.slice(0, MOST_DIFF_LINES).map(({ sign, text }): Line => {
+  const shown = near.slice(0, MAX_DIFF_LINES).map(({ sign, text }): Line => {
     const tone = sign === '-' ? 'error' : sign === '+' ? 'ok' : 'dim'
     return [blank(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
   })
-  if (near.length <= MOST_DIFF_LINES) return shown
-  return [...shown, [blank(indent), segment('dim', `… and ${countOf(near.length - MOST_DIFF_LINES, 'line')} more`)]]
+  if (near.length <= MAX_DIFF_LINES) return shown
+  return [...shown, [blank(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)]]
 }

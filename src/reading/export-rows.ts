@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from './attribute-value.ts'
 import type { CriticalPath, PathSection } from './critical-path.ts'
-import { MOST_INDENT } from './export-style.ts'
+import { MAX_INDENT } from './export-style.ts'
 import { type FoldedCalls, foldRepeats, isFolded } from './fold-repeats.ts'
 import { htmlText, spansHtml } from './html-text.ts'
 import { humanCost, humanCount, humanDuration } from './human-figures.ts'
@@ -13,9 +13,9 @@ import { endingOf, type TreeRow, titleOf, tokensText, treeRows } from './tree-ro
 import type { Extent } from './waterfall.ts'
 
 /** Limit per value. The OTLP export has the whole value. */
-const MOST_CHARS = 100_000
+const MAX_CHARS = 100_000
 const BAR_UNITS = 1_000
-const LEAST_UNITS = 2
+const MIN_UNITS = 2
 
 /** The rows of a page: one folded row per span with all its data, and repeated calls of one tool as one row to unfold. */
 export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
@@ -92,7 +92,7 @@ function spanRow(row: TreeRow, tree: TraceTree, sum: SubtreeSum | undefined, sec
 }
 
 function indent(depth: number): string {
-  return depth === 0 ? '' : ` d${Math.min(MOST_INDENT, depth)}`
+  return depth === 0 ? '' : ` d${Math.min(MAX_INDENT, depth)}`
 }
 
 function usageText(row: TreeRow | undefined, sum: SubtreeSum | undefined): string {
@@ -115,8 +115,8 @@ function rect(
 ): string {
   const length = Math.max(1e-6, endAt - startAt)
   const place = (at: number): number => Math.min(BAR_UNITS, Math.max(0, ((at - startAt) / length) * BAR_UNITS))
-  const from = Math.min(place(span.startAt), BAR_UNITS - LEAST_UNITS)
-  const width = Math.max(LEAST_UNITS, place(span.endAt) - from)
+  const from = Math.min(place(span.startAt), BAR_UNITS - MIN_UNITS)
+  const width = Math.max(MIN_UNITS, place(span.endAt) - from)
   return `<rect class="${tone}" x="${from.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}"/>`
 }
 
@@ -148,6 +148,6 @@ function list(attributes: Attributes): string {
 
 function valueText(value: AttributeValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)
-  if (text.length <= MOST_CHARS) return htmlText(text)
-  return `${htmlText(text.slice(0, MOST_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
+  if (text.length <= MAX_CHARS) return htmlText(text)
+  return `${htmlText(text.slice(0, MAX_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
 }

@@ -1,15 +1,12 @@
 /** Levels with an indent of their own; deeper ones share the last. */
-export const MOST_INDENT = 12
+export const MAX_INDENT = 12
 
 const LIGHT = `--ground:#fff;--text:#161616;--quiet:#5c5c5c;--line:#d8d8d8;--panel:#f5f5f5;--bad:#b3261e;--good:#0f6b4f;
 --warn:#8a5a00;--session:#161616;--llm:#5c5c5c;--api:#0072b2;--tool:#8a3b75;--subagent:#a8480a;--approval:#8a5a00;--other:#5c5c5c`
 const DARK = `--ground:#161616;--text:#f0f0f0;--quiet:#b0b0b0;--line:#3a3a3a;--panel:#222;--bad:#ff8a80;--good:#5ad1a5;
 --warn:#e6b450;--session:#f0f0f0;--llm:#b0b0b0;--api:#56b4e9;--tool:#e29fcb;--subagent:#f08c50;--approval:#e6b450;--other:#b0b0b0`
 
-const indents = Array.from(
-  { length: MOST_INDENT },
-  (_, depth) => `.d${depth + 1}{padding-left:${(depth + 1) * 1.1}rem}`,
-)
+const indents = Array.from({ length: MAX_INDENT }, (_, depth) => `.d${depth + 1}{padding-left:${(depth + 1) * 1.1}rem}`)
 
 const TONES: readonly (readonly [string, string])[] = [
   ['session', 'session'],

@@ -4,7 +4,7 @@ import { added, type SubtreeSum } from './subtree-sums.ts'
 import type { SpanNode } from './trace-forest.ts'
 
 /** Shorter runs are as quick to read one by one. */
-const LEAST_FOLDED = 5
+const MIN_FOLDED = 5
 
 /** Consecutive calls of one tool with the same outcome, shown as one row. */
 export interface FoldedCalls {
@@ -39,7 +39,7 @@ export function foldRepeats(siblings: readonly SpanNode[], options: FoldOptions)
   let run: SpanNode[] = []
   let runKey: string | undefined
   const endRun = (): void => {
-    if (run.length >= LEAST_FOLDED) rows.push(folded(run, options))
+    if (run.length >= MIN_FOLDED) rows.push(folded(run, options))
     else rows.push(...run)
     run = []
   }

@@ -16,7 +16,7 @@ export interface OpenTurnsOptions {
 type Line = readonly Segment[]
 
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
-const MOST_SPANS = 3
+const MAX_SPANS = 3
 /** On narrower lines, the agent and the session need this room. */
 const ID_FROM_WIDTH = 100
 
@@ -88,7 +88,7 @@ function statusOf(turn: OpenTurn): Line {
 }
 
 function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line): Line[] {
-  const shown = turn.doing.slice(0, MOST_SPANS).map(row => {
+  const shown = turn.doing.slice(0, MAX_SPANS).map(row => {
     const lasted = age(now - row.step.node.span.startAt)
     return apart([segment('dim', '  └─ '), ...titleOf(row)], [segment('plain', lasted)], width)
   })

@@ -4,7 +4,7 @@ import { type TraceTree, walkTree } from './trace-forest.ts'
 
 const MASK = '[REDACTED]'
 const CUT_MARK = '.content.truncated'
-const LEAST_CONTENT_CHARS = 40
+const MIN_CONTENT_CHARS = 40
 
 export interface AlteredValue {
   readonly span: string
@@ -35,7 +35,7 @@ export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
         const attribute = displayText(name)
         if (count > 0) found.masked.push({ span, attribute, count })
         if (text.endsWith('…')) found.cut.push({ span, attribute, count: 1 })
-        if (text.length < LEAST_CONTENT_CHARS) continue
+        if (text.length < MIN_CONTENT_CHARS) continue
         found.texts += 1
         found.chars += text.length
       }
@@ -44,7 +44,7 @@ export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   return found
 }
 
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 
 export function* sharedContentLines({ spans, texts, chars, masked, cut }: SharedContent): Generator<string, void> {
   yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} of ${humanCount(chars)} characters in all`
@@ -57,8 +57,8 @@ export function* sharedContentLines({ spans, texts, chars, masked, cut }: Shared
 }
 
 function* named(values: readonly AlteredValue[]): Generator<string, void> {
-  for (const { span, attribute, count } of values.slice(0, MOST_NAMED)) {
+  for (const { span, attribute, count } of values.slice(0, MAX_NAMED)) {
     yield `  ${[span, attribute].filter(text => text !== '').join('  ')}${count > 1 ? `  ×${count}` : ''}`
   }
-  if (values.length > MOST_NAMED) yield `  … and ${humanCount(values.length - MOST_NAMED)} more`
+  if (values.length > MAX_NAMED) yield `  … and ${humanCount(values.length - MAX_NAMED)} more`
 }

@@ -10,10 +10,10 @@ import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts
 import type { TreeTextOptions } from './tree-text.ts'
 
 /** Limit per value. Longer ones are cut and show their total length; `--json` prints all of it. */
-const MOST_CHARS = 4_000
-const MOST_LINES = 40
+const MAX_CHARS = 4_000
+const MAX_LINES = 40
 const INDENT = 2
-const LEAST_VALUE = 20
+const MIN_VALUE = 20
 
 /**
  * Renders every span of a trace in tree order with all its stored data, one name and value a line. No line is wider than `width`,
@@ -21,7 +21,7 @@ const LEAST_VALUE = 20
  */
 export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {}): Generator<string, void> {
   const { color = false, now } = options
-  const width = Math.max(LEAST_VALUE, options.width ?? 100)
+  const width = Math.max(MIN_VALUE, options.width ?? 100)
   const tree = now === undefined ? stored : asOf(stored, now)
   const namespace = namespaceOfTree(tree)
   let resource: string | undefined
@@ -117,7 +117,7 @@ function* pairLines(
     const own = displayWidth(name)
     return own > most ? cells : Math.max(cells, own)
   }, 0)
-  const column = width - indent - widest - 2 < LEAST_VALUE ? 0 : widest
+  const column = width - indent - widest - 2 < MIN_VALUE ? 0 : widest
   const left = segment('plain', ' '.repeat(indent))
   const blank = segment('plain', ' '.repeat(column + 2))
   for (const { name, value } of named) {
@@ -133,15 +133,15 @@ function* pairLines(
 
 function* valueLines(value: AttributeValue, width: number): Generator<Segment, void> {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  let left = MOST_LINES
-  for (const line of displayLines(text.slice(0, MOST_CHARS))) {
+  let left = MAX_LINES
+  for (const line of displayLines(text.slice(0, MAX_CHARS))) {
     for (const piece of wrapToWidth(line, width)) {
       if (left === 0) return yield rest(text)
       left -= 1
       yield segment('plain', piece)
     }
   }
-  if (text.length > MOST_CHARS) yield rest(text)
+  if (text.length > MAX_CHARS) yield rest(text)
 }
 
 function rest(text: string): Segment {

@@ -70,7 +70,7 @@ interface TraceNote {
 }
 
 /** Limits the older running traces: a machine crash leaves many that look as if they were running. */
-const MOST_RUNNING = 5
+const MAX_RUNNING = 5
 
 /**
  * Reads the traces that match a query. The files are read twice, because the newest traces are known only at the end. A log of
@@ -103,7 +103,7 @@ export async function selectTraces(
   const matching = [...notes].filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt)).sort(byStart)
   const newest = matching.slice(Math.max(0, matching.length - query.last))
   const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
-  const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MOST_RUNNING)
+  const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MAX_RUNNING)
   const traceIds = new Set([...newest, ...running].map(([traceId]) => traceId))
   const forest = buildForest(await readTraces(paths, traceIds, onRead))
   const isNewest = new Set(newest.map(([traceId]) => traceId))

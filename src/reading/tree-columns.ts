@@ -23,22 +23,22 @@ const CELLS_PER_LEVEL = 3
 export const MARGIN = 2
 
 const BAR_FROM_WIDTH = 100
-const LEAST_BAR = 16
-const MOST_BAR = 40
+const MIN_BAR = 16
+const MAX_BAR = 40
 const BAR_SHARE = 0.24
-const LEAST_TITLE = 26
-const MOST_ENDING = 34
+const MIN_TITLE = 26
+const MAX_ENDING = 34
 /** Marks are rare: on a narrow terminal, one line with several of them must not take the names' room on all lines. */
 const TIGHT_ENDING = { share: 0.23, least: 18 } as const
 /** A hint may use free room, but not push the figures far from the names. */
-const MOST_TITLE = 72
+const MAX_TITLE = 72
 
 /** Fits the columns into `width`. The least important columns are dropped first, so that the names stay readable. */
 export function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const levels = Math.max(2, Math.floor(width / 8))
   const { names, titles, ...wanted } = widest(rows, levels)
   const room = (plan: Besides): number => width - MARGIN - besides(plan)
-  const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? LEAST_BAR : 0 }
+  const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? MIN_BAR : 0 }
   const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
   const withoutTokens = { ...full, input: 0, output: 0 }
@@ -50,16 +50,16 @@ export function planColumns(rows: readonly TreeRow[], width: number): TreeColumn
     { ...withoutFigures, ending: Math.min(full.ending, 14) },
     { ...withoutFigures, ending: 0 },
   ]
-  const plan = plans.find(each => room(each) >= LEAST_TITLE) ?? { ...withoutFigures, ending: 0, duration: 0 }
+  const plan = plans.find(each => room(each) >= MIN_TITLE) ?? { ...withoutFigures, ending: 0, duration: 0 }
   const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
-  return { ...plan, bar, levels, title: Math.min(Math.max(titles, LEAST_TITLE), room(plan) + plan.bar - bar) }
+  return { ...plan, bar, levels, title: Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - bar) }
 }
 
 /** Priority: names, then the minimum bar, then hints. Bars get the remaining room. */
 function barWidth(least: number, room: number, names: number, titles: number, width: number): number {
   if (least === 0) return 0
   const fair = Math.min(Math.round(width * BAR_SHARE), room - names)
-  return Math.min(MOST_BAR, Math.max(least, fair, room - Math.max(titles, LEAST_TITLE)))
+  return Math.min(MAX_BAR, Math.max(least, fair, room - Math.max(titles, MIN_TITLE)))
 }
 
 interface Widest extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
@@ -73,13 +73,13 @@ function widest(rows: readonly TreeRow[], levels: number): Widest {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
     const title = titleOf(row)
     const name = row.facts.hint === '' ? title : title.slice(0, -1)
-    widths.names = Math.max(widths.names, Math.min(MOST_TITLE, branches + segmentsWidth(name)))
-    widths.titles = Math.max(widths.titles, Math.min(MOST_TITLE, branches + segmentsWidth(title)))
+    widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
+    widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
     widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))
     widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)))
     widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)))
     widths.cost = Math.max(widths.cost, displayWidth(costText(row)))
-    widths.ending = Math.max(widths.ending, Math.min(MOST_ENDING, segmentsWidth(endingOf(row))))
+    widths.ending = Math.max(widths.ending, Math.min(MAX_ENDING, segmentsWidth(endingOf(row))))
   }
   return widths
 }

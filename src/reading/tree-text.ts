@@ -18,14 +18,14 @@ export interface TreeTextOptions {
 }
 
 const DEFAULT_WIDTH = 100
-const LEAST_WIDTH = 20
+const MIN_WIDTH = 20
 /** On narrower lines, the figures need all the room. */
-const LEAST_FIGURES = 40
+const MIN_FIGURES = 40
 
 /** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
   const tree = upTo(stored, options)
-  const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
+  const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const rows = treeRows(tree)
   const columns = planColumns(rows, width)
   const lines = [...headerLines(tree, width), [], ...rows.map(row => rowLine(row, tree, columns))]
@@ -38,7 +38,7 @@ function upTo(stored: TraceTree, { now }: TreeTextOptions): TraceTree {
 
 /** One line for several traces: `3 traces · 42.1 s · 39 spans · 3 errors`. */
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
-  const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
+  const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const totals = totalFigures(trees.map(tree => summarize(upTo(tree, options))))
   return paintLine(clipSegments([blank(MARGIN), ...totals], width), options.color ?? false)
 }
@@ -57,7 +57,7 @@ function headerLines(tree: TraceTree, width: number): (readonly Segment[])[] {
 function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly Segment[] {
   const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
   const room = width - segmentsWidth([id]) - GAP.length
-  if (id.text === '' || room < LEAST_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
+  if (id.text === '' || room < MIN_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
   const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], room)
   return [...figures, blank(width - segmentsWidth([...figures, id])), id]
 }

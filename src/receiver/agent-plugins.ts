@@ -1,6 +1,6 @@
 import { hookRecordMachine } from '../agents/hook-records.ts'
 import { MACHINES } from '../agents/machines.ts'
-import { Telling } from '../agents/telling.ts'
+import { HostForwarder } from '../agents/telling.ts'
 import type { HookRecord } from '../contract/index.ts'
 import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/index.ts'
 import { type Environment, stateHome } from '../plugin/config/paths.ts'
@@ -36,7 +36,7 @@ export interface PluginSurroundings {
 
 interface Agent {
   readonly plugin: Plugin
-  readonly telling: Telling
+  readonly telling: HostForwarder
 }
 
 /** One plugin for each agent that sends events, with the translator of its events. */
@@ -169,7 +169,7 @@ export class AgentPlugins {
       const create = (): Plugin => createPluginIn({ ...named, deterministic_ids: true }, this.#surroundings)
       const plugin = this.#report.during(create)
       const machine = Object.hasOwn(MACHINES, host) ? MACHINES[host]?.() : undefined
-      agent = { plugin, telling: new Telling(host, machine ?? hookRecordMachine, plugin, this.#report.warn) }
+      agent = { plugin, telling: new HostForwarder(host, machine ?? hookRecordMachine, plugin, this.#report.warn) }
       this.#agents.set(host, agent)
     }
     return agent

@@ -66,7 +66,7 @@ export class Counts {
   }
 }
 
-/** Sums `Inlet.lostHooks` by agent. An agent that lost none is absent. */
+/** Sums `ReceiverAdapter.lostHooks` by agent. An agent that lost none is absent. */
 export function lostHooksByAgent(endpoints: Iterable<Endpoint>): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {}
   for (const { host, inlet } of endpoints) {

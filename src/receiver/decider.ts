@@ -1,6 +1,6 @@
 import type { Reply } from '../agents/guarding.ts'
 import type { SpanIds } from '../plugin/plugin.ts'
-import type { Remark } from './work-queue.ts'
+import type { InternalEvent } from './work-queue.ts'
 
 /** How to decide if hooks cannot be asked. The client sends it, because no receiver may be running to ask. */
 export type Failing = 'open' | 'closed'
@@ -22,6 +22,6 @@ export interface Decider {
 }
 
 export interface DeciderTrace {
-  remark(remark: Remark): void
+  remark(remark: InternalEvent): void
   traceparent(host: string, ids: SpanIds): string | undefined
 }

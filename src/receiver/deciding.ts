@@ -130,7 +130,7 @@ export class Deciding implements Decider {
       const report = (line: string): void => say(line)
       agent = {
         guarding,
-        hooks: new HostHooks({ host, hooks, able: guarding.able, limitMillis, plugin: () => traced, report }),
+        hooks: new HostHooks({ host, hooks, capabilities: guarding.able, limitMillis, plugin: () => traced, report }),
       }
       this.#agents.set(host, agent)
     }

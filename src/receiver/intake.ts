@@ -6,7 +6,7 @@ import type { Limits } from './limits.ts'
 import type { Recorder } from './recorder.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
 import { SpoolDrain } from './spool-drain.ts'
-import { type Endpoint, type Remark, WorkQueue } from './work-queue.ts'
+import { type Endpoint, type InternalEvent, WorkQueue } from './work-queue.ts'
 
 export interface IntakeOptions {
   readonly endpoints: ReadonlyMap<string, Endpoint>
@@ -78,7 +78,7 @@ export class Intake {
     this.#takeAll(request.path, deliveries, both, (key, push) => this.#whenReady(key, push))
   }
 
-  remark(remark: Remark): void {
+  remark(remark: InternalEvent): void {
     this.#whenReady(Symbol(), () => this.#queue.push(remark))
   }
 

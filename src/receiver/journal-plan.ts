@@ -1,7 +1,7 @@
 /** Limits the entries of open spans. Beyond it, the oldest are dropped. */
-export const MOST_BYTES: number = 64 * 1_048_576
+export const MAX_BYTES: number = 64 * 1_048_576
 /** Limits the entries of ended spans: recent ones, and those that place turns in a session. */
-const PAST_BYTES: number = MOST_BYTES / 8
+const PAST_BYTES: number = MAX_BYTES / 8
 const SPINE_MILLIS = 24 * 3_600_000
 
 export interface Place {
@@ -61,7 +61,7 @@ export function isWorthIt(plan: readonly Planned[]): boolean {
  * @param isFull the journal has exceeded its limit. It is halved, so that this happens seldom
  */
 export function bounded(plan: readonly Planned[], isFull: boolean, onLeftOut: () => void): Planned[] {
-  let [past, live] = [PAST_BYTES, isFull ? MOST_BYTES / 2 : MOST_BYTES]
+  let [past, live] = [PAST_BYTES, isFull ? MAX_BYTES / 2 : MAX_BYTES]
   const within = [...plan].reverse().map(({ place, becomes }): Planned => {
     if (becomes === 'past') past -= place.bytes
     if (becomes === 'live') live -= place.bytes

@@ -7,14 +7,14 @@ import type { Report } from '../tracker/guard.ts'
 import { isInTime } from './in-time.ts'
 import { copied } from './journal-copy.ts'
 import { headerLine, idsLine, JOURNAL_VERSION, type JournalEntry, readLine } from './journal-line.ts'
-import { bounded, isWorthIt, MOST_BYTES, type Need, type Place, type Planned, planOf } from './journal-plan.ts'
+import { bounded, isWorthIt, MAX_BYTES, type Need, type Place, type Planned, planOf } from './journal-plan.ts'
 
 export type { Need, Place } from './journal-plan.ts'
 
 const NAME = 'journal.jsonl'
 const LINE_END = 0x0a
 /** A longer single entry is dropped. */
-const MOST_ENTRY_CHARS = MOST_BYTES / 4
+const MAX_ENTRY_CHARS = MAX_BYTES / 4
 /** A full disk stays full for a while. */
 const RETRY_MILLIS = 1000
 /** The path is a link, or belongs to another user. */
@@ -64,7 +64,7 @@ export class Journal {
   }
 
   get isFull(): boolean {
-    return this.bytes > MOST_BYTES
+    return this.bytes > MAX_BYTES
   }
 
   get isSlim(): boolean {
@@ -82,7 +82,7 @@ export class Journal {
   async append(entries: readonly Journalled[]): Promise<readonly (Place | undefined)[]> {
     const file = this.#usable()
     if (file === undefined) return []
-    const lines = entries.map(({ line }) => Buffer.from(line.length > MOST_ENTRY_CHARS ? '' : line))
+    const lines = entries.map(({ line }) => Buffer.from(line.length > MAX_ENTRY_CHARS ? '' : line))
     const from = file.bytes
     const failure = await this.#write(file, Buffer.concat(lines))
     this.#isFailing &&= failure !== undefined
@@ -142,7 +142,7 @@ export class Journal {
 
   #isReadable(size: number | undefined): boolean {
     if (size === undefined) return false
-    if (size <= 2 * MOST_BYTES) return withOwnFile(this.#path, OPEN.change, descriptor => this.#readAll(descriptor))
+    if (size <= 2 * MAX_BYTES) return withOwnFile(this.#path, OPEN.change, descriptor => this.#readAll(descriptor))
     this.#warn('is larger than any of ours: it is not read, and begun anew')
     return false
   }
@@ -251,7 +251,7 @@ export class Journal {
   #leftOut(): void {
     if (this.#hasLeftOut) return
     this.#hasLeftOut = true
-    const most = `${MOST_BYTES / 1_048_576} MiB`
+    const most = `${MAX_BYTES / 1_048_576} MiB`
     this.#warn(
       `has room for ${most} of what is open, and more was told: should the receiver be restarted now, turns that are open lack what was told of them first`,
     )

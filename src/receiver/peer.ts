@@ -19,7 +19,7 @@ export interface Health {
     readonly dropped: number
     readonly refused: Readonly<Partial<Record<Refusal, number>>>
   }
-  /** `Inlet.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
+  /** `ReceiverAdapter.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
   readonly lostHooks?: Readonly<Record<string, number>>
   /** Deliveries that are answered but not processed yet. */
   readonly waiting: number

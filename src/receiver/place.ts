@@ -19,7 +19,7 @@ export interface Place extends ReceiverPlace {
 }
 
 /** The limit of a socket path: 107 bytes on Linux, 103 on macOS, which has the lowest. */
-const LONGEST_PATH = process.platform === 'linux' ? 107 : 103
+const MAX_PATH = process.platform === 'linux' ? 107 : 103
 
 /** @throws Error in one line if there is no home directory */
 export function placeOf(env: Environment, home: string): Place {
@@ -128,8 +128,8 @@ export function readPrivate(path: string): string | undefined {
 /** The reason why there can be no socket at this path. Undefined if there can. */
 export function whyNoSocket(path: string): string | undefined {
   const bytes = Buffer.byteLength(path)
-  if (bytes > LONGEST_PATH) {
-    return `${path} is ${bytes} bytes long, and a socket's path may have ${LONGEST_PATH}; set XDG_RUNTIME_DIR to a shorter one`
+  if (bytes > MAX_PATH) {
+    return `${path} is ${bytes} bytes long, and a socket's path may have ${MAX_PATH}; set XDG_RUNTIME_DIR to a shorter one`
   }
   const found = isThere(path)
   if (found === undefined || found === 'socket') return undefined

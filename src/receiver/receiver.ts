@@ -13,7 +13,7 @@ import type { ReceiverParts } from './receiver-parts.ts'
 import type { ReceivedRequest } from './request-journal.ts'
 import { keepUp } from './upkeep.ts'
 import { isNewer } from './version.ts'
-import { type Endpoint, laneOf, type Remark } from './work-queue.ts'
+import { type Endpoint, type InternalEvent, laneOf } from './work-queue.ts'
 
 /** Interval of the receiver's periodic check. It also finds spool files that the file system did not report. */
 const LOOK_MILLIS = 30_000
@@ -162,7 +162,7 @@ export class Receiver implements Behind {
   }
 
   /** During a handover, decisions are not recorded. The hooks decide all the same. */
-  #remark(remark: Remark): void {
+  #remark(remark: InternalEvent): void {
     if (this.#state !== 'laying-by') this.#intake.remark(remark)
   }
 

@@ -1,7 +1,7 @@
 /** A repeated delivery comes soon, or from a spool. */
-const MOST_IDS = 10_000
+const MAX_IDS = 10_000
 /** Ids passed on to the next receiver. */
-const MOST_KEPT = 1000
+const MAX_KEPT = 1000
 
 /** Ids of accepted deliveries. The oldest are dropped. */
 export class RecentIds {
@@ -10,11 +10,11 @@ export class RecentIds {
   add(id: string): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)
-    if (this.#ids.size > MOST_IDS) for (const oldest of this.#ids) return this.#ids.delete(oldest)
+    if (this.#ids.size > MAX_IDS) for (const oldest of this.#ids) return this.#ids.delete(oldest)
     return true
   }
 
   newest(): readonly string[] {
-    return [...this.#ids].slice(-MOST_KEPT)
+    return [...this.#ids].slice(-MAX_KEPT)
   }
 }

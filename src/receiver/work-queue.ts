@@ -1,11 +1,11 @@
 import type { HostEvent } from '../agents/host-event.ts'
-import type { Delivery, Inlet } from '../agents/inlet.ts'
+import type { Delivery, ReceiverAdapter } from '../agents/inlet.ts'
 import type { Recorder } from './recorder.ts'
 
 /** An HTTP endpoint of the receiver, for one agent. */
 export interface Endpoint {
   readonly host: string
-  readonly inlet: Inlet
+  readonly inlet: ReceiverAdapter
   readonly services?: readonly string[]
 }
 
@@ -17,7 +17,7 @@ export interface Work {
 }
 
 /** An event that we derive ourselves. It is processed after everything the agent has sent in this lane. */
-export interface Remark {
+export interface InternalEvent {
   readonly host: string
   readonly lane: string
   readonly event: HostEvent
@@ -26,7 +26,7 @@ export interface Remark {
 /** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 5
 /** Items removed from a lane at once: removing them one by one would move the rest of the array each time. */
-const MOST_AT_ONCE = 100
+const MAX_AT_ONCE = 100
 
 /**
  * The answered deliveries that are not processed yet, in order for each host. If an inlet reads files of its agent, later
@@ -36,7 +36,7 @@ export class WorkQueue {
   readonly #recorder: Pick<Recorder, 'take'>
   readonly #broke: (endpoint: Endpoint, error: unknown) => void
   readonly #patienceMillis: number
-  readonly #lanes = new Map<string, (Work | Remark)[]>()
+  readonly #lanes = new Map<string, (Work | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
   /** @param broke called if an inlet breaks its contract: it throws, or does not finish */
@@ -50,7 +50,7 @@ export class WorkQueue {
     this.#patienceMillis = patienceMillis
   }
 
-  push(work: Work | Remark): void {
+  push(work: Work | InternalEvent): void {
     const key = 'lane' in work ? work.lane : laneOf(work.endpoint, work.delivery.body)
     const found = this.#lanes.get(key)
     if (found !== undefined) found.push(work)
@@ -79,7 +79,7 @@ export class WorkQueue {
     const lane = this.#lanes.get(key) ?? []
     let until = performance.now() + SLICE_MILLIS
     while (lane.length > 0) {
-      for (const work of lane.splice(0, MOST_AT_ONCE)) {
+      for (const work of lane.splice(0, MAX_AT_ONCE)) {
         const more = this.#workOff(work)
         if (more !== undefined) await more
         if (performance.now() < until) continue
@@ -93,7 +93,7 @@ export class WorkQueue {
   }
 
   /** Processes synchronously where possible. Returns a promise only if the inlet has more to read. */
-  #workOff(work: Work | Remark): Promise<void> | undefined {
+  #workOff(work: Work | InternalEvent): Promise<void> | undefined {
     if ('lane' in work) {
       this.#recorder.take({ host: work.host, event: work.event })
       return undefined

@@ -1,10 +1,10 @@
 import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
-import type { AnyFired, Incoming } from './incoming.ts'
+import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
 import { isFailedEnd, isRequest } from './span-ends.ts'
 import { isEscalation } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { EndedMark } from './turn-memory.ts'
 
@@ -22,7 +22,7 @@ export function unseenAttempt(payload: unknown, before: EndedMark | undefined): 
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
 
-export function attemptAttribute(attempt: number | undefined, draw: Draw): AttributeList | undefined {
+export function attemptAttribute(attempt: number | undefined, draw: AttributeOptions): AttributeList | undefined {
   return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
 }
 
@@ -30,7 +30,7 @@ export function attemptAttribute(attempt: number | undefined, draw: Draw): Attri
  * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
  * host emits one start per request.
  */
-export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt, failed }: EndedMark): boolean {
+export function isOfLaterAttempt(kind: SpanKindName, fired: AnyHookEvent, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false
   // Many hosts send 0 for every attempt. A success after a failure is a later attempt even then.
   return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
@@ -66,7 +66,7 @@ export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number
  * Returns true if an end belongs to an attempt before the remembered one, whose end was already received. A success is
  * always the last attempt, whatever its number.
  */
-export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyFired, { attempt }: EndedMark): boolean {
+export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyHookEvent, { attempt }: EndedMark): boolean {
   return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
 }
 
@@ -79,7 +79,10 @@ export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undef
 }
 
 /** The end of this very start, if it arrived before the start. It is already counted. */
-export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): AnyFired | undefined {
+export function earlyEnd(
+  ended: EndedMark | undefined,
+  { event: fired, isExplicit }: ReceivedHook,
+): AnyHookEvent | undefined {
   const early = isExplicit ? ended?.early : undefined
   if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
   const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
@@ -90,7 +93,7 @@ export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: In
 export function isRepeat(
   ended: EndedMark | undefined,
   open: OpenSpan | undefined,
-  { fired, isExplicit }: Incoming,
+  { event: fired, isExplicit }: ReceivedHook,
 ): boolean {
   if (!isExplicit || (open === undefined && ended === undefined)) return false
   const retry = retryCount(fired.payload) ?? Number.NaN

@@ -11,12 +11,12 @@ import { HookCounts } from './hook-counts.ts'
 import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
-import { type Incoming, idsOf, inSession, isToldApproval, plausibleAt, type RecordIds } from './incoming.ts'
+import { idsOf, inSession, isToldApproval, plausibleAt, type ReceivedHook, type RecordIds } from './incoming.ts'
 import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { SessionChanges } from './session-changes.ts'
-import { Slips } from './slips.ts'
+import { PayloadLinter } from './slips.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { HOOK_PLAN } from './spans/hook-plan.ts'
@@ -44,7 +44,7 @@ const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 export class Core {
   readonly #options: CoreOptions
   readonly #guard: Guard
-  readonly #slips: Slips
+  readonly #slips: PayloadLinter
   readonly #instruments: Instruments
   readonly #logEvents: LogEvents | undefined
   readonly #registry: TurnRegistry
@@ -67,7 +67,7 @@ export class Core {
     const { report, nearestName } = options
     const { id } = options.draw.capture
     this.#guard = new Guard(report, name => id(name) ?? 'an error without a name')
-    this.#slips = new Slips(
+    this.#slips = new PayloadLinter(
       report,
       nearestName,
       name => id(name) ?? '(a name that is not shown)',
@@ -201,16 +201,16 @@ export class Core {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#slips.look(hook, payload)
     const incoming = this.#receive(hook, payload, meta)
-    this.#lifecycle.endSilent(incoming.fired.at)
+    this.#lifecycle.endSilent(incoming.event.at)
     return this.#route(hook, incoming)
   }
 
-  #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): Incoming {
+  #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {
     const said = plausibleAt(meta?.at)
     const now = this.#options.now()
     const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS)
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
-    const fired: Incoming['fired'] = {
+    const fired: ReceivedHook['event'] = {
       hook,
       at: isExplicit ? said : this.#options.sweepByClock ? now : this.#lastAt || now,
       payload: fields,
@@ -219,7 +219,7 @@ export class Core {
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
     this.#lastAt = fired.at
-    return { fired, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
+    return { event: fired, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
   }
 
   /** Some hosts send the session id as the task id, in records that name neither session nor turn. */
@@ -231,9 +231,9 @@ export class Core {
     return this.#registry.knownSession(host, ofSession) === undefined ? ids : ofSession
   }
 
-  #route(hook: HookName, incoming: Incoming): HookResult {
+  #route(hook: HookName, incoming: ReceivedHook): HookResult {
     const { definition, phase } = HOOK_PLAN[hook]
-    if (isToldApproval(incoming.fired)) return 'ok'
+    if (isToldApproval(incoming.event)) return 'ok'
     if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(incoming.host)
     if (phase === 'event') return this.#events.take(incoming)
     if (phase === 'identity') {

@@ -1,10 +1,10 @@
 import { isPromise } from '../contract/foreign.ts'
 import type { HookName, SpanKindName } from '../contract/index.ts'
 import type { Guard } from './guard.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { type Complain, readAttributes } from './spans/belongings.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import type { OpenSpan } from './turn.ts'
 
 /** The hook record that starts or ends a span, as the host emitted it. */
@@ -70,7 +70,7 @@ const INTERNAL = new Set([
 /** Calls the user's `enrich` callback for additional attributes. The agent waits for it. */
 export class Enrichment {
   readonly #enrich: Enrich
-  readonly #draw: Draw
+  readonly #draw: AttributeOptions
   readonly #guard: Guard
   readonly #clock: () => number
   readonly #complain: Complain
@@ -80,7 +80,7 @@ export class Enrichment {
   #millis = 0
 
   /** @param clock milliseconds since an arbitrary origin */
-  constructor(enrich: Enrich, draw: Draw, guard: Guard, clock: () => number) {
+  constructor(enrich: Enrich, draw: AttributeOptions, guard: Guard, clock: () => number) {
     this.#enrich = enrich
     this.#draw = draw
     this.#guard = guard
@@ -88,7 +88,7 @@ export class Enrichment {
     this.#complain = line => guard.tell(line)
   }
 
-  ask(open: OpenSpan, fired: AnyFired, end?: EndFacts): AttributeList | undefined {
+  ask(open: OpenSpan, fired: AnyHookEvent, end?: EndFacts): AttributeList | undefined {
     // The callback may emit hooks itself; their spans are not enriched in turn.
     if (this.#isAsking) return undefined
     this.#isAsking = true
@@ -130,7 +130,7 @@ export class Enrichment {
   }
 }
 
-function recordOf({ hook, at, payload }: AnyFired): EnrichRecord {
+function recordOf({ hook, at, payload }: AnyHookEvent): EnrichRecord {
   if (hook !== 'on_session_end') return { hook, at, payload }
   const told = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
   return { hook, at, payload: Object.fromEntries(told) }

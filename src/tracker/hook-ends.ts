@@ -9,7 +9,7 @@ import {
   unseenAttempt,
 } from './attempts.ts'
 import { noteTransformed } from './hook-events.ts'
-import type { AnyFired, Incoming } from './incoming.ts'
+import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { noteCalls, parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
@@ -53,7 +53,7 @@ export class HookEnds {
   }
 
   /** `on_session_end`: ends the turn, whatever is still open in it. */
-  session({ fired, ids, host, isExplicit }: Incoming): HookResult {
+  session({ event: fired, ids, host, isExplicit }: ReceivedHook): HookResult {
     const { registry, lifecycle } = this.#needs
     const turn = registry.claim(host, ids, false)
     if (turn === undefined) {
@@ -66,10 +66,10 @@ export class HookEnds {
   }
 
   /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
-  subagent(definition: AnyDefinition, incoming: Incoming): HookResult {
+  subagent(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { lifecycle } = this.#needs
     const { delegations } = lifecycle
-    const { fired, host } = incoming
+    const { event: fired, host } = incoming
     const payload = fired.payload as SubagentStop
     const delegation = delegations.find(host, payload)
     if (delegation === undefined || delegation.stopped) {
@@ -85,9 +85,9 @@ export class HookEnds {
   }
 
   /** Handles every other end. */
-  span(definition: AnyDefinition, incoming: Incoming): HookResult {
+  span(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { registry, tracker, lifecycle } = this.#needs
-    const { fired, ids, host } = incoming
+    const { event: fired, ids, host } = incoming
     const { kind } = definition
     const key = tracker.keyOf(definition, fired)
     const turn = registry.claim(host, ids, false)
@@ -107,7 +107,7 @@ export class HookEnds {
     return 'ok'
   }
 
-  #endOpen(open: OpenSpan, fired: AnyFired): HookResult {
+  #endOpen(open: OpenSpan, fired: AnyHookEvent): HookResult {
     const { lifecycle, options } = this.#needs
     if (open.kind === 'hook') keepDecision(open.turn, fired, open.start, options.draw)
     noteTransformed(open, fired, options.draw.names)
@@ -121,7 +121,7 @@ export class HookEnds {
     return 'ok'
   }
 
-  #find(turn: Turn | undefined, place: string, incoming: Incoming): OpenSpan | undefined {
+  #find(turn: Turn | undefined, place: string, incoming: ReceivedHook): OpenSpan | undefined {
     const { ids, host } = incoming
     const found = this.#endedIn(turn, place, incoming)
     if (found !== undefined || ids.turnId !== undefined) return found
@@ -137,22 +137,22 @@ export class HookEnds {
     return undefined
   }
 
-  #endedIn(turn: Turn | undefined, place: string, incoming: Incoming): OpenSpan | undefined {
+  #endedIn(turn: Turn | undefined, place: string, incoming: ReceivedHook): OpenSpan | undefined {
     const open = turn?.find(place)
     return open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
   }
 
   /** The end of an earlier attempt, or of an earlier call with the same id, that ended before this one started. */
-  #isEndOfAnother(open: OpenSpan, { fired, isExplicit }: Incoming): boolean {
+  #isEndOfAnother(open: OpenSpan, { event: fired, isExplicit }: ReceivedHook): boolean {
     if (open.kind === 'api' && !isEndOf(open, fired.payload)) return true
     const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt
     return isBefore && open.turn.memory.ended(open.slot) !== undefined
   }
 
   /** The mark of a span that has already ended, in an open turn or in a finished one. */
-  #markOf(turn: Turn | undefined, place: string, isQueued: boolean, incoming: Incoming): Remembered | undefined {
+  #markOf(turn: Turn | undefined, place: string, isQueued: boolean, incoming: ReceivedHook): Remembered | undefined {
     const { registry } = this.#needs
-    const { fired, ids, host, isExplicit } = incoming
+    const { event: fired, ids, host, isExplicit } = incoming
     const { memory } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
     const own = memory?.ended(place)
     const by = own === undefined ? registry.knownSession(host, ids)?.looseMemory : memory
@@ -172,11 +172,11 @@ export class HookEnds {
     definition: AnyDefinition,
     key: string | undefined,
     turn: Turn | undefined,
-    incoming: Incoming,
+    incoming: ReceivedHook,
     before?: EndedMark,
   ): HookResult {
     const { opening, options } = this.#needs
-    const { fired } = incoming
+    const { event: fired } = incoming
     const duration = saidDuration(definition.kind, fired.payload)
     const isFailure = fired.hook === 'api_request_error'
     const isTool = definition.kind === 'tool'
@@ -201,9 +201,9 @@ export class HookEnds {
   }
 
   /** The delegation and the agent name are also known for a turn that has ended. */
-  #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: Incoming): void {
+  #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: ReceivedHook): void {
     const { registry, tracker } = this.#needs
-    const { fired, ids, host } = incoming
+    const { event: fired, ids, host } = incoming
     const { delegation, agentName } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
     tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
   }
@@ -213,10 +213,10 @@ export class HookEnds {
     definition: AnyDefinition,
     key: string,
     start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
-    incoming: Incoming,
+    incoming: ReceivedHook,
   ): HookResult {
     const { tracker, options, lifecycle } = this.#needs
-    const { fired } = incoming
+    const { event: fired } = incoming
     const place = slot(definition.kind, key)
     const attempt = isRequest(definition.kind) ? unseenAttempt(fired.payload, start.before) : undefined
     if (attempt !== undefined) {
@@ -252,7 +252,7 @@ export class HookEnds {
     turn: Turn | undefined,
     definition: AnyDefinition,
     key: string,
-    { fired, ids, host }: Incoming,
+    { event: fired, ids, host }: ReceivedHook,
     before: EndedMark | undefined,
   ): void {
     const { registry, opening, options } = this.#needs
@@ -277,14 +277,14 @@ export class HookEnds {
   }
 
   /** Opens a skill span after a tool that loaded a skill. It lasts until the end of the turn. */
-  #openSkill({ turn, start }: OpenSpan, fired: AnyFired): void {
+  #openSkill({ turn, start }: OpenSpan, fired: AnyHookEvent): void {
     const { tracker, options } = this.#needs
     if (!options.skillSpans || turn.root === undefined || turn.over) return
     const evidence = skillOfEnded(start as KeptTool | undefined, fired.payload)
     if (evidence === undefined || toolOutcomeOf(fired, options.draw).outcome !== 'completed') return
     const place = slot('skill', evidence.name)
     if (turn.find(place) !== undefined) return
-    const payload = evidence as unknown as AnyFired['payload']
+    const payload = evidence as unknown as AnyHookEvent['payload']
     tracker.start(
       turn,
       skill,

@@ -2,28 +2,28 @@ import type { Attributes } from '@opentelemetry/api'
 import { peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult } from '../contract/index.ts'
 import type { Names } from '../contract/semconv/index.ts'
-import type { AnyFired, Incoming } from './incoming.ts'
+import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
 import { happeningFacts, iterationFacts } from './spans/session.ts'
 import { skillLifecycle } from './spans/skill.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** Handles records that neither start nor end a span: they add to an open one. */
 export class HookEvents {
-  readonly #draw: Draw
+  readonly #draw: AttributeOptions
   readonly #registry: TurnRegistry
   readonly #lifecycle: TurnLifecycle
 
-  constructor(draw: Draw, registry: TurnRegistry, lifecycle: TurnLifecycle) {
+  constructor(draw: AttributeOptions, registry: TurnRegistry, lifecycle: TurnLifecycle) {
     this.#draw = draw
     this.#registry = registry
     this.#lifecycle = lifecycle
   }
 
-  take(incoming: Incoming): HookResult {
-    const { fired, ids, host } = incoming
+  take(incoming: ReceivedHook): HookResult {
+    const { event: fired, ids, host } = incoming
     const turn = this.#registry.claim(host, ids, false)
     if (turn === undefined) return 'ignored'
     this.#lifecycle.touch(turn, fired.at)
@@ -47,7 +47,7 @@ export class HookEvents {
     return 'ok'
   }
 
-  #skill(turn: Turn, { fired }: Incoming): void {
+  #skill(turn: Turn, { event: fired }: ReceivedHook): void {
     const name = this.#draw.names.own.eventSkillLifecycle
     if (name === '') return
     const span = (turn.innermost('tool') ?? turn.root)?.span
@@ -56,12 +56,12 @@ export class HookEvents {
 }
 
 /** @param name empty if the configured conventions have no name for it */
-function tellRoot(turn: Turn, { fired }: Incoming, name: string, facts: Attributes): void {
+function tellRoot(turn: Turn, { event: fired }: ReceivedHook, name: string, facts: Attributes): void {
   if (name !== '') turn.root?.span.addEvent(name, facts, fired.at)
 }
 
 /** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
-function noteStream(turn: Turn, { fired }: Incoming): void {
+function noteStream(turn: Turn, { event: fired }: ReceivedHook): void {
   const open = turn.innermost('api')
   if (open === undefined) return
   const iteration = wholeOf(fired.payload['iteration'])
@@ -72,7 +72,7 @@ function noteStream(turn: Turn, { fired }: Incoming): void {
 }
 
 /** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
-function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
+function noteOffer(turn: Turn, { event: fired, ids }: ReceivedHook): void {
   const isTool = fired.hook === 'transform_tool_result'
   const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
   const text = fired.payload[isTool ? 'result' : 'response_text']
@@ -80,7 +80,7 @@ function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
 }
 
 /** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
-export function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
+export function noteTransformed(open: OpenSpan, { payload }: AnyHookEvent, { own }: Names): void {
   const isTool = open.kind === 'tool'
   const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
   const text = payload[isTool ? 'result' : 'assistant_response']

@@ -1,6 +1,6 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
 import { attemptAttribute, earlyEnd, endedBehind, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
-import { type Incoming, idsOf, senderOf, startedAt } from './incoming.ts'
+import { idsOf, type ReceivedHook, senderOf, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
@@ -47,9 +47,9 @@ export class HookStarts {
   }
 
   /** `on_session_start`: opens the turn's root, or adds attributes to the open one. */
-  session(incoming: Incoming): HookResult {
+  session(incoming: ReceivedHook): HookResult {
     const { registry, lifecycle, opening, facts } = this.#needs
-    const { fired, ids, host } = incoming
+    const { event: fired, ids, host } = incoming
     const session = registry.session(host, ids)
     const said = facts.said(fired)
     const wasStarted = session.started
@@ -76,9 +76,9 @@ export class HookStarts {
   }
 
   /** `pre_llm_call`: begins a turn. Another turn of its session that is still open was interrupted. */
-  turn(definition: AnyDefinition, incoming: Incoming): HookResult {
+  turn(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { options, registry, lifecycle, opening, facts } = this.#needs
-    const { fired, ids, host } = incoming
+    const { event: fired, ids, host } = incoming
     const session = registry.session(host, ids)
     session.prompted = true
     this.#endKilled(session.main, incoming)
@@ -106,23 +106,23 @@ export class HookStarts {
   }
 
   /** Handles every other start. */
-  span(definition: AnyDefinition, incoming: Incoming): HookResult {
+  span(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     if (definition.kind === 'subagent' && this.#isKnownDelegation(incoming)) return 'duplicate'
     const isHook = definition.kind === 'hook'
-    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(incoming.fired.payload))
+    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(incoming.event.payload))
     const turn = this.#needs.opening.turnFor(incoming, isBeside)
     return this.#open(turn, definition, incoming)
   }
 
   /** A delegation outlives its turn, so a repeated start must be looked up by the child's ids. */
-  #isKnownDelegation({ fired, host, isExplicit }: Incoming): boolean {
+  #isKnownDelegation({ event: fired, host, isExplicit }: ReceivedHook): boolean {
     const known = this.#needs.lifecycle.delegations.find(host, fired.payload as SubagentStart)
     return known !== undefined && isExplicit && known.open.startIsExplicit && fired.at <= known.open.startAt
   }
 
-  #open(turn: Turn, definition: AnyDefinition, incoming: Incoming): HookResult {
+  #open(turn: Turn, definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { tracker, lifecycle, options } = this.#needs
-    const { fired, ids } = incoming
+    const { event: fired, ids } = incoming
     const key = tracker.keyOf(definition, fired)
     if (key === undefined) return 'ignored'
     const place = slot(definition.kind, key)
@@ -163,10 +163,10 @@ export class HookStarts {
     turn: Turn,
     definition: AnyDefinition,
     place: string,
-    incoming: Incoming,
+    incoming: ReceivedHook,
     predecessor: OpenSpan | undefined,
   ): EndedMark | undefined {
-    if (predecessor !== undefined) return endedBehind(predecessor, incoming.fired.payload)
+    if (predecessor !== undefined) return endedBehind(predecessor, incoming.event.payload)
     const known = turn.memory.ended(place)
     const { looseMemory } = turn.session
     if (known !== undefined || looseMemory === undefined) return known
@@ -183,7 +183,7 @@ export class HookStarts {
    * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
    * decision.
    */
-  #supersede(open: OpenSpan, { fired: { at, payload } }: Incoming): void {
+  #supersede(open: OpenSpan, { event: { at, payload } }: ReceivedHook): void {
     const { lifecycle } = this.#needs
     if (isEscalation(open, payload)) lifecycle.endByHost(open, escalationAt(at))
     else lifecycle.abandon(open, 'superseded', at)
@@ -193,7 +193,7 @@ export class HookStarts {
     turn: Turn,
     { kind }: AnyDefinition,
     place: string,
-    { ids }: Incoming,
+    { ids }: ReceivedHook,
     attempt: number | undefined,
   ): AttributeList | undefined {
     const { draw } = this.#needs.options
@@ -209,7 +209,7 @@ export class HookStarts {
    * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
    * reported.
    */
-  #watch(open: OpenSpan, { fired, ids, host }: Incoming): void {
+  #watch(open: OpenSpan, { event: fired, ids, host }: ReceivedHook): void {
     const { lifecycle, options, registry, facts } = this.#needs
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     lifecycle.watch(open, fired.at)
@@ -233,13 +233,13 @@ export class HookStarts {
    * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
    * spans.
    */
-  #rooted({ host, ids }: Incoming): Turn | undefined {
+  #rooted({ host, ids }: ReceivedHook): Turn | undefined {
     const turn = this.#needs.registry.claim(host, ids, true)
     return turn?.root === undefined ? undefined : turn
   }
 
   /** A repeated session start adds missing attributes and has no other effect. */
-  #supply(turn: Turn, { fired }: Incoming, said: Belonging | undefined): HookResult {
+  #supply(turn: Turn, { event: fired }: ReceivedHook, said: Belonging | undefined): HookResult {
     const { options, lifecycle, facts } = this.#needs
     lifecycle.touch(turn, fired.at)
     if (turn.root === undefined) return 'ignored'
@@ -261,20 +261,20 @@ export class HookStarts {
     return 'ok'
   }
 
-  #isBehind(main: Turn | undefined, { fired, isExplicit }: Incoming): boolean {
+  #isBehind(main: Turn | undefined, { event: fired, isExplicit }: ReceivedHook): boolean {
     const root = main?.root
     return root !== undefined && isExplicit && root.startIsExplicit && fired.at < root.startAt
   }
 
   /** Interrupts a turn that already has its answer, if the new prompt does not name it. */
-  #endAnswered(turn: Turn | undefined, { fired, ids, isExplicit }: Incoming): void {
+  #endAnswered(turn: Turn | undefined, { event: fired, ids, isExplicit }: ReceivedHook): void {
     if (turn?.answeredAt === undefined || (ids.turnId !== undefined && ids.turnId === turn.turnId)) return
     const isRepeated = isExplicit && fired.at <= turn.answeredAt
     if (!isRepeated) this.#interrupt(turn, fired.at)
   }
 
   /** Another process continues the session, so the process of this turn was killed. Ends the turn at its last activity. */
-  #endKilled(turn: Turn | undefined, incoming: Incoming): void {
+  #endKilled(turn: Turn | undefined, incoming: ReceivedHook): void {
     const sender = turn?.sender === undefined ? undefined : senderOf(incoming)
     if (turn !== undefined && sender !== undefined && sender !== turn.sender) this.#interrupt(turn, turn.activityAt)
   }
@@ -289,13 +289,13 @@ export class HookStarts {
  * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
  * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
  */
-function isStillRunning(turn: Turn | undefined, { host, fired }: Incoming): boolean {
+function isStillRunning(turn: Turn | undefined, { host, event: fired }: ReceivedHook): boolean {
   if (turn === undefined || host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
   return isWorking(turn) || fired.at - turn.activityAt < RUNNING_MILLIS
 }
 
 /** Until 0.19, Hermes emits the hooks of a whole turn for its reviews. Only the prompt distinguishes them from turns. */
-function isReviewPrompt({ host, fired }: Incoming): boolean {
+function isReviewPrompt({ host, event: fired }: ReceivedHook): boolean {
   const message = host === HERMES ? fired.payload['user_message'] : undefined
   return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
 }

@@ -1,9 +1,9 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import type { HookName } from '../contract/index.ts'
-import type { Fired } from './spans/span-definition.ts'
+import type { HookEvent } from './spans/span-definition.ts'
 
 /** A record whose payload is not validated. */
-export type AnyFired = Fired<Readonly<Record<string, unknown>>>
+export type AnyHookEvent = HookEvent<Readonly<Record<string, unknown>>>
 
 /** The ids of a record that can identify its turn; undefined if absent, blank or of another type. */
 export interface RecordIds {
@@ -14,8 +14,8 @@ export interface RecordIds {
   readonly toolCallId: string | undefined
 }
 
-export interface Incoming {
-  readonly fired: AnyFired
+export interface ReceivedHook {
+  readonly event: AnyHookEvent
   readonly host: string
   readonly ids: RecordIds
   /** The host sent the time. Only then can two records be recognised as the same. */
@@ -28,7 +28,7 @@ export interface Incoming {
 const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
 
 /** The process that sent a record. Undefined if the delivery id was not made by a hookspan plugin. */
-export function senderOf({ deliveryId }: Pick<Incoming, 'deliveryId'>): string | undefined {
+export function senderOf({ deliveryId }: Pick<ReceivedHook, 'deliveryId'>): string | undefined {
   return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
 }
 
@@ -60,7 +60,7 @@ class PayloadIds implements RecordIds {
 }
 
 /** The start time of a record, or infinity if the host sent no time. */
-export function startedAt({ isExplicit, fired }: Incoming): number {
+export function startedAt({ isExplicit, event: fired }: ReceivedHook): number {
   return isExplicit ? fired.at : Number.POSITIVE_INFINITY
 }
 
@@ -77,7 +77,7 @@ export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>
  * Returns true for a human-input record about an approval. The approval hooks report it as well, and it must not appear
  * twice.
  */
-export function isToldApproval({ hook, payload }: AnyFired): boolean {
+export function isToldApproval({ hook, payload }: AnyHookEvent): boolean {
   return (hook === 'on_human_input_request' || hook === 'on_human_input_resolved') && payload['kind'] === 'approval'
 }
 

@@ -1,11 +1,11 @@
 import { peek } from '../contract/foreign.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import type { OpenSpan } from './turn.ts'
 
 /** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
-export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): AttributeList | undefined {
+export function nameByModel(open: OpenSpan, fired: AnyHookEvent, draw: AttributeOptions): AttributeList | undefined {
   const { kind, definition, name, span, start } = open
   if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
   const model = draw.capture.id(peek(fired.payload, 'model'))

@@ -12,7 +12,7 @@ import {
 import { plausibleAt } from './incoming.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { type Complain, readAttributes } from './spans/belongings.ts'
-import type { Draw, ToldEvent } from './spans/span-definition.ts'
+import type { AttributeOptions, ToldEvent } from './spans/span-definition.ts'
 import type { NamedSpan } from './traceparent.ts'
 
 /**
@@ -86,7 +86,7 @@ export class LogEvents {
     })
   }
 
-  line({ message, about }: HostLine, beside: NamedSpan | undefined, now: number, draw: Draw): void {
+  line({ message, about }: HostLine, beside: NamedSpan | undefined, now: number, draw: AttributeOptions): void {
     if (this.#isMuted()) return
     const severity = peek(about, 'severity')
     const body = draw.capture.content(message, 'tool_output')?.text

@@ -5,7 +5,7 @@ import type { FlusherOptions } from './flush.ts'
 import type { Report } from './guard.ts'
 import type { Gauge } from './instruments.ts'
 import type { TakeLog } from './log-events.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 
 export interface CoreConfig {
   readonly namespace: string
@@ -32,7 +32,7 @@ export interface CoreConfig {
 export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
-  readonly draw: Draw
+  readonly draw: AttributeOptions
   /** Returns the known name closest to an unknown one, if any is close. */
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Report

@@ -2,7 +2,7 @@ import type { Capture } from '../content/capture.ts'
 import { idOf } from '../contract/foreign.ts'
 import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { type Incoming, idsOf, type RecordIds } from './incoming.ts'
+import { idsOf, type ReceivedHook, type RecordIds } from './incoming.ts'
 import type { Session } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
@@ -26,7 +26,7 @@ export class SessionChanges {
     this.#lifecycle = lifecycle
   }
 
-  finalize(incoming: Incoming): HookResult {
+  finalize(incoming: ReceivedHook): HookResult {
     const session = this.#sessionOf(incoming)
     if (session === undefined) return 'ignored'
     this.#tearDown(session, incoming, 'finalized')
@@ -34,8 +34,8 @@ export class SessionChanges {
   }
 
   /** Links the first turn of the new session to the old session's last root. */
-  reset(incoming: Incoming): HookResult {
-    const { fired, host } = incoming
+  reset(incoming: ReceivedHook): HookResult {
+    const { event: fired, host } = incoming
     const payload = fired.payload as SessionReset
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
     const said =
@@ -51,7 +51,7 @@ export class SessionChanges {
     return 'ok'
   }
 
-  #tearDown(session: Session, { fired }: Incoming, finalStatus: FinalStatus): void {
+  #tearDown(session: Session, { event: fired }: ReceivedHook, finalStatus: FinalStatus): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
@@ -61,7 +61,7 @@ export class SessionChanges {
     this.#registry.forget(session)
   }
 
-  #sessionOf({ ids, host }: Incoming): Session | undefined {
+  #sessionOf({ ids, host }: ReceivedHook): Session | undefined {
     return ids.sessionId === undefined ? this.#registry.onlyOpen(host)?.session : this.#registry.knownSession(host, ids)
   }
 

@@ -29,7 +29,7 @@ const NAME_LIMIT = 100
 const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }
 
 /** The payload lint: checks records for probable mistakes and reports each one once. */
-export class Slips {
+export class PayloadLinter {
   readonly #report: Report
   readonly #nearest: NearestName
   /** Masks a host's name before it is written. */

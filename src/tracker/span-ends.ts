@@ -1,12 +1,12 @@
 import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import { millis } from './spans/api-facts.ts'
 import { isFailedCall } from './spans/auxiliary.ts'
 import type { OpenSpan } from './turn.ts'
 
 /** Guards against values that are not a duration, in milliseconds. */
-const LONGEST_MILLIS = 4.1e12
+const MAX_MILLIS = 4.1e12
 /** A host's own end may be this much after the record, because its clock rounds. */
 const TOLERANCE_MILLIS = 1000
 /** A host may begin to measure this long before it emits the start. */
@@ -18,12 +18,12 @@ export function isRequest(kind: SpanKindName): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyHookEvent): boolean {
   return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
 /** The end time: the payload's own if plausible, else the record's; never before the start. */
-export function endTime(kind: SpanKindName, { at, payload }: AnyFired, startAt: number): number {
+export function endTime(kind: SpanKindName, { at, payload }: AnyHookEvent, startAt: number): number {
   const said = isRequest(kind) ? millis(payload['ended_at']) : undefined
   const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS
   return Math.max(startAt, believable ? said : at)
@@ -34,7 +34,7 @@ export function saidDuration(kind: SpanKindName, payload: Payload): number | und
   const said = isRequest(kind)
     ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
     : numberOf(payload['duration_ms'])
-  return said !== undefined && said >= 0 && said < LONGEST_MILLIS ? said : undefined
+  return said !== undefined && said >= 0 && said < MAX_MILLIS ? said : undefined
 }
 
 /**
@@ -54,7 +54,7 @@ export function measuredDuration(
   return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
 }
 
-export function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
+export function durationOf(open: OpenSpan, { payload }: AnyHookEvent, endAt: number): number | undefined {
   const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }

@@ -4,7 +4,7 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../contract/semconv/index.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
 import { nameByModel } from './late-model.ts'
 import type { LogEvents } from './log-events.ts'
@@ -13,14 +13,14 @@ import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './spa
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import { keptStart } from './spans/kept-start.ts'
-import type { Draw, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
+import type { AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
 import { noteLateFailure } from './turns-above.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer
-  readonly draw: Draw
+  readonly draw: AttributeOptions
   readonly instruments: Instruments
   readonly guard: Guard
   /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
@@ -61,7 +61,7 @@ interface Drawn extends EndedSpan<unknown> {
 /** A started span whose attributes are deferred. */
 interface Undrawn {
   readonly open: OpenSpan
-  readonly fired: AnyFired
+  readonly fired: AnyHookEvent
   readonly options: StartOptions
   isFolded: boolean
 }
@@ -85,11 +85,11 @@ export class SpanTracker {
   }
 
   /** The key that pairs an end with its start. Undefined if the record gets no span. */
-  keyOf(definition: AnyDefinition, { hook, payload }: AnyFired): string | undefined {
+  keyOf(definition: AnyDefinition, { hook, payload }: AnyHookEvent): string | undefined {
     return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
   }
 
-  start(turn: Turn, definition: AnyDefinition, fired: AnyFired, options: StartOptions): OpenSpan {
+  start(turn: Turn, definition: AnyDefinition, fired: AnyHookEvent, options: StartOptions): OpenSpan {
     const { tracer, draw, guard } = this.#options
     const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
     this.#options.seedIds?.(turn.memory.seed, turn.memory.nextSeed(options.slot))
@@ -140,7 +140,7 @@ export class SpanTracker {
   }
 
   /** Ends a span with its definition's attributes, records its points and adds it to the turn's totals. */
-  end(open: OpenSpan, fired: AnyFired, options: EndOptions = {}): void {
+  end(open: OpenSpan, fired: AnyHookEvent, options: EndOptions = {}): void {
     if (open.ended) return
     const { draw, guard, instruments } = this.#options
     const ended = this.#close(open, fired, options)
@@ -150,7 +150,7 @@ export class SpanTracker {
   }
 
   /** Ends a span whose end arrived before its start. It was counted at that time. */
-  endCounted(open: OpenSpan, fired: AnyFired): void {
+  endCounted(open: OpenSpan, fired: AnyHookEvent): void {
     this.#close(open, fired, {})
   }
 
@@ -173,7 +173,7 @@ export class SpanTracker {
   }
 
   /** Adds a start to the turn's totals. If its attributes are deferred, so is this: content is not captured before. */
-  foldStart(turn: Turn, fired: AnyFired): void {
+  foldStart(turn: Turn, fired: AnyHookEvent): void {
     if (this.#undrawn?.fired === fired) this.#undrawn.isFolded = true
     else this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
   }
@@ -181,7 +181,7 @@ export class SpanTracker {
   /** Handles an end without a span: records its points and adds it to the turn's totals, if there is a turn. */
   countOnly(
     definition: AnyDefinition,
-    fired: AnyFired,
+    fired: AnyHookEvent,
     turn: Turn | undefined,
     how: Pick<EndedSpan<unknown>, 'isSubagent' | 'agentName'> & { readonly startSeen: boolean },
   ): void {
@@ -193,13 +193,13 @@ export class SpanTracker {
   }
 
   /** Adds an end to a turn's totals that was counted before the turn was known. */
-  foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyFired): void {
+  foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyHookEvent): void {
     const durationMillis = saidDuration(definition.kind, fired.payload)
     const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen: false }
     this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
-  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & FoldedEnd {
+  #close(open: OpenSpan, fired: AnyHookEvent, options: EndOptions): Drawn & FoldedEnd {
     if (this.#undrawn?.open === open) this.drawRest()
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
@@ -214,18 +214,18 @@ export class SpanTracker {
     return ended
   }
 
-  #tell({ definition, span, turn }: OpenSpan, fired: AnyFired, ended: Drawn): void {
+  #tell({ definition, span, turn }: OpenSpan, fired: AnyHookEvent, ended: Drawn): void {
     const { draw, guard, logEvents } = this.#options
     if (definition.tell === undefined) return
     const told = guard.call(fired.hook, definition.tell, undefined, fired, draw, ended)
     if (told !== undefined) logEvents?.tell(told, ended.endAt, span.spanContext(), turn.identity)
   }
 
-  #keep({ kind }: AnyDefinition, { hook, payload }: AnyFired): unknown {
+  #keep({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
     return this.#options.guard.call(hook, keptStart, {}, kind, payload, undefined)
   }
 
-  #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
+  #drawStart(open: OpenSpan, fired: AnyHookEvent, options: StartOptions): void {
     const { draw, guard } = this.#options
     const attributes = guard.call(fired.hook, open.definition.start, new AttributeList(), fired, draw, undefined)
     const { own, genAiNext } = draw.names
@@ -241,7 +241,7 @@ export class SpanTracker {
     if (options.retroactive === undefined) this.#enrich(open, fired)
   }
 
-  #drawEnd(open: OpenSpan, fired: AnyFired, ended: Drawn, options: EndOptions): void {
+  #drawEnd(open: OpenSpan, fired: AnyHookEvent, ended: Drawn, options: EndOptions): void {
     const { draw, guard, statusOk } = this.#options
     const { general, own } = draw.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
@@ -270,11 +270,11 @@ export class SpanTracker {
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
-  #enrich(open: OpenSpan, fired: AnyFired, end?: EndFacts): void {
+  #enrich(open: OpenSpan, fired: AnyHookEvent, end?: EndFacts): void {
     this.#options.enrichment?.ask(open, fired, end)?.writeTo(open.span)
   }
 
-  readonly #fold = (turn: Turn, fired: AnyFired, ended: FoldedEnd): void => {
+  readonly #fold = (turn: Turn, fired: AnyHookEvent, ended: FoldedEnd): void => {
     foldEnd(turn, fired, this.#options.draw, ended)
   }
 

@@ -1,9 +1,9 @@
 import { idOf } from '../contract/foreign.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import { ESCALATED, isGuarded } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf } from './spans/control-hook.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import { argumentAttributes } from './spans/tool.ts'
 import { noteBlocked } from './spans/tool-outcome.ts'
 import type { OpenSpan, Turn } from './turn.ts'
@@ -13,7 +13,7 @@ import { slot } from './turn-memory.ts'
  * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
  * attributes, even if the tool starts later.
  */
-export function keepDecision(turn: Turn, { payload }: AnyFired, start: unknown, draw: Draw): void {
+export function keepDecision(turn: Turn, { payload }: AnyHookEvent, start: unknown, draw: AttributeOptions): void {
   const begun = start as KeptControlHook | undefined
   const block = blockOf(payload, begun, draw)
   if (block !== undefined) {
@@ -26,7 +26,7 @@ export function keepDecision(turn: Turn, { payload }: AnyFired, start: unknown, 
   if (rewritten !== undefined) keepArguments(turn, rewritten, draw)
 }
 
-function keepArguments(turn: Turn, { call, args }: NewArguments, draw: Draw): void {
+function keepArguments(turn: Turn, { call, args }: NewArguments, draw: AttributeOptions): void {
   const place = slot('tool', call)
   const attributes = argumentAttributes(args, draw)
   const open = turn.find(place)
@@ -35,7 +35,7 @@ function keepArguments(turn: Turn, { call, args }: NewArguments, draw: Draw): vo
 }
 
 /** Attributes of a starting tool from control hooks that answered before it. */
-export function decidedAttributes(turn: Turn, place: string, draw: Draw): AttributeList | undefined {
+export function decidedAttributes(turn: Turn, place: string, draw: AttributeOptions): AttributeList | undefined {
   const by = turn.memory.blocker(place)
   const args = turn.memory.takeArguments(place)
   if (by === undefined) return args
@@ -43,18 +43,18 @@ export function decidedAttributes(turn: Turn, place: string, draw: Draw): Attrib
 }
 
 /** Must be called before the host's end of a tool is processed. */
-export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyFired): void {
+export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyHookEvent): void {
   if (kind === 'tool' && turn.memory.takeBlocker(slot) !== undefined) noteBlocked(fired)
 }
 
 /** The approval of a tool call that a guardian model has not answered when the call ends: the guardian escalated it. */
-export function unansweredGuardian(turn: Turn, { payload }: AnyFired): OpenSpan | undefined {
+export function unansweredGuardian(turn: Turn, { payload }: AnyHookEvent): OpenSpan | undefined {
   const call = idOf(payload['tool_call_id'])
   const open = call === undefined ? undefined : turn.find(slot('approval', call))
   return open !== undefined && isGuarded(open) ? open : undefined
 }
 
 /** The end of an approval that a guardian has escalated. */
-export function escalationAt(at: number): AnyFired {
+export function escalationAt(at: number): AnyHookEvent {
   return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
 }

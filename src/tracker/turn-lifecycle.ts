@@ -1,7 +1,7 @@
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { DelegationRegistry } from './delegation.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import type { SpanTracker } from './span-tracker.ts'
@@ -122,7 +122,7 @@ export class TurnLifecycle {
     turn.tell(new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number))
   }
 
-  endByHost(open: OpenSpan, fired: AnyFired): void {
+  endByHost(open: OpenSpan, fired: AnyHookEvent): void {
     if (!open.turn.over) this.touch(open.turn, fired.at)
     this.#spans.forget(open)
     this.#tracker.end(open, fired)
@@ -270,8 +270,8 @@ export class TurnLifecycle {
   }
 }
 
-function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
-  return { hook: 'on_session_end', at, payload: payload as AnyFired['payload'], facts: {} }
+function endOfTurn({ at }: TurnOver, payload: object): AnyHookEvent {
+  return { hook: 'on_session_end', at, payload: payload as AnyHookEvent['payload'], facts: {} }
 }
 
 /** A child may continue after its parent has ended, so its totals go to the nearest open turn. */

@@ -2,7 +2,7 @@ import type { SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { AnyFired } from './incoming.ts'
+import type { AnyHookEvent } from './incoming.ts'
 import type { AttributeList } from './spans/attribute-list.ts'
 
 /** The mark of an ended span: late children find their parent by it, and repeats are recognised. */
@@ -20,7 +20,7 @@ export interface EndedMark {
 }
 
 export interface EarlyEnd {
-  readonly fired: AnyFired
+  readonly fired: AnyHookEvent
   /** End time of the attempt before it: its start is not earlier. */
   readonly after: number
 }

@@ -1,6 +1,6 @@
 import type { SessionStart } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { type Incoming, startedAt } from './incoming.ts'
+import { type ReceivedHook, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLabel, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
@@ -41,7 +41,7 @@ export class TurnOpening {
   }
 
   /** The turn that a record belongs to; opens one if there is none. */
-  turnFor(incoming: Incoming, isSideCall: boolean, startAt?: number): Turn {
+  turnFor(incoming: ReceivedHook, isSideCall: boolean, startAt?: number): Turn {
     const { registry } = this.#needs
     const { ids, host } = incoming
     const turn = registry.claim(host, ids, false) ?? this.late(incoming, false)
@@ -54,9 +54,9 @@ export class TurnOpening {
   }
 
   /** A late turn: continues one that has ended, for a record that arrives after the end. */
-  late(incoming: Incoming, begins: boolean): Turn | undefined {
+  late(incoming: ReceivedHook, begins: boolean): Turn | undefined {
     const { registry } = this.#needs
-    const { fired, ids, host } = incoming
+    const { event: fired, ids, host } = incoming
     const ended = registry.findEnded(host, ids, begins ? startedAt(incoming) : fired.at, begins)
     if (ended === undefined) return undefined
     const open = registry.claim(host, ids, begins)
@@ -64,7 +64,7 @@ export class TurnOpening {
   }
 
   /** A turn without a root, for spans that belong to no turn. */
-  loose(incoming: Incoming): Turn {
+  loose(incoming: ReceivedHook): Turn {
     return this.#rootless(this.#needs.registry.session(incoming.host, incoming.ids), incoming, undefined)
   }
 
@@ -74,7 +74,7 @@ export class TurnOpening {
   }
 
   /** Opens a turn with its root span. */
-  open(session: Session, incoming: Incoming, how: OpeningHow): Turn {
+  open(session: Session, incoming: ReceivedHook, how: OpeningHow): Turn {
     const { options, registry, tracker, lifecycle } = this.#needs
     const fired = ambiguousWithoutId(incoming)
     const payload = fired.payload as SessionStart
@@ -98,7 +98,7 @@ export class TurnOpening {
 
   #turnOf(
     session: Session,
-    { fired, ids, isExplicit }: Incoming,
+    { event: fired, ids, isExplicit }: ReceivedHook,
     { isSide, isBackground, isReview }: OpeningHow,
   ): Turn {
     const { options, lifecycle, facts } = this.#needs
@@ -126,7 +126,7 @@ export class TurnOpening {
     })
   }
 
-  #rootless(session: Session, { fired, ids }: Incoming, ended: EndedTurn | undefined): Turn {
+  #rootless(session: Session, { event: fired, ids }: ReceivedHook, ended: EndedTurn | undefined): Turn {
     const { options, lifecycle } = this.#needs
     const turn = new Turn({
       session,
@@ -156,7 +156,7 @@ export class TurnOpening {
 }
 
 /** Marks a root that no id names as ambiguous: the tree is uncertain. */
-function ambiguousWithoutId({ fired, ids }: Incoming): Incoming['fired'] {
+function ambiguousWithoutId({ event: fired, ids }: ReceivedHook): ReceivedHook['event'] {
   const isNamed = ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId !== undefined
   return isNamed || fired.correlation !== undefined ? fired : { ...fired, correlation: 'ambiguous' }
 }

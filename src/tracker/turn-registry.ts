@@ -1,6 +1,6 @@
 import { BoundedMap } from './bounded-map.ts'
 import type { RecordIds } from './incoming.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import { Session, type Turn } from './turn.ts'
 
 /** Limit of sessions without an open turn. A dropped one loses its numbering and its link to the previous turn. */
@@ -79,10 +79,10 @@ export class TurnRegistry {
   readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
   /** No finished turn ended before this time: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
-  readonly #draw: Draw
+  readonly #draw: AttributeOptions
   #openCount = 0
 
-  constructor(draw: Draw) {
+  constructor(draw: AttributeOptions) {
     this.#draw = draw
   }
 

@@ -17,7 +17,7 @@ import { type Begun, requestCost } from './spans/cost.ts'
 import { modelProvider } from './spans/model-provider.ts'
 import { promptAttributes } from './spans/session.ts'
 import { type KeptTool, skillOfEnded } from './spans/skill.ts'
-import type { Draw, Fired } from './spans/span-definition.ts'
+import type { AttributeOptions, HookEvent } from './spans/span-definition.ts'
 import { isFailedStop } from './spans/subagent.ts'
 import { toolCommand, toolName, toolTarget } from './spans/tool.ts'
 import { toolOutcomeOf } from './spans/tool-outcome.ts'
@@ -33,7 +33,7 @@ function addDistinct(list: SafeText[], value: SafeText | undefined): void {
   if (value !== undefined && list.length < DISTINCT_LIMIT && !list.includes(value)) list.push(value)
 }
 
-function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): void {
+function toolStarted(totals: TurnTotals, fired: HookEvent<ToolStart>, draw: AttributeOptions): void {
   totals.toolCalls += 1
   const name = toolName(fired.payload, draw)
   addDistinct(totals.tools, name)
@@ -42,7 +42,7 @@ function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): v
   addDistinct(totals.commands, toolCommand(fired, draw))
 }
 
-function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, draw: Draw): void {
+function toolEnded(totals: TurnTotals, fired: HookEvent<ToolEnd>, start: unknown, draw: AttributeOptions): void {
   const { outcome } = toolOutcomeOf(fired, draw)
   addDistinct(totals.outcomes, draw.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
@@ -51,7 +51,7 @@ function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, dr
   addDistinct(totals.skills, draw.capture.id(skillOfEnded(start as KeptTool | undefined, fired.payload)?.name))
 }
 
-function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, draw: Draw): void {
+function apiEnded(totals: TurnTotals, fired: HookEvent<ApiEnd>, ended: FoldedEnd, draw: AttributeOptions): void {
   const provider = fired.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
@@ -66,14 +66,14 @@ function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, dr
   totals.tokensReasoning += usage.reasoningTokens
 }
 
-function apiFailed(totals: TurnTotals, fired: Fired<ApiError>, draw: Draw): void {
+function apiFailed(totals: TurnTotals, fired: HookEvent<ApiError>, draw: AttributeOptions): void {
   totals.apiErrors += 1
   if (fired.payload.retryable === true) totals.retries += 1
   totals.lastErrorType = apiErrorType(fired.payload, draw)
   totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
 }
 
-function addCost(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, draw: Draw): void {
+function addCost(totals: TurnTotals, fired: HookEvent<ApiEnd>, ended: FoldedEnd, draw: AttributeOptions): void {
   const cost = requestCost(fired, draw, ended as Begun)
   if (cost !== undefined) {
     totals.cost.dollars += cost.dollars
@@ -81,7 +81,12 @@ function addCost(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, dra
   } else if (usageOf(fired, draw) !== undefined) totals.cost.unknown += 1
 }
 
-function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, ended: FoldedEnd, draw: Draw): void {
+function sideCallEnded(
+  totals: TurnTotals,
+  fired: HookEvent<AuxiliaryEnd>,
+  ended: FoldedEnd,
+  draw: AttributeOptions,
+): void {
   addCost(totals, fired, ended, draw)
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
@@ -104,14 +109,14 @@ function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
   return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most
 }
 
-function deadEndOf(payload: ApiError, at: number, draw: Draw): Turn['deadEnd'] {
+function deadEndOf(payload: ApiError, at: number, draw: AttributeOptions): Turn['deadEnd'] {
   const isUsedUp = areRetriesUsedUp(payload)
   if (payload.retryable === true && !isUsedUp) return undefined
   return { type: apiErrorType(payload, draw), at, isReported: isUsedUp || payload.retryable === false }
 }
 
 /** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
-function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
+function noteStanding(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions): void {
   const { hook, at } = fired
   if (hook === 'api_request_error') {
     if (at >= turn.activityAt) turn.deadEnd = deadEndOf(fired.payload as ApiError, at, draw)
@@ -124,26 +129,26 @@ function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
 }
 
 /** Adds a start to the totals of its turn. Content is captured only if the root is recorded. */
-export function foldStart(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
+export function foldStart(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions): void {
   if (fired.hook === 'pre_llm_call') addPrompt(turn, fired.payload as TurnStart, draw)
   addStart(turn.totals, fired, draw)
   noteStanding(turn, fired, draw)
 }
 
 /** Written on the root at once, so that the prompt of a running turn is visible. */
-function addPrompt({ totals, root }: Turn, { user_message }: TurnStart, draw: Draw): void {
+function addPrompt({ totals, root }: Turn, { user_message }: TurnStart, draw: AttributeOptions): void {
   if (totals.input !== undefined || root?.span.isRecording() !== true) return
   totals.input = draw.capture.content(user_message, 'llm_input')
   promptAttributes(totals.input, draw).writeTo(root.span)
 }
 
-function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw): void {
+function addStart(totals: TurnTotals, fired: HookEvent<unknown>, draw: AttributeOptions): void {
   switch (fired.hook) {
     case 'pre_api_request':
       totals.apiCalls += 1
       return
     case 'pre_tool_call':
-      toolStarted(totals, fired as Fired<ToolStart>, draw)
+      toolStarted(totals, fired as HookEvent<ToolStart>, draw)
       return
     case 'subagent_start':
       totals.subagents += 1
@@ -156,9 +161,9 @@ function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw): void {
 
 function approvalEnded(
   totals: TurnTotals,
-  { payload, at }: Fired<ApprovalResponse>,
+  { payload, at }: HookEvent<ApprovalResponse>,
   ended: FoldedEnd,
-  draw: Draw,
+  draw: AttributeOptions,
 ): void {
   if (isDenied(payload, ended.start)) totals.signs.denied += 1
   if (payload.choice === ESCALATED) {
@@ -178,30 +183,30 @@ export interface FoldedEnd {
 }
 
 /** Adds an end to the totals of its turn. `startSeen` is false for a span that is created afterwards. */
-export function foldEnd(turn: Turn, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
+export function foldEnd(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions, ended: FoldedEnd): void {
   addEnd(turn.totals, fired, draw, ended)
   noteStanding(turn, fired, draw)
 }
 
-function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
+function addEnd(totals: TurnTotals, fired: HookEvent<unknown>, draw: AttributeOptions, ended: FoldedEnd): void {
   switch (fired.hook) {
     case 'post_llm_call':
       totals.output = draw.capture.content((fired.payload as TurnAnswer).assistant_response, 'llm_output')
       return
     case 'post_api_request':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiEnded(totals, fired as Fired<ApiEnd>, ended, draw)
+      apiEnded(totals, fired as HookEvent<ApiEnd>, ended, draw)
       return
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiFailed(totals, fired as Fired<ApiError>, draw)
+      apiFailed(totals, fired as HookEvent<ApiError>, draw)
       return
     case 'post_auxiliary_call':
-      sideCallEnded(totals, fired as Fired<AuxiliaryEnd>, ended, draw)
+      sideCallEnded(totals, fired as HookEvent<AuxiliaryEnd>, ended, draw)
       return
     case 'post_tool_call':
-      if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)
-      toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
+      if (!ended.startSeen) toolStarted(totals, fired as HookEvent<ToolStart>, draw)
+      toolEnded(totals, fired as HookEvent<ToolEnd>, ended.start, draw)
       return
     case 'subagent_stop':
       if (!ended.startSeen && isFailedStop(fired.payload as SubagentStop)) totals.signs.errors += 1
@@ -209,6 +214,6 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
     case 'post_approval_response':
     case 'on_human_input_resolved':
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
-      approvalEnded(totals, fired as Fired<ApprovalResponse>, ended, draw)
+      approvalEnded(totals, fired as HookEvent<ApprovalResponse>, ended, draw)
   }
 }

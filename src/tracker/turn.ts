@@ -6,7 +6,7 @@ import { AttributeList } from './spans/attribute-list.ts'
 import type { Belonging } from './spans/belongings.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from './spans/turn-totals.ts'
 import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
 
@@ -293,7 +293,7 @@ export class Turn {
   }
 
   /** Sets the id of a turn that was opened without one: on the root, and on every span that starts from now on. */
-  identify(turnId: string, { names, capture }: Draw): void {
+  identify(turnId: string, { names, capture }: AttributeOptions): void {
     this.turnId = turnId
     const id = capture.id(turnId)
     this.identity.put(names.own.turnId, id)

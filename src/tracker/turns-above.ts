@@ -5,7 +5,7 @@ import { literal } from '../content/capture.ts'
 import type { CoreOptions } from './options.ts'
 import type { AttributeList } from './spans/attribute-list.ts'
 import { type SamplingReason, samplingReason } from './spans/keep.ts'
-import type { Draw } from './spans/span-definition.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
 import { withChildren } from './spans/turn-totals.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
@@ -27,7 +27,11 @@ export function traceOf(turn: Turn): string | undefined {
  * Notes a delegation that fails after its turn was sampled. If a turn above is open, it counts the error. Otherwise the
  * delegation's own span carries the sampling reason.
  */
-export function noteLateFailure({ kind, turn }: OpenSpan, attributes: AttributeList, { keep, names }: Draw): void {
+export function noteLateFailure(
+  { kind, turn }: OpenSpan,
+  attributes: AttributeList,
+  { keep, names }: AttributeOptions,
+): void {
   if (kind !== 'subagent' || !turn.over) return
   const above = openAbove(turn)
   if (above !== undefined) above.totals.signs.errors += 1

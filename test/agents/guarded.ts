@@ -17,7 +17,7 @@ export async function told(guarding: Guarding, body: object, ...verdicts: readon
   const question = guarding.question(body)
   if (question === undefined) return { error: 'nothing is asked' }
   const chain = createHooks(verdicts.map((verdict, at) => saying(`hook-${at + 1}`, verdict)))
-  const hooks = new HostHooks({ host: 'an-agent', hooks: chain, able: guarding.able, report: () => undefined })
+  const hooks = new HostHooks({ host: 'an-agent', hooks: chain, capabilities: guarding.able, report: () => undefined })
   const outcome = await hooks.run<Phase>(question.phase, question.ids, question.event)
   return guarding.reply(body, outcome)
 }

@@ -3,8 +3,14 @@ import { createHooks } from '../../src/guards/create-hooks.ts'
 import { fromExtension } from '../../src/guards/from-extension.ts'
 import { fromProvider } from '../../src/guards/from-provider.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { Traced } from '../../src/guards/hook-trace.ts'
-import { ABLE_OF_ALL, type Able, HostHooks, type HostHooksOptions, tableOf } from '../../src/guards/host-hooks.ts'
+import type { TracedPlugin } from '../../src/guards/hook-trace.ts'
+import {
+  ALL_CAPABILITIES,
+  type Capabilities,
+  HostHooks,
+  type HostHooksOptions,
+  tableOf,
+} from '../../src/guards/host-hooks.ts'
 import type { Outcome } from '../../src/guards/outcome.ts'
 import type { EventOf, Phase } from '../../src/guards/phases.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../src/guards/verdict.ts'
@@ -19,7 +25,7 @@ interface Told {
 }
 
 /** Stands for a plugin: keeps what it is told. */
-class Notes implements Traced {
+class Notes implements TracedPlugin {
   readonly told: Told[] = []
   emitUntyped(hook: string, payload: unknown, meta?: { readonly at?: number }): void {
     this.told.push({ hook, payload: JSON.parse(JSON.stringify(payload)), at: meta?.at })
@@ -36,11 +42,22 @@ class Notes implements Traced {
   }
 }
 
-function hostHooks(hooks: readonly AnyHook[], able: Able = ABLE_OF_ALL, more: Partial<HostHooksOptions> = {}) {
+function hostHooks(
+  hooks: readonly AnyHook[],
+  able: Capabilities = ALL_CAPABILITIES,
+  more: Partial<HostHooksOptions> = {},
+) {
   const lines: string[] = []
   const notes = new Notes()
   const report = (line: string): void => void lines.push(line)
-  const made = new HostHooks({ host: 'codex', hooks: createHooks(hooks), able, plugin: () => notes, report, ...more })
+  const made = new HostHooks({
+    host: 'codex',
+    hooks: createHooks(hooks),
+    capabilities: able,
+    plugin: () => notes,
+    report,
+    ...more,
+  })
   return { hooks: made, lines, notes }
 }
 
@@ -53,7 +70,7 @@ function saying(phase: Phase, verdict: unknown, name = 'guard'): AnyHook {
 const ASKED = 'The hook guard wants a person to be asked, which is not possible here: May I?'
 
 /** What a hook says, what the host can do, what is done then, and what the trace says was done. */
-const FITTING: readonly (readonly [Phase, unknown, Able, done: string, told: readonly string[]])[] = [
+const FITTING: readonly (readonly [Phase, unknown, Capabilities, done: string, told: readonly string[]])[] = [
   ['beforeTool', block('No.'), { beforeTool: ['block'] }, 'block by guard: No.', ['guard block blocked']],
   ['beforeTool', block('No.'), { beforeTool: ['rewrite'] }, 'pass', ['guard block none']],
   ['beforeTool', ask('May I?'), { beforeTool: ['ask'] }, 'ask by guard: May I?', ['guard ask asked']],
@@ -265,7 +282,7 @@ test('hooks are handed the ids of the host, and the trace of what they look at',
   await hooks.run('beforeTool', IDS, EVENTS.beforeTool)
   expect(seen).toEqual(['codex', 's1', 't1', 'beforeTool', '00-of-c1'])
   expect(lines).toEqual(['hookspan: codex: looked'])
-  await hostHooks([look], ABLE_OF_ALL, { plugin: undefined }).hooks.run('beforeTool', IDS, EVENTS.beforeTool)
+  await hostHooks([look], ALL_CAPABILITIES, { plugin: undefined }).hooks.run('beforeTool', IDS, EVENTS.beforeTool)
   expect(seen.at(-1)).toBeUndefined()
 })
 
@@ -298,7 +315,8 @@ test.each([
 test('what cannot be read is blocked where a hook is closed and the host can, else it goes on', () => {
   const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool: () => undefined }
   const event = new Proxy({}, { get: throws, ownKeys: throws }) as EventOf<'beforeTool'>
-  const run = (able: Able) => hostHooks([closed], able).hooks.run('beforeTool', IDS, event) as Outcome<'beforeTool'>
+  const run = (able: Capabilities) =>
+    hostHooks([closed], able).hooks.run('beforeTool', IDS, event) as Outcome<'beforeTool'>
   expect(inWords(run({ beforeTool: ['block'] }))).toMatch(/^block by closed: /)
   expect(inWords(run({ beforeTool: [] }))).toBe('pass')
 })
@@ -316,7 +334,7 @@ const quiet = { onFailure: 'block' } as const
 const phases = (...names: Phase[]): object => Object.fromEntries(names.map(name => [name, () => undefined]))
 
 /** What the person reads when hooks are attached to a host that cannot do what they would decide. */
-const IMPOSSIBLE: readonly (readonly [hook: object, able: Able, lines: readonly string[]])[] = [
+const IMPOSSIBLE: readonly (readonly [hook: object, able: Capabilities, lines: readonly string[]])[] = [
   [{ ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [phases('beforeModel'), {}, ['hook h is never asked in beforeModel: codex has no such place']],
   [
@@ -383,7 +401,7 @@ test.each(IMPOSSIBLE)('attached: %j to %j', (hook, able, lines) => {
 })
 
 test('says of a provider and an extension only what they decide in each phase', () => {
-  const able: Able = {
+  const able: Capabilities = {
     beforeTurn: ['block'],
     beforeModel: ['inject'],
     afterModel: [],

@@ -10,7 +10,7 @@ import { ABLE as pi } from '../../src/agents/pi/hooks.ts'
 import * as builtin from '../../src/guards/builtin/index.ts'
 import type { AnyHook, HookContext } from '../../src/guards/hook.ts'
 import { tableOf } from '../../src/guards/host-hooks.ts'
-import type { Able } from '../../src/guards/index.ts'
+import type { Capabilities } from '../../src/guards/index.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../../src/guards/phases.ts'
 import { TOOL_KINDS, type ToolCall } from '../../src/guards/tool-call.ts'
 import type { AnyVerdict } from '../../src/guards/verdict.ts'
@@ -18,7 +18,7 @@ import type { AnyVerdict } from '../../src/guards/verdict.ts'
 const PAGE = readFileSync(new URL('../../docs/control-hooks.md', import.meta.url), 'utf8')
 
 /** Each is compared with the real agent by the live suite of that agent. */
-const AGENTS: Readonly<Record<string, Able | undefined>> = {
+const AGENTS: Readonly<Record<string, Capabilities | undefined>> = {
   Pi: pi,
   opencode,
   OpenClaw: openclaw,

@@ -1,6 +1,6 @@
 /** Hooks that act, as files of a user, and what a live suite claims of them: each decision of an agent's table has its scene. */
 import { expect, test } from 'vitest'
-import type { Able, Decision, Phase } from '../../src/guards/index.ts'
+import type { Capabilities, Decision, Phase } from '../../src/guards/index.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import { buildForest } from '../../src/reading/trace-forest.ts'
 import { outline } from '../../src/reading/tree-outline.ts'
@@ -36,10 +36,10 @@ export async function attributesOf(home: string, span: string, attribute: string
 
 /** The scenes of an agent. */
 export class GuardScenes {
-  readonly #able: Able
+  readonly #able: Capabilities
   readonly #covered = new Set<string>()
 
-  constructor(able: Able) {
+  constructor(able: Capabilities) {
     this.#able = able
   }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { Inlet } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
 import { tableOf } from '../../src/guards/host-hooks.ts'
-import type { Able, AnyHook, Phase } from '../../src/guards/index.ts'
+import type { AnyHook, Capabilities, Phase } from '../../src/guards/index.ts'
 import { createHooks } from '../../src/guards/index.ts'
 import type { Receiver } from '../../src/receiver/receiver.ts'
 import { openRecorder } from '../../src/receiver/recorder.ts'
@@ -12,7 +12,7 @@ import { hookspanFolder, hostNode, runHost, type Traces, tracesOf } from './live
 export interface Guards {
   readonly home: string
   readonly host: string
-  readonly inlet: Inlet
+  readonly inlet: ReceiverAdapter
   /** What it sends to. Default: that of its name. */
   readonly endpoint?: { readonly path: string; readonly host: string }
   readonly hooks: readonly AnyHook[]
@@ -74,7 +74,7 @@ export function decided({ spans }: Traces): string[] {
 }
 
 /** A table of an agent, as `beforeTool ask`: what the scenes of a suite have to show. */
-export function claims(able: Able): string[] {
+export function claims(able: Capabilities): string[] {
   return tableOf(able)
     .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
     .sort()

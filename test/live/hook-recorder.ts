@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { Inlet } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
 import { replayEvents } from '../agents/replay-fixture.ts'
 import { capture, isRecording, tapFile } from './recording.ts'
 
 /** Stands where the receiver would: keeps what follows from each hook, in order. */
 export class HookRecorder {
   readonly events: HostEvent[] = []
-  readonly #inlet: Inlet
+  readonly #inlet: ReceiverAdapter
   readonly #server: Server
   #last: Promise<void> = Promise.resolve()
 
-  static async start(inlet: Inlet): Promise<HookRecorder> {
+  static async start(inlet: ReceiverAdapter): Promise<HookRecorder> {
     const recorder = new HookRecorder(inlet)
     await new Promise<void>((resolve, reject) => {
       recorder.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
@@ -23,7 +23,7 @@ export class HookRecorder {
     return recorder
   }
 
-  private constructor(inlet: Inlet) {
+  private constructor(inlet: ReceiverAdapter) {
     this.#inlet = inlet
     this.#server = createServer((request, response) => {
       const at = Date.now()

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tableOf } from '../../src/guards/host-hooks.ts'
-import type { Able, Phase } from '../../src/guards/index.ts'
+import type { Capabilities, Phase } from '../../src/guards/index.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { ModelRequest } from '../support/model-server.mjs'
 
@@ -32,7 +32,7 @@ export class Covered {
   }
 }
 
-export function pairsOf(able: Able): string[] {
+export function pairsOf(able: Capabilities): string[] {
   return tableOf(able)
     .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
     .sort()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Guarding } from '../../src/agents/guarding.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { Inlet } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
 import { type AnyHook, ask, block, createHooks, defineHook, inject, retry } from '../../src/guards/index.ts'
 import { setReply } from '../../src/receiver/asking.ts'
 import { Deciding } from '../../src/receiver/deciding.ts'
@@ -27,14 +27,14 @@ const DENIED = (reason: string): object => ({
 })
 const NOTHING = { status: 204, text: '' }
 
-const events: Inlet['events'] = ({ body, at }) => [
+const events: ReceiverAdapter['events'] = ({ body, at }) => [
   { event: String((body as { hook_event_name: unknown }).hook_event_name), at, data: body } as HostEvent,
 ]
 
 interface Guarded extends Partial<StartOptions> {
   readonly hooks?: readonly AnyHook[]
   readonly found?: Partial<HooksFound>
-  readonly inlet?: Inlet
+  readonly inlet?: ReceiverAdapter
 }
 
 /** A receiver with hooks, and what of an agent comes to it. */

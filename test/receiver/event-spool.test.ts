@@ -2,7 +2,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, symlinkSync, unlink
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { Inlet } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
 import { until } from '../support/until.ts'
 import { ECHO, FakeClock, Scene } from './scene.ts'
 
@@ -80,7 +80,7 @@ test('what was sent and spooled is one', async () => {
 test('what its client knows of it comes with it', async () => {
   const scene = new Scene()
   const found: unknown[] = []
-  const inlet: Inlet = {
+  const inlet: ReceiverAdapter = {
     events: ({ body, headers }) => {
       found.push([body, headers])
       return []

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, wri
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { Inlet } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
 import type { Address } from '../../src/receiver/address.ts'
 import type { Health } from '../../src/receiver/peer.ts'
 import { until } from '../support/until.ts'
@@ -391,7 +391,7 @@ describe('a delivery', () => {
   test('its inlet gets the headers, without what is secret in them', async () => {
     const scene = new Scene()
     const found: unknown[] = []
-    const inlet: Inlet = {
+    const inlet: ReceiverAdapter = {
       events: ({ headers }) => {
         found.push(headers)
         return []

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { SegmentFile } from '../../src/delivery/trace-log/index.ts'
 import { Journal } from '../../src/receiver/journal.ts'
 import { entryLine, type JournalEntry, readLine } from '../../src/receiver/journal-line.ts'
-import { bounded, isWorthIt, MOST_BYTES, type Place, type Planned, planOf } from '../../src/receiver/journal-plan.ts'
+import { bounded, isWorthIt, MAX_BYTES, type Place, type Planned, planOf } from '../../src/receiver/journal-plan.ts'
 import { scratchHome } from '../plugin/scratch-plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { toldOf, twoTurns } from './scenario.ts'
@@ -212,14 +212,14 @@ test('a turn without an end takes no more than there is room for, and that is sa
   const lines: string[] = []
   const report = { warn: (line: string) => void lines.push(line), error: () => undefined, debug: () => undefined }
   const journal = new Journal(join(scratchHome(), 'journal'), report)
-  const data = 'x'.repeat(MOST_BYTES / 5)
+  const data = 'x'.repeat(MAX_BYTES / 5)
   for (let at = 1; at <= 6; at++) {
     const told = entry(`e${at}`, at, data)
     const [place] = await journal.append([{ entry: told, line: entryLine(told) }])
     if (place !== undefined) place.isSpine = at === 1
     if (journal.isFull) await journal.tidy({ openSince: () => 1, recentMillis: 0 }, [])
   }
-  expect(journal.bytes).toBeLessThan(MOST_BYTES)
+  expect(journal.bytes).toBeLessThan(MAX_BYTES)
   journal.close()
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('has room for 64 MiB of what is open, and more was told')
@@ -283,7 +283,7 @@ test('while something is open, all stays that was told since; before that, what 
 })
 
 test('what is left out of too much is the oldest, but never where its session stands', () => {
-  const quarter = MOST_BYTES / 4
+  const quarter = MAX_BYTES / 4
   const planned = (eventAt: number, isSpine: boolean): Planned => ({
     place: { host: 'pi', at: eventAt, eventAt, offset: 0, bytes: quarter, isPast: false, isSpine },
     becomes: 'live',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Enrich, EnrichedSpan, EnrichRecord } from '../../src/index.ts'
-import { drawOf } from '../../src/plugin/settings.ts'
+import { attributeOptionsOf } from '../../src/plugin/settings.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { Enrichment } from '../../src/tracker/enrichment.ts'
 import { Guard } from '../../src/tracker/guard.ts'
@@ -123,7 +123,7 @@ describe('enrich', () => {
       name => name,
     )
     let now = 0
-    const draw = drawOf(resolved({}).config, () => undefined)
+    const draw = attributeOptionsOf(resolved({}).config, () => undefined)
     const enrichment = new Enrichment(
       () => ({ a: 1 }),
       draw,

@@ -1,6 +1,6 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
-import { drawOf } from '../../src/plugin/settings.ts'
+import { attributeOptionsOf } from '../../src/plugin/settings.ts'
 import type { Turn } from '../../src/tracker/turn.ts'
 import { slot } from '../../src/tracker/turn-memory.ts'
 import { TurnRegistry } from '../../src/tracker/turn-registry.ts'
@@ -8,7 +8,7 @@ import { resolved } from '../plugin/config/scratch-home.ts'
 import { ids, openSpan, turnOf } from '../support/core-parts.ts'
 
 const HOST = 'hermes'
-const DRAW = drawOf(resolved({}).config, () => undefined)
+const DRAW = attributeOptionsOf(resolved({}).config, () => undefined)
 
 interface OpenOptions {
   readonly host?: string

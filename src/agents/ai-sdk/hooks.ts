@@ -3,7 +3,7 @@
  * `src/agent`, `src/middleware`). Structure only: the package is no dependency of ours.
  */
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type Able, type ControlHooks, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
+import { type Capabilities, type ControlHooks, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
 import { toolHookTrace } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { GuardedCall } from './guarded-call.ts'
@@ -15,7 +15,7 @@ const HOST = 'ai-sdk'
 const CALLS_LIMIT = 1000
 
 /** What hooks can do in the AI SDK. */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   afterTurn: ['block', 'rewrite', 'retry'],
   beforeModel: ['block', 'rewrite', 'inject'],
@@ -66,7 +66,7 @@ interface CallOptions extends ToolOptions {
  */
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): AiSdkHooks {
   const guard = new Guard(
-    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
+    new HostHooks({ ...options, host: HOST, hooks, capabilities: ABLE, plugin: () => toolHookTrace(HOST) }),
     new StepModels(hooks.hooks, options.report),
   )
   return {

@@ -8,7 +8,7 @@ import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 
 /** Where hooks are asked through the model. */
 const OF_MODELS: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
-const MOST_SHOWN = 60
+const MAX_SHOWN = 60
 
 /**
  * The models of steps, with the hooks in them. A name that the call itself gives comes here as the model that the SDK has found;
@@ -74,6 +74,6 @@ function nobody(given: unknown): HostModel {
 
 function shown(given: unknown): string {
   return typeof given === 'string'
-    ? `the model ${JSON.stringify(given.slice(0, MOST_SHOWN))} by its name`
+    ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
     : 'what is no model'
 }

@@ -2,9 +2,9 @@ import type { FileHandle } from 'node:fs/promises'
 
 const CHUNK_BYTES = 256 * 1024
 /** Limit of one read. If more is available, only the end is read. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 /** Longer lines are skipped: no answer of a model is as long. */
-const LONGEST_LINE_BYTES = 8 * 1024 * 1024
+const MAX_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 
 /** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
@@ -18,8 +18,8 @@ export class LineReader {
   readonly #longest: number
 
   constructor(limits: { readonly most?: number; readonly longest?: number } = {}) {
-    this.#most = limits.most ?? MOST_BYTES
-    this.#longest = limits.longest ?? LONGEST_LINE_BYTES
+    this.#most = limits.most ?? MAX_BYTES
+    this.#longest = limits.longest ?? MAX_LINE_BYTES
   }
 
   /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */

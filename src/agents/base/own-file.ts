@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, opendir, realpath } from 'node:fs/promises'
 import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
-const LONGEST_PATH = 4096
+const MAX_PATH = 4096
 
 /** The user whose files may be read, and the folders of an agent. */
 export interface Place {
@@ -47,8 +47,7 @@ export async function ownNames(path: string, place: Place, part: string, most: n
 }
 
 async function ownPath(path: string, { folders }: Place, part: string): Promise<string | undefined> {
-  if (!isAbsolute(path) || path.length > LONGEST_PATH || path.includes('\0') || normalize(path) !== path)
-    return undefined
+  if (!isAbsolute(path) || path.length > MAX_PATH || path.includes('\0') || normalize(path) !== path) return undefined
   const folder = folders.find(one => path.startsWith(join(one, part) + sep))
   if (folder === undefined) return undefined
   // The folder itself may be a symlink of the user's.

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import {
-  type Able,
+  type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
@@ -37,7 +37,7 @@ const ASKS_NOBODY = 'bypassPermissions'
  * Decisions that the Claude Agent SDK accepts from hooks. Injected text is added beside the user's message, including text for
  * the system prompt. To withhold a result that is not text, the run is stopped.
  */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject', 'ask'],
   afterTool: ['block', 'rewrite', 'inject'],
@@ -60,7 +60,7 @@ export function attachHooks<Options extends object>(
   { limitMillis = LIMIT_MILLIS, report }: AttachOptions = {},
 ): Options {
   const plugin = () => runningPlugin(HOST)
-  const asked = new HostHooks({ host: HOST, hooks, able: ABLE, limitMillis, plugin, report })
+  const asked = new HostHooks({ host: HOST, hooks, capabilities: ABLE, limitMillis, plugin, report })
   // Without a user to ask, the SDK denies tools for which a hook requests approval.
   const hasPerson = ['canUseTool', 'permissionPromptToolName'].some(key => peek(options, key) !== undefined)
   const timeout = (limitMillis + DELAY_LIMIT_MILLIS + SPARE_MILLIS) / 1000

@@ -1,11 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Able, HookIds, Outcome, Phase } from '../../guards/index.ts'
+import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
 import { type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
 import { resultSaid, resultSeen } from '../base/tool-response.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
 /** Decisions that Claude Code accepts from hooks (read and run with 2.1.330). */
-const ABLE: Able = {
+const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject', 'ask'],
   afterTool: ['rewrite', 'inject'],

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet, World } from '../inlet.ts'
+import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
 import { HeardHooks } from './heard-hooks.ts'
 import { ABSENT_PATIENCE_MILLIS, LOOK_MILLIS, TranscriptFile } from './transcript-file.ts'
 import type { TranscriptLines } from './transcript-lines.ts'
@@ -33,8 +33,8 @@ interface Occasion {
   readonly transcript: string
 }
 
-class ClaudeCodeInlet implements Inlet {
-  readonly #world: World
+class ClaudeCodeInlet implements ReceiverAdapter {
+  readonly #world: AdapterEnvironment
   readonly #files = new LimitedMap<string, TranscriptFile>(FILES_LIMIT)
   /**
    * Turns with received hooks; true if the prompt's hook was received. Needed because a transcript contains all earlier turns as
@@ -48,7 +48,7 @@ class ClaudeCodeInlet implements Inlet {
   readonly #joined = new LimitedMap<string, true>(AGENTS_LIMIT)
   readonly #heard = new HeardHooks()
 
-  constructor(world: World) {
+  constructor(world: AdapterEnvironment) {
     this.#world = world
   }
 
@@ -249,8 +249,8 @@ async function callIn(path: string, place: Place): Promise<string | undefined> {
   }
 }
 
-export function createClaudeCodeInlet(world: World): Inlet {
+export function createClaudeCodeInlet(world: AdapterEnvironment): ReceiverAdapter {
   return new ClaudeCodeInlet(world)
 }
 
-export const claudeCode: Inlet = createClaudeCodeInlet({ place: ownPlace(process.env), wait: sleep })
+export const claudeCode: ReceiverAdapter = createClaudeCodeInlet({ place: ownPlace(process.env), wait: sleep })

@@ -1,5 +1,5 @@
 import { LineReader } from '../base/line-reader.ts'
-import type { World } from '../inlet.ts'
+import type { AdapterEnvironment } from '../inlet.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 import { openFile, type Place } from './transcript-place.ts'
 import type { Whose } from './types.ts'
@@ -33,7 +33,11 @@ export class TranscriptFile {
   }
 
   /** Reads until `isEnough` returns true, or until the timeout for this hook. */
-  async until(event: string, { place, wait }: World, isEnough: (lines: TranscriptLines) => boolean): Promise<void> {
+  async until(
+    event: string,
+    { place, wait }: AdapterEnvironment,
+    isEnough: (lines: TranscriptLines) => boolean,
+  ): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       this.isThere = await this.#read(place)
       if (isEnough(this.lines)) {
@@ -56,7 +60,7 @@ export class TranscriptFile {
   }
 
   /** Reads the lines written since the last timeout. */
-  async readRest({ place }: World): Promise<void> {
+  async readRest({ place }: AdapterEnvironment): Promise<void> {
     this.isOwing = false
     await this.#read(place)
     this.lines.advance(Number.POSITIVE_INFINITY, false)

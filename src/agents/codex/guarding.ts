@@ -1,10 +1,17 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { type Able, type HookIds, type Outcome, type Phase, type RawToolCall, toolCallOf } from '../../guards/index.ts'
+import {
+  type Capabilities,
+  type HookIds,
+  type Outcome,
+  type Phase,
+  type RawToolCall,
+  toolCallOf,
+} from '../../guards/index.ts'
 import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
 /** Codex cannot ask the user: `ask` becomes `block`. */
-const ABLE: Able = {
+const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject'],
   afterTool: ['block', 'rewrite', 'inject'],

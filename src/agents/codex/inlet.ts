@@ -6,7 +6,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet, World } from '../inlet.ts'
+import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
 import type { Found } from './found-events.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { type ItemFound, READS_FIRST, type ReadOver } from './types.ts'
@@ -28,11 +28,11 @@ interface Occasion {
   readonly agentId: string | undefined
 }
 
-class CodexInlet implements Inlet {
-  readonly #world: World
+class CodexInlet implements ReceiverAdapter {
+  readonly #world: AdapterEnvironment
   readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
 
-  constructor(world: World) {
+  constructor(world: AdapterEnvironment) {
     this.#world = world
   }
 
@@ -144,8 +144,8 @@ function ownPlace(env: Readonly<Record<string, string | undefined>>): Place {
   return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }
 }
 
-export function createCodexInlet(world: World): Inlet {
+export function createCodexInlet(world: AdapterEnvironment): ReceiverAdapter {
   return new CodexInlet(world)
 }
 
-export const codex: Inlet = createCodexInlet({ place: ownPlace(process.env), wait: sleep })
+export const codex: ReceiverAdapter = createCodexInlet({ place: ownPlace(process.env), wait: sleep })

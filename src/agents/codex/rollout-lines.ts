@@ -6,7 +6,7 @@ import { FoundEvents } from './found-events.ts'
 import type { Finds, Whose } from './types.ts'
 
 const AGENTS_LIMIT = 100
-const MOST_KEPT = 1000
+const MAX_KEPT = 1000
 const NANOS_PER_MILLI = 1_000_000
 /** Errors that end a turn and are not failures of a model request. */
 const NOT_OF_REQUESTS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
@@ -37,10 +37,10 @@ export class RolloutLines {
   #provider: unknown
   /** Time of the current line. */
   #now = 0
-  readonly #calls = new LimitedMap<string, true>(MOST_KEPT)
-  readonly #started = new LimitedMap<string, true>(MOST_KEPT)
+  readonly #calls = new LimitedMap<string, true>(MAX_KEPT)
+  readonly #started = new LimitedMap<string, true>(MAX_KEPT)
   /** When the model received further input after an answer, by turn and answer. */
-  readonly #followed = new LimitedMap<string, number>(MOST_KEPT)
+  readonly #followed = new LimitedMap<string, number>(MAX_KEPT)
 
   constructor(about: { readonly session_id: string; readonly agent_id?: string | undefined }) {
     this.#about = about

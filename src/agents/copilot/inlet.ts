@@ -4,7 +4,7 @@ import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, ReceiverAdapter } from '../inlet.ts'
 import { copilotPlace } from './session-file.ts'
 import { SessionFiles } from './session-files.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
@@ -47,7 +47,7 @@ class CopilotInlets {
   /** True after a wait in vain without any span since: in most installations telemetry is disabled. */
   #isSilent = false
 
-  readonly hooks: Inlet = {
+  readonly hooks: ReceiverAdapter = {
     events: ({ body, at }) => {
       if (typeof body !== 'object' || body === null) return []
       const event = textOf(peek(body, 'hook_event_name')) ?? UNNAMED
@@ -56,7 +56,7 @@ class CopilotInlets {
     more: event => this.#more(event),
   }
 
-  readonly spans: Inlet = { events: delivery => this.#requests(delivery) }
+  readonly spans: ReceiverAdapter = { events: delivery => this.#requests(delivery) }
 
   constructor({ place, wait }: CopilotWorld) {
     this.#wait = wait
@@ -123,7 +123,10 @@ function wanted(attributes: unknown): Record<string, unknown> {
   )
 }
 
-export function createCopilotInlets(world: CopilotWorld): { readonly hooks: Inlet; readonly spans: Inlet } {
+export function createCopilotInlets(world: CopilotWorld): {
+  readonly hooks: ReceiverAdapter
+  readonly spans: ReceiverAdapter
+} {
   return new CopilotInlets(world)
 }
 
@@ -132,5 +135,5 @@ const inlets = createCopilotInlets({
   wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
 })
 
-export const copilot: Inlet = inlets.hooks
-export const copilotSpans: Inlet = inlets.spans
+export const copilot: ReceiverAdapter = inlets.hooks
+export const copilotSpans: ReceiverAdapter = inlets.spans

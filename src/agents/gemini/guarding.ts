@@ -1,6 +1,6 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import {
-  type Able,
+  type Capabilities,
   type HookIds,
   type ModelMessage,
   type Outcome,
@@ -16,7 +16,7 @@ import { OpenCalls } from './open-calls.ts'
  * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
  * forever, and no hook can detect that.
  */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeModel: ['block', 'rewrite', 'inject'],
   beforeTool: ['block', 'rewrite'],
@@ -125,7 +125,7 @@ function answeredBy(text: string): object {
 
 /** Tracks open turns and calls, which the hooks of Gemini CLI do not identify. */
 class GeminiGuarding implements Guarding {
-  readonly able: Able = ABLE
+  readonly able: Capabilities = ABLE
   readonly #open = new OpenCalls()
 
   question(body: unknown): Question | undefined {

@@ -6,7 +6,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, ownNames, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, ReceiverAdapter } from '../inlet.ts'
 import { eventsOfLine, isLastLine } from './session-lines.ts'
 import { READS_FIRST, type Whose } from './types.ts'
 
@@ -19,7 +19,7 @@ const PART = 'tmp'
 const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
-class GeminiInlet implements Inlet {
+class GeminiInlet implements ReceiverAdapter {
   readonly #place: Place
   readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
   /** Files of child agents with a result; they do not change any more. */
@@ -88,7 +88,7 @@ class GeminiInlet implements Inlet {
   }
 }
 
-export function createGeminiInlet(place: Place): Inlet {
+export function createGeminiInlet(place: Place): ReceiverAdapter {
   return new GeminiInlet(place)
 }
 
@@ -99,4 +99,4 @@ function geminiPlace(env: Readonly<Record<string, string | undefined>>): Place {
   return { folders: homes.map(home => normalize(join(home, '.gemini'))), uid: process.getuid?.() }
 }
 
-export const gemini: Inlet = createGeminiInlet(geminiPlace(process.env))
+export const gemini: ReceiverAdapter = createGeminiInlet(geminiPlace(process.env))

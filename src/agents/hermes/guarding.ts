@@ -1,10 +1,17 @@
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { type Able, type HookIds, type Outcome, type Phase, type RawToolCall, toolCallOf } from '../../guards/index.ts'
+import {
+  type Capabilities,
+  type HookIds,
+  type Outcome,
+  type Phase,
+  type RawToolCall,
+  toolCallOf,
+} from '../../guards/index.ts'
 import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
-const ABLE: Able = {
+const ABLE: Capabilities = {
   beforeTurn: ['inject'],
   beforeTool: ['block', 'rewrite', 'ask'],
   afterTool: ['block', 'rewrite'],
@@ -107,7 +114,7 @@ function textFor(value: unknown): string {
 
 /** Tracks the open turn of each session, which Hermes omits for answers. */
 class HermesGuarding implements Guarding {
-  readonly able: Able = ABLE
+  readonly able: Capabilities = ABLE
   readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
 
   question(body: unknown): Question | undefined {

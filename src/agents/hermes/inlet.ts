@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, ReceiverAdapter } from '../inlet.ts'
 import type { WireHook } from './types.ts'
 
 /** Hooks whose session is that of the parent, although the wire format has only `session_id`. */
@@ -9,7 +9,7 @@ const DELEGATIONS: ReadonlySet<string> = new Set(['subagent_start', 'subagent_st
 const UNREADABLE = 'assistant_message'
 
 /** Endpoint for outbound webhooks and shell hooks. Each becomes the hook record that a plugin in Hermes would emit. */
-export const hermes: Inlet = {
+export const hermes: ReceiverAdapter = {
   events: delivery => {
     const hook = textOf(peek(delivery.body, 'hook_event_name'))
     return hook === undefined ? [] : [eventOf(hook, delivery.body as Partial<WireHook>, delivery)]

@@ -5,7 +5,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
+import {
+  type Capabilities,
+  type ControlHooks,
+  type HookIds,
+  HostHooks,
+  type HostHooksOptions,
+} from '../../guards/index.ts'
 import { quietly } from '../../guards/quietly.ts'
 import { toolHookTrace } from '../attach.ts'
 import { currentRun } from './current-run.ts'
@@ -18,7 +24,7 @@ const HANDOFFS_LIMIT = 1000
 const NAME = 'hookspan'
 
 /** What hooks can do in the OpenAI Agents SDK. */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block'],
   afterTurn: ['block'],
   beforeModel: ['block', 'rewrite', 'inject'],
@@ -58,7 +64,7 @@ interface RunScope {
  */
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): OpenAiAgentsHooks {
   const guard = new Guard(
-    new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => toolHookTrace(HOST) }),
+    new HostHooks({ ...options, host: HOST, hooks, capabilities: ABLE, plugin: () => toolHookTrace(HOST) }),
     options.report ?? toStandardError,
   )
   return {

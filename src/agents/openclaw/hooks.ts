@@ -8,7 +8,7 @@ import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import {
-  type Able,
+  type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
@@ -36,7 +36,7 @@ const DESCRIPTION_LIMIT = 512
  * Decisions that OpenClaw accepts from hooks. A rewritten result is only persisted: the current run continues with the original.
  * A turn is retried only if none of its tools can have changed anything.
  */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   afterTurn: ['retry'],
   beforeTool: ['block', 'rewrite', 'ask'],
@@ -70,7 +70,7 @@ export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, option
   if (LIFELESS_MODES.has(api.registrationMode)) return
   const { report = toStandardError } = options
   const plugin = () => runningPlugin(HOST)
-  const host = new HostHooks({ report, host: HOST, hooks, able: ABLE, limitMillis: LIMIT_MILLIS, plugin })
+  const host = new HostHooks({ report, host: HOST, hooks, capabilities: ABLE, limitMillis: LIMIT_MILLIS, plugin })
   new Handlers(host, report).listen(api)
   for (const hook of hooks.hooks)
     if (hook.phases.includes('afterTool')) report(`hookspan: ${HOST}: ${RESULTS.replace('{hook}', hook.name)}`)

@@ -6,7 +6,7 @@
  */
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import {
-  type Able,
+  type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
@@ -42,7 +42,7 @@ const SESSIONS_LIMIT = 200
  * Decisions that opencode accepts from hooks. A plugin cannot ask the user: `ask` becomes a block, with a notice. A rewrite of an
  * answer changes only the text. Failed tools are not passed to plugins.
  */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['rewrite', 'inject'],
   beforeModel: ['rewrite', 'inject'],
   afterModel: ['rewrite'],
@@ -81,7 +81,7 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): G
       ...options,
       host: HOST,
       hooks,
-      able: ABLE,
+      capabilities: ABLE,
       plugin: () => runningPlugin(HOST),
     })
     return Promise.resolve(new OpencodeHooks(asked, textOf(peek(input, 'directory'))).listeners())

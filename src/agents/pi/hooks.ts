@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek } from '../../contract/foreign.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import {
-  type Able,
+  type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
@@ -49,7 +49,7 @@ const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 /**
  * Decisions that Pi accepts from hooks. A rewritten answer appears after the original, which was already streamed to the screen.
  */
-export const ABLE: Able = {
+export const ABLE: Capabilities = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   beforeModel: ['rewrite', 'inject'],
   afterModel: ['block', 'rewrite'],
@@ -72,7 +72,7 @@ export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
  */
 export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: AttachOptions = {}): void {
   const plugin = () => runningPlugin(HOST)
-  new PiHooks(new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin })).listenTo(pi)
+  new PiHooks(new HostHooks({ ...options, host: HOST, hooks, capabilities: ABLE, plugin })).listenTo(pi)
 }
 
 interface Heard {

@@ -1,5 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import type { Able, Outcome, Phase } from '../../guards/index.ts'
+import type { Capabilities, Outcome, Phase } from '../../guards/index.ts'
 import { contextOf, eventIn, isStop, questionIn, refusal, specific } from '../claude-code/guarding.ts'
 import type { Guarding, Reply } from '../guarding.ts'
 
@@ -7,7 +7,7 @@ import type { Guarding, Reply } from '../guarding.ts'
  * Decisions that Qwen Code accepts from hooks (read and run with 0.24.4). It documents `updatedInput` and `additionalContext` for
  * `PreToolUse` and ignores both.
  */
-const ABLE: Able = {
+const ABLE: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'ask'],
   afterTool: ['inject'],

@@ -8,7 +8,7 @@ import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, type Place } from '../base/own-file.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet, World } from '../inlet.ts'
+import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
 import { HeardHooks } from './heard-hooks.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 
@@ -35,13 +35,13 @@ interface Transcript {
   readonly vain: Map<string, number>
 }
 
-class QwenInlet implements Inlet {
-  readonly #world: World
+class QwenInlet implements ReceiverAdapter {
+  readonly #world: AdapterEnvironment
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
   readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
   readonly #heard = new HeardHooks()
 
-  constructor(world: World) {
+  constructor(world: AdapterEnvironment) {
     this.#world = world
   }
 
@@ -128,7 +128,7 @@ function agentFile(transcript: string, agentId: string): string | undefined {
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-export function createQwenInlet(world: World): Inlet {
+export function createQwenInlet(world: AdapterEnvironment): ReceiverAdapter {
   return new QwenInlet(world)
 }
 
@@ -138,4 +138,4 @@ function qwenPlace(env: Readonly<Record<string, string | undefined>>): Place {
   return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }
 }
 
-export const qwen: Inlet = createQwenInlet({ place: qwenPlace(process.env), wait: sleep })
+export const qwen: ReceiverAdapter = createQwenInlet({ place: qwenPlace(process.env), wait: sleep })

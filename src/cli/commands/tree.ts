@@ -15,7 +15,7 @@ import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
 const DEFAULT_LAST = 5
-const MOST_RUNNING_LINES = 20
+const MAX_RUNNING_LINES = 20
 
 const PAGE = {
   name: 'tree',
@@ -117,7 +117,7 @@ function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOp
     parts.push(`  the last ${trees.length} of ${humanCount(matchCount)}; -n N shows more\n`)
   }
   if (running.length > 0) {
-    const lines = renderOpenTurns(running, { ...look, maxLines: MOST_RUNNING_LINES })
+    const lines = renderOpenTurns(running, { ...look, maxLines: MAX_RUNNING_LINES })
     parts.push(`${parts.length > 0 ? '\n' : ''}  older, and still running:\n\n`, ...lines.map(line => `${line}\n`))
   }
   return parts.join('')

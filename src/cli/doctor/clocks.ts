@@ -40,16 +40,16 @@ export class AnswerDates {
   }
 }
 
-const MOST_MILLIS = 30_000
+const MAX_MILLIS = 30_000
 const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
 
 /** Compares the clocks of servers with this machine's. Empty if no server sent a date. */
 export function checkClocks(skews: readonly ClockSkew[]): readonly Finding[] {
-  const wrong = skews.filter(({ millis }) => Math.abs(millis) > MOST_MILLIS)
+  const wrong = skews.filter(({ millis }) => Math.abs(millis) > MAX_MILLIS)
   if (wrong.length > 0) return wrong.map(skewFinding)
   if (skews.length === 0) return []
   const hosts = skews.map(({ host }) => host).join(', ')
-  const what = `${hosts}: within ${MOST_MILLIS / 1000} s of this machine`
+  const what = `${hosts}: within ${MAX_MILLIS / 1000} s of this machine`
   return [finding('ok', 'Clocks', what)]
 }
 

@@ -7,7 +7,7 @@ import type { ProbeResult } from './probe-result.ts'
 
 const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
 const MARK_WIDTH = 6
-const LONGEST_VALUE = 60
+const MAX_VALUE = 60
 
 /** The report as text: a heading for each area, a line for each finding, and a summary. */
 export function reportText(examination: Examination, color: boolean): string {
@@ -33,7 +33,7 @@ function findingLine({ level, what, remedy }: Finding): Segment[] {
 function valueLines(values: Examination['config']['values']): Segment[][] {
   const keyWidth = Math.max(...values.map(({ key }) => key.length))
   const shown = values.map(({ value }) => displayText(value))
-  const valueWidth = Math.min(LONGEST_VALUE, Math.max(...shown.map(value => value.length)))
+  const valueWidth = Math.min(MAX_VALUE, Math.max(...shown.map(value => value.length)))
   return values.map(({ key, source }, index) => [
     segment('plain', `  ${''.padEnd(MARK_WIDTH)}${key.padEnd(keyWidth)}  ${(shown[index] ?? '').padEnd(valueWidth)}  `),
     segment('dim', displayText(source)),

@@ -24,7 +24,7 @@ export interface RecordedTurn {
   readonly turnId: string | undefined
 }
 
-const MOST_ELEMENTS = 10_000
+const MAX_ELEMENTS = 10_000
 const GOOD = new Set(['ok', 'success', 'completed'])
 
 export function turnOf({ payload }: ReadRecord): RecordedTurn {
@@ -97,7 +97,7 @@ function beforeModel(payload: unknown): RecordedEvent | Missing {
   const model = textOf(peek(body, 'model')) ?? textOf(peek(payload, 'model'))
   const system = textIn(peek(payload, 'system_prompt'))
   const messages: ModelMessage[] = system === undefined ? [] : [{ role: 'system', text: system }]
-  messages.push(...elementsOf(given, MOST_ELEMENTS).map(messageOf))
+  messages.push(...elementsOf(given, MAX_ELEMENTS).map(messageOf))
   return { phase: 'beforeModel', event: { model, messages }, what: model ?? '' }
 }
 
@@ -111,7 +111,7 @@ function afterModel(payload: unknown): RecordedEvent | Missing {
   const event = {
     model,
     text: textIn(peek(message, 'content')) ?? '',
-    toolCalls: elementsOf(peek(message, 'tool_calls'), MOST_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
+    toolCalls: elementsOf(peek(message, 'tool_calls'), MAX_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
     attempt: numberOf(peek(payload, 'retry_count')) ?? 0,
     usage: usageOf(payload),
     ...(message === undefined ? { error: errorOf(failure, status) } : {}),
@@ -175,6 +175,6 @@ function argumentsIn(given: unknown): ToolArguments | undefined {
 function textIn(content: unknown): string | undefined {
   if (typeof content === 'string') return content
   if (!isArray(content)) return undefined
-  const texts = elementsOf(content, MOST_ELEMENTS).flatMap(part => textOf(part) ?? textOf(peek(part, 'text')) ?? [])
+  const texts = elementsOf(content, MAX_ELEMENTS).flatMap(part => textOf(part) ?? textOf(peek(part, 'text')) ?? [])
   return texts.length === 0 ? undefined : texts.join('\n')
 }

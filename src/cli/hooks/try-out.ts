@@ -24,7 +24,7 @@ export interface TryOut {
   readonly project: string
 }
 
-const MOST_ROWS = 200
+const MAX_ROWS = 200
 
 /** Runs the hooks of a file over a recording and prints their decisions. */
 export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
@@ -136,7 +136,7 @@ class Trial {
   }
 
   report(): string {
-    const rows = this.#rows.slice(0, MOST_ROWS)
+    const rows = this.#rows.slice(0, MAX_ROWS)
     const more = this.#rows.length - rows.length
     return [
       rows.length === 0 ? '' : `${columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)}`,

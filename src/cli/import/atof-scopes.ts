@@ -23,7 +23,7 @@ export interface ScopeNode {
 }
 
 /** The end must be later than the start, so an instant scope gets a microsecond. */
-const LEAST_MILLIS = 0.0015
+const MIN_MILLIS = 0.0015
 
 interface Half {
   readonly at: number
@@ -107,6 +107,6 @@ function scopeOf({ uuid, start, end }: Halves): Scope {
     input: before['data'] ?? undefined,
     output: after['data'] ?? undefined,
     startAt: first.at,
-    endAt: end && (end.at - first.at < LEAST_MILLIS ? first.at : end.at),
+    endAt: end && (end.at - first.at < MIN_MILLIS ? first.at : end.at),
   }
 }

@@ -12,16 +12,16 @@ import { recordsOfTrajectory } from './trajectory-records.ts'
 export type ImportFormat = 'atof' | 'atif'
 
 /** The size limit of a file: all of it is in memory before it can be sorted by time. */
-const MOST_BYTES = 256 * 1024 * 1024
+const MAX_BYTES = 256 * 1024 * 1024
 
-const TOO_MUCH = `more than ${MOST_BYTES / 1024 / 1024} MiB of events in one file; what stands behind is not read`
+const TOO_MUCH = `more than ${MAX_BYTES / 1024 / 1024} MiB of events in one file; what stands behind is not read`
 
 export class ImportReader implements EntryReader {
   readonly #given: ImportFormat | undefined
   readonly #mostBytes: number
 
   /** @param format undefined to detect it */
-  constructor(format: ImportFormat | undefined, mostBytes: number = MOST_BYTES) {
+  constructor(format: ImportFormat | undefined, mostBytes: number = MAX_BYTES) {
     this.#given = format
     this.#mostBytes = mostBytes
   }

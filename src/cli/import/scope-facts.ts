@@ -2,7 +2,7 @@ import { elementsOf, idOf, numberOf, textOf } from '../../contract/foreign.ts'
 import type { Scope, ScopeNode } from './atof-scopes.ts'
 import { fieldsOf, within } from './json-fields.ts'
 
-const MOST_CALLS = 1000
+const MAX_CALLS = 1000
 
 /** The kind of a scope: explicit in our own files, derived from the category in others. */
 export function kindOf({ category, metadata, name, profile }: Scope): string {
@@ -65,7 +65,7 @@ export function messagesOf({ profile, input }: Scope): readonly unknown[] | unde
 }
 
 export function callsAskedFor({ profile }: Scope): readonly string[] {
-  const calls = elementsOf(within(profile, 'annotated_response', 'tool_calls'), MOST_CALLS)
+  const calls = elementsOf(within(profile, 'annotated_response', 'tool_calls'), MAX_CALLS)
   return calls.flatMap(call => idOf(within(call, 'id')) ?? [])
 }
 

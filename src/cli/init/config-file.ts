@@ -21,7 +21,7 @@ const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 const BACKUP = '.hookspan-backup'
 /** The limit of the kernel. */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /**
  * Reads a host's file, including its byte order mark. Undefined if it does not exist.
@@ -77,7 +77,7 @@ export async function makeChange(
 /** Resolves a chain of symbolic links. The target need not exist. */
 async function targetOf(file: string): Promise<string> {
   let path = file
-  for (let links = 0; links < MOST_LINKS; links++) {
+  for (let links = 0; links < MAX_LINKS; links++) {
     const isLink = await lstat(path).then(
       found => found.isSymbolicLink(),
       () => false,

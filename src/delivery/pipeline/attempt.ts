@@ -5,7 +5,7 @@ import type { DeliveryFailure } from './delivery.ts'
 /** The source of the spans of a request: memory (`live`), or the log of this process (`own`) or of a dead one (`adopted`). */
 export type Origin = 'live' | 'own' | 'adopted'
 
-const MOST_DEFERRED = 3
+const MAX_DEFERRED = 3
 /** A server that has accepted other spans gets a refused span this many times, with long pauses. */
 const PATIENT_TRIES = 3
 export const TOO_LARGE = 413
@@ -86,7 +86,7 @@ export class Attempt {
    * deferred: a server that accepts none of several groups accepts none at all, and is not asked about each.
    */
   defer(): boolean {
-    if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MOST_DEFERRED) {
+    if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MAX_DEFERRED) {
       // Restores the order for the next attempt.
       const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
       this.#groups.unshift(...deferred)

@@ -2,11 +2,11 @@ import { UNSERIALISABLE } from '../trace-log/index.ts'
 import type { DeliveryFailure } from './delivery.ts'
 
 const FIRST_MILLIS = 1000
-const MOST_MILLIS = 60_000
+const MAX_MILLIS = 60_000
 /** Pause after a failure that only the user can fix. It is retried, because the user may have fixed it. */
 const UNTIL_MENDED_MILLIS = 300_000
 /** Upper limit of the pause that a server can request. */
-const MOST_ASKED_MILLIS = 3_600_000
+const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
@@ -21,7 +21,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 /** Statuses caused by the configuration, not by the spans. */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 415])
 /** If a server fails this often on the same spans, they are the cause. */
-const MOST_ERRORS = 5
+const MAX_ERRORS = 5
 
 /** The pause of a backend that does not accept data. Times are those of `performance.now()`. */
 export class BackOff {
@@ -52,10 +52,10 @@ export class BackOff {
     this.#failures++
     this.#reason = askedMillis > 0 ? 'asked' : reason
     const own = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : FIRST_MILLIS * 2 ** Math.min(this.#failures - 1, 10)
-    const most = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : MOST_MILLIS
+    const most = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : MAX_MILLIS
     // Jitter: many processes that saw the same outage must not retry at the same moment.
     const jittered = Math.min(own, most) * (0.75 + Math.random() * 0.5) * this.#scale
-    this.#until = performance.now() + Math.max(jittered, Math.min(askedMillis, MOST_ASKED_MILLIS))
+    this.#until = performance.now() + Math.max(jittered, Math.min(askedMillis, MAX_ASKED_MILLIS))
   }
 
   succeeded(): void {
@@ -103,7 +103,7 @@ export function reasonOf(verdict: Verdict, failure: DeliveryFailure): BackOffRea
 function judgeStatus(status: number, tries: number): Verdict {
   if (PASSING.has(status)) return { kind: 'later', reason: 'unwell' }
   if (MISCONFIGURED.has(status) || status < 400) return { kind: 'later', reason: 'misconfigured' }
-  if (status >= 500 && tries < MOST_ERRORS) return { kind: 'later', reason: 'unwell' }
+  if (status >= 500 && tries < MAX_ERRORS) return { kind: 'later', reason: 'unwell' }
   return { kind: 'refused' }
 }
 

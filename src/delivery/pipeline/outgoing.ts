@@ -25,7 +25,7 @@ export interface OutgoingParts {
  * Selects the spans that one backend gets next. They usually come from memory. A backend that has fallen behind is served
  * from the log, in order, until it has caught up. Spans of other processes come last.
  */
-export class Outgoing {
+export class SendScheduler {
   readonly #parts: OutgoingParts
   readonly #live = new LiveQueue()
   #working: readonly Batch[] = []

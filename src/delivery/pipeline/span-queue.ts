@@ -5,7 +5,7 @@ import { BoundedSink } from './bounded-sink.ts'
 import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { lossReason } from './failure-message.ts'
-import { type Cursors, Outgoing } from './outgoing.ts'
+import { type Cursors, SendScheduler } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
@@ -32,7 +32,7 @@ export interface SpanQueueParts {
 export class SpanQueue implements BatchTaker, Adopter {
   readonly #parts: SpanQueueParts
   readonly #sink: BoundedSink
-  readonly #outgoing: Outgoing
+  readonly #outgoing: SendScheduler
   readonly #waiters = new FlushWaiters()
   readonly #backOff: BackOff
   readonly #tally: SpanTally
@@ -50,7 +50,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#backOff = parts.backOff ?? new BackOff()
     this.#tally = parts.tally ?? new SpanTally()
     const { batch, log, report, burstBytes } = parts
-    this.#outgoing = new Outgoing({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
+    this.#outgoing = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
   }
 
   take(batch: Batch): void {

@@ -4,7 +4,7 @@ import { SegmentReader } from './segment-reader.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
 /** Attempts to read a segment that is temporarily unreadable. */
-const MOST_FAILURES = 3
+const MAX_FAILURES = 3
 
 export interface ReadTrouble {
   /** Damaged lines were skipped. Called once per segment. */
@@ -98,7 +98,7 @@ export class Cursor {
     // Adopted segments may be reordered. Our own are read in order.
     if (segment.isAdopted) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
     // The caller retries after a pause.
-    if (failures < MOST_FAILURES) throw error
+    if (failures < MAX_FAILURES) throw error
     this.#failures.delete(segment)
     this.#trouble.unreadable(segment, error)
     if (segment.isAdopted) segment.giveBack()

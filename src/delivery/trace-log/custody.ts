@@ -6,8 +6,8 @@ import type { LocalLogSettings, LogFailure } from './settings.ts'
 
 const HOUR_MILLIS = 3_600_000
 const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
-const MOST_SEGMENT_BYTES = 16_777_216
-const LEAST_SEGMENT_BYTES = 65_536
+const MAX_SEGMENT_BYTES = 16_777_216
+const MIN_SEGMENT_BYTES = 65_536
 /** Fraction of the whole log per segment: the log is pruned in pieces of this size. */
 const SEGMENT_SHARE = 16
 /** Other processes that cannot look up this one consider it dead after ten minutes without a heartbeat. */
@@ -40,7 +40,7 @@ export interface CustodyOptions {
 }
 
 /** The segments owned by this process. */
-export class SegmentCustody {
+export class SegmentManager {
   readonly #options: CustodyOptions
   readonly #held = new Set<Segment>()
   /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
@@ -195,7 +195,7 @@ function isFull({ segment, file, fullAt, openedAt, isNoted }: Current): boolean 
 }
 
 function segmentBytes({ maxBytes }: LocalLogSettings): number {
-  return Math.min(MOST_SEGMENT_BYTES, Math.max(LEAST_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
+  return Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
 }
 
 /** @param isClosed the segment is not needed for open spans */

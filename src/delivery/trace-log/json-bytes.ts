@@ -13,13 +13,13 @@ const BRACKET = 0x5b
 /** Up to this length, a loop is faster than a native call. */
 const SHORT_CHARS = 64
 /** Longer texts are content. Content repeats within moments or never. */
-const MOST_PLAIN_CHARS = 128
+const MAX_PLAIN_CHARS = 128
 const MAX_RECENT = 8
 /** Maximum number of bytes of a character: room is reserved before the encoded length is known. */
-const MOST_BYTES_PER_CHAR = 3
-const LEAST_BYTES = 65_536
+const MAX_BYTES_PER_CHAR = 3
+const MIN_BYTES = 65_536
 /** A buffer enlarged by one huge span is not kept. */
-const MOST_KEPT_BYTES = 2_097_152
+const MAX_KEPT_BYTES = 2_097_152
 
 /**
  * Builds JSON directly as the bytes that are written to the file. A string would have to be concatenated, flattened and
@@ -47,7 +47,7 @@ export class JsonBytes {
 
   start(): void {
     this.cutTo(0)
-    if (this.#bytes.length > MOST_KEPT_BYTES) this.letGo()
+    if (this.#bytes.length > MAX_KEPT_BYTES) this.letGo()
   }
 
   /** Replaces the buffer while another thread still reads it. */
@@ -82,7 +82,7 @@ export class JsonBytes {
 
   /** Writes text that is already JSON. */
   json(text: string): void {
-    const bytes = this.#withRoom(text.length * MOST_BYTES_PER_CHAR)
+    const bytes = this.#withRoom(text.length * MAX_BYTES_PER_CHAR)
     this.#length += bytes.write(text, this.#length)
   }
 
@@ -102,7 +102,7 @@ export class JsonBytes {
    * UTF-8.
    */
   string(text: string): void {
-    if (text.length <= MOST_PLAIN_CHARS) this.#shortString(text)
+    if (text.length <= MAX_PLAIN_CHARS) this.#shortString(text)
     else this.#longString(text)
   }
 
@@ -146,7 +146,7 @@ export class JsonBytes {
 
   #withRoom(bytes: number): Buffer {
     if (this.#length + bytes > this.#bytes.length) {
-      const size = Math.max(this.#bytes.length * 2, this.#length + bytes, LEAST_BYTES)
+      const size = Math.max(this.#bytes.length * 2, this.#length + bytes, MIN_BYTES)
       const larger = Buffer.allocUnsafeSlow(size)
       this.#bytes.copy(larger, 0, 0, this.#length)
       this.#bytes = larger

@@ -3,9 +3,9 @@ const FIRST_BYTES = 65_536
 const KEPT_BYTES = 2_097_152
 /** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
-const MOST_BYTES_PER_CHAR = 3
+const MAX_BYTES_PER_CHAR = 3
 /** Upper limit of a tag and a number. */
-const MOST_BYTES = 16
+const MAX_BYTES = 16
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2
 const FIXED64 = 1
@@ -44,7 +44,7 @@ export class ProtobufWriter {
 
   text(field: number, text: string): void {
     this.#tag(field, LENGTH_DELIMITED)
-    this.#reserve(text.length * MOST_BYTES_PER_CHAR + MOST_BYTES)
+    this.#reserve(text.length * MAX_BYTES_PER_CHAR + MAX_BYTES)
     if (text.length > SHORT_CHARS || !this.#ascii(text)) this.#utf8(text)
   }
 
@@ -57,7 +57,7 @@ export class ProtobufWriter {
 
   bytes(field: number, bytes: Uint8Array): void {
     const start = this.begin(field)
-    this.#reserve(bytes.length + MOST_BYTES)
+    this.#reserve(bytes.length + MAX_BYTES)
     this.#bytes.set(bytes, this.#at)
     this.#at += bytes.length
     this.end(start)
@@ -88,7 +88,7 @@ export class ProtobufWriter {
 
   /** Reserves room for a number after the tag. */
   #tag(field: number, wireType: number): void {
-    this.#reserve(MOST_BYTES)
+    this.#reserve(MAX_BYTES)
     this.#varint(field * 8 + wireType)
   }
 

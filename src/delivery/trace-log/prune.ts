@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adoptCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
-import type { SegmentCustody } from './custody.ts'
+import type { SegmentManager } from './custody.ts'
 import { isAlive } from './owner.ts'
 import { removeSentRecord } from './resend-progress.ts'
 import type { Segment } from './segment.ts'
@@ -38,7 +38,7 @@ export interface PruneListener {
  */
 export async function pruneSegments(
   settings: LocalLogSettings,
-  custody: SegmentCustody,
+  custody: SegmentManager,
   listener: PruneListener,
 ): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
@@ -58,7 +58,7 @@ async function removeSegment(
   settings: LocalLogSettings,
   file: TraceFile,
   { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
-  custody: SegmentCustody,
+  custody: SegmentManager,
   listener: PruneListener,
 ): Promise<boolean> {
   const { directory } = settings

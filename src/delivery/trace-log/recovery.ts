@@ -10,7 +10,7 @@ import {
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type CrashedTrace, endCrashedSpans } from './crashed-spans.ts'
-import type { SegmentCustody } from './custody.ts'
+import type { SegmentManager } from './custody.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import { SentRecord } from './resend-progress.ts'
@@ -34,7 +34,7 @@ export interface Adopter {
 
 export interface RecoveryParts {
   readonly stateDirectory: string
-  readonly custody: SegmentCustody
+  readonly custody: SegmentManager
   readonly adopters: ReadonlyMap<string, Adopter>
   readonly destinations: Destinations
   readonly report: Report

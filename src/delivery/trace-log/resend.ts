@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adoptCheckpoint, Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
 import { segmentPath } from './checkpoint-file.ts'
-import type { SegmentCustody } from './custody.ts'
+import type { SegmentManager } from './custody.ts'
 import { isAlive } from './owner.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
 import { Segment } from './segment.ts'
@@ -52,7 +52,7 @@ export interface ResendTaker {
 
 export interface ResendParts {
   readonly stateDirectory: string
-  readonly custody: SegmentCustody
+  readonly custody: SegmentManager
   readonly takers: ReadonlyMap<string, ResendTaker>
   readonly destinations: Destinations
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { BatchTaker } from './batch.ts'
 import type { CrashedTrace } from './crashed-spans.ts'
-import { SegmentCustody } from './custody.ts'
+import { SegmentManager } from './custody.ts'
 import { spansHeldBack } from './held-back.ts'
 import type { LossLog } from './losses.ts'
 import { pruneSegments } from './prune.ts'
@@ -38,7 +38,7 @@ export interface StoreParts {
 export class Store {
   readonly log: TraceLog
   readonly #parts: StoreParts
-  readonly #custody: SegmentCustody
+  readonly #custody: SegmentManager
   #recovery: Recovery | undefined
   #lookAgain: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export class Store {
   constructor(parts: StoreParts) {
     this.#parts = parts
     const { settings, batch, marks, destinations, takers, deliveries } = parts
-    this.#custody = new SegmentCustody({
+    this.#custody = new SegmentManager({
       settings,
       backends: [...parts.adopters.keys()],
       onBegun: () => this.prune(),

@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BatchTaker } from './batch.ts'
-import type { SegmentCustody } from './custody.ts'
+import type { SegmentManager } from './custody.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { JsonBytes } from './json-bytes.ts'
 import { OpenSpans } from './open-spans.ts'
@@ -23,7 +23,7 @@ export interface TraceLogParts {
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
   readonly destinations: Destinations
-  readonly custody: SegmentCustody
+  readonly custody: SegmentManager
   readonly takers: readonly BatchTaker[]
   readonly report: LogReport
 }

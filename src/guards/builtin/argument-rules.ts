@@ -136,14 +136,14 @@ export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
 
 /** The pattern itself is validated when it is compiled. */
 const ANY: Allowed = { means: 'a pattern', is: () => true }
-const MOST_VALUES = 100_000
+const MAX_VALUES = 100_000
 
 /** Returns the first finding in any text of the arguments, including field names. */
 function judgedTexts(args: ToolArguments, judge: (text: string) => Finding | undefined): Finding[] {
   const waiting: unknown[] = [args]
   for (let count = 0; waiting.length > 0; count++) {
     const value = waiting.pop()
-    if (count === MOST_VALUES) {
+    if (count === MAX_VALUES) {
       const reason = 'The arguments hold more than can be looked through: split them.'
       return [{ decision: 'unknown', reason, detail: 'The arguments hold more than can be looked through.' }]
     }

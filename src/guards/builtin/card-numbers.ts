@@ -8,7 +8,7 @@ const SEPARATOR = '[ \\-\\u00a0\\u2009\\u202f\\u2010-\\u2013]'
 const DIGITS = new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, 'g')
 const BLOCK = /\d+/g
 const FEWEST = 13
-const LONGEST_PREFIX = 4
+const MAX_PREFIX = 4
 
 /** Prefixes and digit counts of each issuer. */
 const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
@@ -58,7 +58,7 @@ function addCards(found: CardNumber[], text: string, run: string, start: number)
 
 /** The length of the longest card number at a position; 0 if there is none. */
 function cardAt(text: string, digits: string, place: number, start: number, ends: Uint32Array): number {
-  const begun = digits.slice(place, place + LONGEST_PREFIX)
+  const begun = digits.slice(place, place + MAX_PREFIX)
   let most = 0
   for (const [prefix, lengths] of ISSUERS) {
     if (!prefix.test(begun)) continue

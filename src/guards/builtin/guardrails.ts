@@ -122,8 +122,8 @@ function verdictOf(findings: readonly Finding[], onUnknown: 'ask' | 'block' | 'p
   const blocked = decided.find(({ decision }) => decision === 'block')
   if (blocked !== undefined) return block(blocked.reason, { detail: blocked.detail })
   const asked = decided.filter(({ decision }) => decision === 'ask').map(({ detail }) => detail)
-  if (asked.length > 0) return ask(`${[...new Set(asked)].slice(0, MOST_TOLD).join(' ')} Is it to run?`)
+  if (asked.length > 0) return ask(`${[...new Set(asked)].slice(0, MAX_TOLD).join(' ')} Is it to run?`)
   return undefined
 }
 
-const MOST_TOLD = 3
+const MAX_TOLD = 3

@@ -7,14 +7,14 @@ import { ANY, type CharacterSet, parseRegex, type RegexNode } from '../../conten
  */
 
 /** The limit at one position, without unbounded repeats. */
-const MOST_STEPS = 500
+const MAX_STEPS = 500
 const TOO_MANY =
   'it can take very long on a long text: bound its repeats ({0,100}), or put in front of a repeat without a bound what it cannot contain'
 
 /** Returns the reason if the expression is not linear, otherwise undefined. */
 export function whyNotLinear(source: string): string | undefined {
   const bounded = withoutRuns(parseRegex(source), undefined, true)
-  return bounded === undefined || mostSteps(bounded) > MOST_STEPS ? TOO_MANY : undefined
+  return bounded === undefined || mostSteps(bounded) > MAX_STEPS ? TOO_MANY : undefined
 }
 
 /**

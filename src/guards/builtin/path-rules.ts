@@ -139,7 +139,7 @@ const NAMES_NO_FILES = new Set(
   ),
 )
 const STREAMS = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
-const MOST_CWDS = 8
+const MAX_CWDS = 8
 
 function inShell(reading: ShellReading, from: Cwds, folders: Folders, rules: PathRules): Finding[] {
   const findings: Finding[] = []
@@ -170,11 +170,11 @@ function placesOf(command: ShellCommand, cwds: Cwds, folders: Folders): Place[] 
 }
 
 const SCHEME = /^(?!file:)[a-z][a-z\d+.-]+:\/\//i
-const LONGEST_PATH = 4096
+const MAX_PATH = 4096
 
 /** The parts of an argument that may name a file: `x`, `--file=x`, `-ox`, `if=x`, `@x`, `x:y`. */
 function pathsIn(arg: string): string[] {
-  if (arg === '' || arg.length > LONGEST_PATH || arg.includes('\n') || SCHEME.test(arg)) return []
+  if (arg === '' || arg.length > MAX_PATH || arg.includes('\n') || SCHEME.test(arg)) return []
   // A quoted dollar is a plain character.
   if (arg.startsWith('$')) return [`./${arg}`]
   const attached = /^-[A-Za-z]([/~.].*)$/.exec(arg)?.[1] ?? /^[^=/]*=(.+)$/.exec(arg)?.[1] ?? /^@(.+)$/.exec(arg)?.[1]
@@ -221,5 +221,5 @@ function behind(command: ShellCommand, cwds: Cwds): Cwds {
     return [...cwds, undefined]
   const next = cwds.flatMap(cwd => placesFrom(target, cwd))
   const all = [...new Set([...cwds, ...next])]
-  return all.length > MOST_CWDS ? [undefined] : all
+  return all.length > MAX_CWDS ? [undefined] : all
 }

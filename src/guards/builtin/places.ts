@@ -26,7 +26,7 @@ const FILE_URL = /^file:/i
 const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
 /** In characters; no system opens a longer path. */
 const LONGEST = 8192
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /**
  * The canonical path of a file: absolute, with links resolved (also links to missing targets), in one Unicode form. Undefined
@@ -108,7 +108,7 @@ function resolved(path: string, rules: Rules, files: PlaceFiles): string | undef
     at.push(segment)
     const target = files.readlink(root + at.join(rules.sep))
     if (target === undefined) continue
-    if (++links > MOST_LINKS) return undefined
+    if (++links > MAX_LINKS) return undefined
     at.pop()
     const base = rules.parse(target).root
     if (base !== '') {

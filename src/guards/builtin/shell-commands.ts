@@ -37,9 +37,9 @@ export interface ShellReading {
 /** In characters. */
 const LONGEST = 65_536
 /** The budget for nested texts in total, because each level of `$(…)` is parsed again. */
-const MOST_READ = 6 * LONGEST
-const MOST_WRAPPERS = 16
-const MOST_LEVELS = 8
+const MAX_READ = 6 * LONGEST
+const MAX_WRAPPERS = 16
+const MAX_LEVELS = 8
 
 /**
  * Parses the commands of a shell text (POSIX and bash). Commands inside scripts, Makefiles, packages or files of other programs
@@ -70,7 +70,7 @@ class CommandReader {
   readonly commands: ShellCommand[] = []
   why: ShellDoubt | undefined
   readonly #open: Open[] = []
-  #left = MOST_READ
+  #left = MAX_READ
 
   doubt(why: ShellDoubt | undefined): void {
     this.why ??= why
@@ -90,7 +90,7 @@ class CommandReader {
   }
 
   #parse(text: string, level: number, isCut: boolean): void {
-    if (level > MOST_LEVELS) this.doubt('it is nested too deeply')
+    if (level > MAX_LEVELS) this.doubt('it is nested too deeply')
     else if (this.#affords(text.length)) this.#open.push({ node: parse(text), level, isCut })
   }
 
@@ -178,7 +178,7 @@ class CommandReader {
 
   #runs(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number, wrappers: number): void {
     const inner = this.#run(words, redirects, level)
-    if (inner.length > 0 && wrappers === MOST_WRAPPERS) this.doubt('it is nested too deeply')
+    if (inner.length > 0 && wrappers === MAX_WRAPPERS) this.doubt('it is nested too deeply')
     else for (const each of inner) this.#runs(each, [], level, wrappers + 1)
   }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /** The receiver's limit. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 /** An agent may keep the pipe open. After this silence, its input counts as complete. */
 const QUIET_MILLIS = 1000
 
@@ -15,13 +15,13 @@ export function readInput(input: Readable, quietMillis: number = QUIET_MILLIS): 
     let size = 0
     const finish = (): void => {
       clearTimeout(timer)
-      resolve(size > MOST_BYTES ? undefined : Buffer.concat(chunks))
+      resolve(size > MAX_BYTES ? undefined : Buffer.concat(chunks))
     }
     const timer = setTimeout(finish, quietMillis)
     input.on('data', (chunk: Buffer) => {
       timer.refresh()
       size += chunk.length
-      if (size <= MOST_BYTES) chunks.push(chunk)
+      if (size <= MAX_BYTES) chunks.push(chunk)
       else chunks.length = 0
     })
     input.on('end', finish).on('error', finish)

@@ -3,11 +3,11 @@ import type { ReceiverPlace } from '../../plugin/config/receiver-place.ts'
 import { listening } from './listening.ts'
 
 /** A receiver starts within half a second, or longer on a busy machine. Agents wait for five seconds. */
-const MOST_MILLIS = 3000
+const MAX_MILLIS = 3000
 const AGAIN_MILLIS = 20
 
 /** Waits until a receiver accepts connections. Never rejects. */
-export async function untilUp(place: ReceiverPlace, millis: number = MOST_MILLIS): Promise<void> {
+export async function untilUp(place: ReceiverPlace, millis: number = MAX_MILLIS): Promise<void> {
   const until = Date.now() + millis
   while (!(await isUp(place)) && Date.now() < until) await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
 }

@@ -11,13 +11,13 @@ import {
   MESSAGES_LIMIT,
 } from './messages.ts'
 import { requestBody, toolDefinitions } from './request-parameters.ts'
-import type { Draw } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 /**
  * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
  * an agent's largest and most private data.
  */
-export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
+export function requestContent(payload: ApiStart, draw: AttributeOptions): AttributeList {
   const { capture, names } = draw
   if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
@@ -52,7 +52,7 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
   return [system, ...messages]
 }
 
-export function responseContent(payload: ApiEnd, draw: Draw): AttributeList {
+export function responseContent(payload: ApiEnd, draw: AttributeOptions): AttributeList {
   const { capture, names } = draw
   if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')

@@ -2,7 +2,7 @@ import { literal, type SafeText } from '../../content/capture.ts'
 import { positive, textOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiError } from '../../contract/index.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
-import type { Draw, OpenedSpan } from './span-definition.ts'
+import type { AttributeOptions, OpenedSpan } from './span-definition.ts'
 
 /** Epoch seconds of the host → milliseconds. */
 export function millis(seconds: unknown): number | undefined {
@@ -17,7 +17,7 @@ export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): 
   return (firstChunkAt - opened.startAt) / 1000
 }
 
-export function apiErrorType(payload: ApiError, draw: Draw): SafeText {
+export function apiErrorType(payload: ApiError, draw: AttributeOptions): SafeText {
   const { id } = draw.capture
   return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
 }

@@ -6,7 +6,7 @@ import { statusClass } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
 import type { Usage } from './pricing.ts'
 import { requestModel } from './request-parameters.ts'
-import type { Draw, EndedSpan, Fired, MetricPoint } from './span-definition.ts'
+import type { AttributeOptions, EndedSpan, HookEvent, MetricPoint } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ interface ApiLabels {
   readonly genAi: Labels
 }
 
-function labelsOf(payload: ApiEnd, draw: Draw, ended: EndedSpan<ApiStart>): ApiLabels {
+function labelsOf(payload: ApiEnd, draw: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
   const { id } = draw.capture
   const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN
   const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN
@@ -35,14 +35,14 @@ function labelsOf(payload: ApiEnd, draw: Draw, ended: EndedSpan<ApiStart>): ApiL
 }
 
 /** The part of the turn's total that a request belongs to: `own`, `auxiliary` or `subagent`. */
-function partOf({ hook }: Fired<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
+function partOf({ hook }: HookEvent<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
   if (isSubagent) return 'subagent'
   return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
 }
 
 export function tokenPoints(
-  fired: Fired<ApiEnd>,
-  draw: Draw,
+  fired: HookEvent<ApiEnd>,
+  draw: AttributeOptions,
   ended: EndedSpan<ApiStart>,
   labels: ApiLabels = labelsOf(fired.payload, draw, ended),
 ): MetricPoint[] {
@@ -85,13 +85,13 @@ function nextCountsOf(usage: Usage, { genAi }: ApiLabels): MetricPoint[] {
   ]
 }
 
-function durationPoints(millis: number, labels: Labels, draw: Draw): MetricPoint[] {
+function durationPoints(millis: number, labels: Labels, draw: AttributeOptions): MetricPoint[] {
   const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value: millis / 1000, labels }]
   if (draw.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
   return points
 }
 
-export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
+export function apiPoints(fired: HookEvent<ApiEnd>, draw: AttributeOptions, ended: EndedSpan<ApiStart>): MetricPoint[] {
   const labels = labelsOf(fired.payload, draw, ended)
   const points = tokenPoints(fired, draw, ended, labels)
   const { durationMillis } = ended
@@ -107,7 +107,11 @@ export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<Api
   return points
 }
 
-export function apiErrorPoints(fired: Fired<ApiEnd & ApiError>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
+export function apiErrorPoints(
+  fired: HookEvent<ApiEnd & ApiError>,
+  draw: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+): MetricPoint[] {
   const { payload } = fired
   const labels = labelsOf(payload, draw, ended)
   const errorType = apiErrorType(payload, draw)

@@ -11,12 +11,12 @@ import { addCost, requestCost } from './cost.ts'
 import { errorFacts } from './error-facts.ts'
 import { inferenceProvider, inferenceSystem, modelProvider } from './model-provider.ts'
 import { addRequestParameters, requestModel, serverAddress, toolCount } from './request-parameters.ts'
-import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
+import type { AttributeOptions, EndedSpan, HookEvent, SpanDefinition, SpanEnd } from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
 
-export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): AttributeList {
+export function requestAttributes(fired: HookEvent<ApiStart>, draw: AttributeOptions): AttributeList {
   const { general, own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
@@ -43,7 +43,7 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
   return draw.capture.mode === 'full' ? attributes.addAll(requestContent(payload, draw)) : attributes
 }
 
-function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): void {
+function addUsage(attributes: AttributeList, fired: HookEvent<ApiEnd>, draw: AttributeOptions): void {
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   const { genAi, genAiNext, inference } = draw.names
@@ -61,7 +61,11 @@ function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): 
   attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
 }
 
-export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): AttributeList {
+export function responseAttributes(
+  fired: HookEvent<End>,
+  draw: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
@@ -86,7 +90,7 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSp
   return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }
 
-function failed(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): SpanEnd {
+function failed(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
   const { general, own } = draw.names
   const { payload } = fired
   const type = apiErrorType(payload, draw)

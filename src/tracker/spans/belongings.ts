@@ -2,7 +2,7 @@ import type { CapturedEntry, SafeText } from '../../content/capture.ts'
 import { elementsOf, keysOf, peek } from '../../contract/foreign.ts'
 import { DISCARDED } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { Draw } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>
 
@@ -40,7 +40,7 @@ function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): 
 function readEntries(
   field: string,
   map: unknown,
-  { capture }: Draw,
+  { capture }: AttributeOptions,
   complain: Complain,
   mayBe: (name: string) => boolean = () => true,
 ): Entries {
@@ -67,12 +67,12 @@ function complainOf(field: string, name: SafeText | undefined, value: unknown, c
 }
 
 /** Custom attributes, which must not replace those of hookspan. */
-export function readAttributes(field: string, map: unknown, draw: Draw, complain: Complain): Entries {
+export function readAttributes(field: string, map: unknown, draw: AttributeOptions, complain: Complain): Entries {
   return readEntries(field, map, draw, complain, name => !draw.names.isOurs(name))
 }
 
 /** The turn metadata of a record; undefined if it has none, which is the usual case. */
-export function readBelonging(payload: unknown, draw: Draw, complain: Complain): Belonging | undefined {
+export function readBelonging(payload: unknown, draw: AttributeOptions, complain: Complain): Belonging | undefined {
   const tags = peek(payload, 'tags')
   const metadata = peek(payload, 'metadata')
   const attributes = peek(payload, 'attributes')
@@ -114,7 +114,7 @@ function both(field: string, before: Entries, later: Entries, complain: Complain
 
 export function belongingAttributes(
   { tags, metadata, attributes, userId }: Belonging,
-  { names, capture }: Draw,
+  { names, capture }: AttributeOptions,
 ): AttributeList {
   const { general, inference, langfuse } = names
   const list = new AttributeList().set(general.userId, userId)

@@ -12,7 +12,14 @@ import {
 import { LABEL, OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { OTHER_ERROR } from './error-facts.ts'
-import type { Draw, EndedSpan, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
+import type {
+  AttributeOptions,
+  EndedSpan,
+  HookEvent,
+  MetricPoint,
+  SpanDefinition,
+  SpanError,
+} from './span-definition.ts'
 
 /** The fields kept from the start of a run. */
 export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
@@ -22,7 +29,7 @@ const FAILED = 'failed'
 const FIELDS_LIMIT = 32
 
 /** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
-function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: Draw): SafeText | undefined {
+function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: AttributeOptions): SafeText | undefined {
   return typeof value === 'string' && words.has(value) ? capture.id(value) : undefined
 }
 
@@ -31,7 +38,7 @@ function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
   return said !== undefined && said >= 0 ? said : undefined
 }
 
-function controlHookName({ hook_name }: ControlHookStart, draw: Draw): SafeText {
+function controlHookName({ hook_name }: ControlHookStart, draw: AttributeOptions): SafeText {
   return draw.capture.id(hook_name) ?? literal(UNNAMED)
 }
 
@@ -42,7 +49,11 @@ export interface Block {
   readonly by: SafeText
 }
 
-export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined, draw: Draw): Block | undefined {
+export function blockOf(
+  end: ControlHookEnd,
+  start: KeptControlHook | undefined,
+  draw: AttributeOptions,
+): Block | undefined {
   const said = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
   const call = idOf(said('tool_call_id'))
   if (call === undefined || peek(end, 'action') !== 'blocked' || said('hook_phase') !== 'before_tool') return undefined
@@ -71,7 +82,7 @@ function isFailed({ verdict }: ControlHookEnd): boolean {
 }
 
 /** The error of a run that failed. A block is the purpose of a guard and not an error. */
-function errorOf({ payload }: Fired<ControlHookEnd>, draw: Draw): SpanError | undefined {
+function errorOf({ payload }: HookEvent<ControlHookEnd>, draw: AttributeOptions): SpanError | undefined {
   if (!isFailed(payload)) return undefined
   return {
     type: wordOf(CONTROL_FAILURES, payload.failure, draw) ?? literal(OTHER_ERROR),
@@ -80,8 +91,8 @@ function errorOf({ payload }: Fired<ControlHookEnd>, draw: Draw): SpanError | un
 }
 
 function points(
-  { payload }: Fired<ControlHookEnd>,
-  draw: Draw,
+  { payload }: HookEvent<ControlHookEnd>,
+  draw: AttributeOptions,
   { start, durationMillis }: EndedSpan<KeptControlHook>,
 ): MetricPoint[] {
   const named = payload.hook_name === undefined ? (start ?? payload) : payload

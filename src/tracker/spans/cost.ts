@@ -5,7 +5,7 @@ import type { AttributeList } from './attribute-list.ts'
 import { modelProvider } from './model-provider.ts'
 import type { Cost } from './pricing.ts'
 import { requestModel } from './request-parameters.ts'
-import type { Draw, Fired } from './span-definition.ts'
+import type { AttributeOptions, HookEvent } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 /** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */
@@ -26,7 +26,7 @@ export interface Begun {
   readonly start: Partial<ApiStart> | undefined
 }
 
-function costOf(fired: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Cost | undefined {
+function costOf(fired: HookEvent<ApiEnd>, draw: AttributeOptions, { start, startAt }: Begun): Cost | undefined {
   const { payload } = fired
   const ofProvider = told(peek(payload.usage, 'cost'))
   if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
@@ -51,7 +51,7 @@ const FACT = 'cost'
 const NONE = Symbol('none')
 
 /** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
-export function requestCost(fired: Fired<ApiEnd>, draw: Draw, begun: Begun): Cost | undefined {
+export function requestCost(fired: HookEvent<ApiEnd>, draw: AttributeOptions, begun: Begun): Cost | undefined {
   const known = fired.facts[FACT] as Cost | typeof NONE | undefined
   if (known !== undefined) return known === NONE ? undefined : known
   const cost = costOf(fired, draw, begun)
@@ -59,7 +59,7 @@ export function requestCost(fired: Fired<ApiEnd>, draw: Draw, begun: Begun): Cos
   return cost
 }
 
-export function addCost(attributes: AttributeList, cost: Cost | undefined, { names, capture }: Draw): void {
+export function addCost(attributes: AttributeList, cost: Cost | undefined, { names, capture }: AttributeOptions): void {
   if (cost === undefined) return
   const dollars = roundedDollars(cost.dollars)
   attributes.set(names.inference.costTotal, dollars)

@@ -2,7 +2,7 @@ import { type CapturedContent, type ContentCategory, literal, type SafeText, saf
 import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { MESSAGE } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { Draw } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message needs several. The end of a longer conversation is kept. */
 export const MESSAGES_LIMIT = 100
@@ -23,7 +23,7 @@ export interface CapturedMessage {
   readonly toolCalls: readonly CapturedCall[]
 }
 
-function captureCall(call: unknown, draw: Draw, category: ContentCategory): CapturedCall {
+function captureCall(call: unknown, draw: AttributeOptions, category: ContentCategory): CapturedCall {
   const described = peek(call, 'function') ?? call
   return {
     id: draw.capture.id(peek(call, 'id')),
@@ -39,7 +39,7 @@ export function contentOf(content: unknown): unknown {
   return texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
-function captureMessage(message: unknown, draw: Draw, category: ContentCategory): CapturedMessage {
+function captureMessage(message: unknown, draw: AttributeOptions, category: ContentCategory): CapturedMessage {
   return {
     role: draw.capture.id(peek(message, 'role')),
     content: draw.capture.content(contentOf(peek(message, 'content')), category)?.text,
@@ -52,7 +52,7 @@ function captureMessage(message: unknown, draw: Draw, category: ContentCategory)
 const TOOL_PARTS = new Set<unknown>(['tool_use', 'tool_result'])
 
 /** Anthropic sends calls and results as parts of the content, while others use fields and separate messages. */
-function captureParts(message: unknown, draw: Draw, category: ContentCategory): readonly CapturedMessage[] {
+function captureParts(message: unknown, draw: AttributeOptions, category: ContentCategory): readonly CapturedMessage[] {
   const content = elementsOf(peek(message, 'content'), MESSAGES_LIMIT)
   const ofTools = content.filter(part => TOOL_PARTS.has(peek(part, 'type')))
   if (ofTools.length === 0) return [captureMessage(message, draw, category)]
@@ -70,7 +70,11 @@ function resultMessage(part: unknown): object {
   return { role: 'tool', tool_call_id: peek(part, 'tool_use_id'), content: peek(part, 'content') }
 }
 
-export function captureMessages(messages: unknown, draw: Draw, category: ContentCategory): readonly CapturedMessage[] {
+export function captureMessages(
+  messages: unknown,
+  draw: AttributeOptions,
+  category: ContentCategory,
+): readonly CapturedMessage[] {
   const given = elementsOf(messages, MESSAGES_LIMIT, 'last')
   return given.flatMap(message => captureParts(message, draw, category)).slice(-MESSAGES_LIMIT)
 }
@@ -107,7 +111,7 @@ function genAiParts(message: CapturedMessage): object[] {
 /** The JSON form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
 export function genAiMessages(
   messages: readonly CapturedMessage[],
-  draw: Draw,
+  draw: AttributeOptions,
   finishReason?: string,
 ): SafeText | undefined {
   if (messages.length === 0) return undefined
@@ -127,7 +131,7 @@ const lastMessage = new Map<string, { readonly content: CapturedContent; readonl
 export function oneMessage(
   role: 'user' | 'assistant',
   content: CapturedContent | undefined,
-  { capture }: Draw,
+  { capture }: AttributeOptions,
 ): SafeText | undefined {
   if (content === undefined) return undefined
   const last = lastMessage.get(role)

@@ -2,7 +2,7 @@ import { type SafeText, safeJson } from '../../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { Draw, Fired } from './span-definition.ts'
+import type { AttributeOptions, HookEvent } from './span-definition.ts'
 
 const STOP_LIMIT = 16
 const NO_PARAMETERS = '{}'
@@ -17,7 +17,7 @@ export function requestModel(payload: ApiStart): unknown {
   return textOf(peek(requestBody(payload), 'model')) ?? payload.model
 }
 
-function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefined {
+function stopSequences(value: unknown, draw: AttributeOptions): readonly SafeText[] | undefined {
   const stops = (typeof value === 'string' ? [value] : elementsOf(value, STOP_LIMIT))
     .map(stop => (typeof stop === 'string' ? draw.capture.snippet(stop) : undefined))
     .filter(stop => stop !== undefined)
@@ -34,7 +34,7 @@ function previousResponse(body: unknown): unknown {
   return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
 }
 
-function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
+function readParameters(payload: ApiStart, body: unknown, draw: AttributeOptions) {
   const given = (key: keyof ApiStart & string): unknown =>
     payload[key] ?? (body === undefined ? undefined : peek(body, key))
   const choices = wholeOf(given('n'))
@@ -56,7 +56,11 @@ function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function addRequestParameters(attributes: AttributeList, { payload }: Fired<ApiStart>, draw: Draw): void {
+export function addRequestParameters(
+  attributes: AttributeList,
+  { payload }: HookEvent<ApiStart>,
+  draw: AttributeOptions,
+): void {
   const body = requestBody(payload)
   const parameters = readParameters(payload, body, draw)
   const { own, genAi, genAiNext, inference } = draw.names
@@ -92,7 +96,7 @@ export function toolCount(payload: ApiStart): number | undefined {
  * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
  * larger than the rest of it.
  */
-export function toolDefinitions(payload: ApiStart, draw: Draw): SafeText | undefined {
+export function toolDefinitions(payload: ApiStart, draw: AttributeOptions): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
     const name = draw.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
     const type = draw.capture.id(textOf(peek(tool, 'type'))) ?? 'function'

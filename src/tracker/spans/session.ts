@@ -7,7 +7,7 @@ import { AttributeList } from './attribute-list.ts'
 import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
 import { inferenceProvider } from './model-provider.ts'
-import type { Draw, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
+import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
 /** The end of a turn: the host's payload and the facts that the core adds. */
@@ -55,7 +55,7 @@ function sessionKind(payload: SessionStart): string {
 function judged(
   { traceId, isPart, totals, durationMillis, judgedEarly }: TurnEnd,
   error: SpanError | undefined,
-  { keep }: Draw,
+  { keep }: AttributeOptions,
 ): SafeText | undefined {
   if (keep === undefined || traceId === undefined) return undefined
   const hasFailed = error !== undefined
@@ -71,7 +71,10 @@ function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | und
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-export function iterationFacts({ iteration, confidence }: IterationStart, { names: { own } }: Draw): Attributes {
+export function iterationFacts(
+  { iteration, confidence }: IterationStart,
+  { names: { own } }: AttributeOptions,
+): Attributes {
   return new AttributeList()
     .set(own.iterationNumber, wholeOf(iteration))
     .set(own.iterationConfidence, numberOf(confidence))
@@ -79,7 +82,7 @@ export function iterationFacts({ iteration, confidence }: IterationStart, { name
 }
 
 /** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
-export function happeningFacts({ payload, correlation }: Fired<TurnEvent>, draw: Draw): Attributes {
+export function happeningFacts({ payload, correlation }: HookEvent<TurnEvent>, draw: AttributeOptions): Attributes {
   const { own } = draw.names
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
   return new AttributeList()
@@ -110,7 +113,7 @@ export function finalStatusOf(payload: SessionEnd): FinalStatus {
   return payload.completed === true ? 'completed' : 'incomplete'
 }
 
-function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
+function errorOf(end: TurnEnd, draw: AttributeOptions): SpanError | undefined {
   if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
   const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
   return {
@@ -125,7 +128,7 @@ function limitOf({ turn_exit_reason }: TurnEnd): SafeText | undefined {
 }
 
 /** Attributes of the start that a repeated `on_session_start` may still supply. */
-export function sessionStartAttributes(payload: SessionStart, draw: Draw): AttributeList {
+export function sessionStartAttributes(payload: SessionStart, draw: AttributeOptions): AttributeList {
   const { own, genAi, inference } = draw.names
   const { id } = draw.capture
   const model = id(payload.model)
@@ -147,7 +150,7 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
 }
 
 /** Attributes of the prompt, which arrives after the start of some turns. */
-export function promptAttributes(input: CapturedContent | undefined, draw: Draw): AttributeList {
+export function promptAttributes(input: CapturedContent | undefined, draw: AttributeOptions): AttributeList {
   const { own, genAi, inference } = draw.names
   return new AttributeList()
     .set(inference.inputValue, input?.text)

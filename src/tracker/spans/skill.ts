@@ -4,7 +4,7 @@ import { peek, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { FinalStatus, SkillLifecycle, ToolStart } from '../../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { Draw, SpanDefinition } from './span-definition.ts'
+import type { AttributeOptions, SpanDefinition } from './span-definition.ts'
 
 /** Evidence that a tool call loaded a skill. */
 export interface SkillEvidence {
@@ -17,11 +17,11 @@ export interface SkillEvidence {
 const PATH_KEYS = ['path', 'file_path', 'target'] as const
 const NAME_KEYS = ['name', 'skill', 'skill_name'] as const
 const NAME = /^[A-Za-z0-9_-]{1,100}$/
-const LONGEST_PATH = 4096
+const MAX_PATH = 4096
 
 /** `…/skills/<category>/<name>/SKILL.md` → name; `…/skills/<name>/…` → name. `optional-skills` is no `skills` segment. */
 function nameInPath(path: string): string | undefined {
-  if (path.length > LONGEST_PATH || !path.includes('skills')) return undefined
+  if (path.length > MAX_PATH || !path.includes('skills')) return undefined
   const segments = path.split(/[\\/]/)
   const at = segments.lastIndexOf('skills')
   if (at < 0) return undefined
@@ -65,7 +65,7 @@ export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): Skill
   return start === undefined ? skillOf(end) : start.skill
 }
 
-export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Attributes {
+export function skillLifecycle(payload: SkillLifecycle, { names, capture }: AttributeOptions): Attributes {
   const { own } = names
   return new AttributeList()
     .set(own.skillName, capture.id(payload.skill_name))

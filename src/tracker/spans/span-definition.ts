@@ -10,7 +10,7 @@ import type { Pricing } from './pricing.ts'
 export type RecordFacts = Record<string, unknown>
 
 /** One hook as the definitions see it. The payload's fields follow the contract, or may be anything. */
-export interface Fired<Payload> {
+export interface HookEvent<Payload> {
   readonly hook: HookName
   readonly at: number
   readonly payload: Payload
@@ -65,7 +65,7 @@ export interface ToldEvent {
 }
 
 /** Options for building spans, fixed at construction. */
-export interface Draw {
+export interface AttributeOptions {
   readonly names: Names
   readonly capture: Capture
   /** True if metric points of `gen_ai_next` are recorded, too. */
@@ -95,12 +95,12 @@ export interface SpanDefinition<Start = never, End = never, Kept = Start> {
   readonly parents: readonly SpanKindName[]
   /** The key that pairs an end with its start inside the turn, from explicit ids only. Undefined: the record gets no span. */
   key(payload: Start | End): string | undefined
-  name(payload: Start | End, draw: Draw): SafeText
-  start(fired: Fired<Start>, draw: Draw): AttributeList
-  end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): SpanEnd
-  measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): readonly MetricPoint[]
+  name(payload: Start | End, draw: AttributeOptions): SafeText
+  start(fired: HookEvent<Start>, draw: AttributeOptions): AttributeList
+  end(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): SpanEnd
+  measure(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): readonly MetricPoint[]
   /** The log event for an end, if logs are enabled. Absent: no end of this kind has one. */
-  tell?(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): ToldEvent | undefined
+  tell?(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): ToldEvent | undefined
 }
 
 /** Stands for an undefined value, so that it is not computed again. */
@@ -112,8 +112,8 @@ const NOTHING = Symbol('nothing')
  */
 export function perRecord<Fired extends { readonly facts: RecordFacts }, Reading>(
   name: string,
-  read: (fired: Fired, draw: Draw) => Reading,
-): (fired: Fired, draw: Draw) => Reading {
+  read: (fired: Fired, draw: AttributeOptions) => Reading,
+): (fired: Fired, draw: AttributeOptions) => Reading {
   return (fired, draw) => {
     const known = fired.facts[name]
     if (known !== undefined) return (known === NOTHING ? undefined : known) as Reading

@@ -1,7 +1,7 @@
 import { closeJson } from '../../content/bounded-json.ts'
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { ToolEnd } from '../../contract/index.ts'
-import { type Draw, type Fired, perRecord } from './span-definition.ts'
+import { type AttributeOptions, type HookEvent, perRecord } from './span-definition.ts'
 
 export interface ToolOutcome {
   /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
@@ -115,7 +115,7 @@ function outcomeOfError({ error, error_type, error_message }: ToolEnd): string |
   return isTold(error) || isTold(error_type) || isTold(error_message) ? 'error' : undefined
 }
 
-function readOutcome(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
+function readOutcome(fired: HookEvent<ToolEnd>, { capture }: AttributeOptions): ToolOutcome {
   const { status, result } = fired.payload
   const told = statusWord(status, HOOK_WORD) ?? outcomeOfError(fired.payload)
   if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
@@ -132,12 +132,12 @@ const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
 const WAS_BLOCKED = 'wasBlocked'
 
 /** Marks an end whose call was blocked by a guard. A host may report it as an error, or as a result with the reason. */
-export function noteBlocked(fired: Fired<unknown>): void {
+export function noteBlocked(fired: HookEvent<unknown>): void {
   fired.facts[WAS_BLOCKED] = true
 }
 
 /** The outcome of a tool call: the hook's own status first, then that of the result. */
-export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome = perRecord(
+export const toolOutcomeOf: (fired: HookEvent<ToolEnd>, draw: AttributeOptions) => ToolOutcome = perRecord(
   'toolOutcome',
   (fired, draw) => {
     const read = readOutcome(fired, draw)

@@ -8,9 +8,9 @@ import { AttributeList } from './attribute-list.ts'
 import { errorFacts } from './error-facts.ts'
 import { type KeptTool, skillOf, skillOfEnded } from './skill.ts'
 import {
-  type Draw,
+  type AttributeOptions,
   type EndedSpan,
-  type Fired,
+  type HookEvent,
   type MetricPoint,
   perRecord,
   type SpanDefinition,
@@ -36,22 +36,25 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
 }
 
 /** The object that the tool works on, for the span and the turn summary. */
-export const toolTarget: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+export const toolTarget: (fired: HookEvent<ToolStart>, draw: AttributeOptions) => SafeText | undefined = perRecord(
   'toolTarget',
   ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, TARGET_KEYS)),
 )
 
-export const toolCommand: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+export const toolCommand: (fired: HookEvent<ToolStart>, draw: AttributeOptions) => SafeText | undefined = perRecord(
   'toolCommand',
   ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
 )
 
-export function toolName(payload: ToolStart, draw: Draw): SafeText {
+export function toolName(payload: ToolStart, draw: AttributeOptions): SafeText {
   return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
 /** Attributes of a tool's arguments, if they differ from those of the call. */
-export function argumentAttributes(args: unknown, { capture, names: { own, genAi, inference } }: Draw): AttributeList {
+export function argumentAttributes(
+  args: unknown,
+  { capture, names: { own, genAi, inference } }: AttributeOptions,
+): AttributeList {
   const input = capture.content(args, 'tool_input')
   return new AttributeList()
     .set(inference.inputValue, input?.text)
@@ -67,7 +70,7 @@ function isMcp(name: string): boolean {
   return name.startsWith('mcp_')
 }
 
-function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
+function errorOf(fired: HookEvent<ToolEnd>, draw: AttributeOptions): SpanError | undefined {
   const { outcome, resultError } = toolOutcomeOf(fired, draw)
   if (outcome !== 'error') return undefined
   const { error, error_type, error_message } = fired.payload
@@ -81,12 +84,12 @@ function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
 }
 
 /** The host's own duration, if it differs from the span's. */
-function ownDuration(fired: Fired<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
+function ownDuration(fired: HookEvent<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
   const said = numberOf(fired.payload.duration_ms)
   return said === undefined || said === fired.at - ended.startAt ? undefined : said
 }
 
-function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<KeptTool>): MetricPoint[] {
+function points(fired: HookEvent<ToolEnd>, draw: AttributeOptions, ended: EndedSpan<KeptTool>): MetricPoint[] {
   const name = toolName(fired.payload.tool_name === undefined ? (ended.start ?? fired.payload) : fired.payload, draw)
   const labels = {
     [LABEL.toolName]: name,
@@ -112,7 +115,11 @@ function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<KeptTool>): 
   return found
 }
 
-function failure(fired: Fired<ToolEnd>, draw: Draw, { start }: EndedSpan<KeptTool>): ToldEvent | undefined {
+function failure(
+  fired: HookEvent<ToolEnd>,
+  draw: AttributeOptions,
+  { start }: EndedSpan<KeptTool>,
+): ToldEvent | undefined {
   const error = errorOf(fired, draw)
   if (error === undefined) return undefined
   const { general, own, genAi } = draw.names

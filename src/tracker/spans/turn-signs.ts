@@ -14,7 +14,7 @@ export interface TurnSigns {
 }
 
 /** Limit of waits. A turn with more looks slower than it was, so it is kept rather than dropped. */
-const MOST_WAITS = 256
+const MAX_WAITS = 256
 
 export function noSigns(): TurnSigns {
   return { errors: 0, denied: 0, tool: false, waited: [] }
@@ -25,7 +25,7 @@ export function addWait(signs: TurnSigns, from: number, to: number): void {
   if (!(to > from)) return
   const touching = signs.waited.filter(wait => wait[0] <= to && wait[1] >= from)
   const rest = signs.waited.filter(wait => wait[0] > to || wait[1] < from)
-  if (touching.length === 0 && rest.length >= MOST_WAITS) return
+  if (touching.length === 0 && rest.length >= MAX_WAITS) return
   const joined: Waited = [
     Math.min(from, ...touching.map(([start]) => start)),
     Math.max(to, ...touching.map(([, end]) => end)),

@@ -1,7 +1,7 @@
 import { type CapturedContent, joined, type SafeText } from '../../content/capture.ts'
 import { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
-import type { Draw } from './span-definition.ts'
+import type { AttributeOptions } from './span-definition.ts'
 import { addSigns, noSigns, type TurnSigns } from './turn-signs.ts'
 import type { ContextFill } from './usage.ts'
 
@@ -135,7 +135,7 @@ const some = (value: number): number | undefined => value || undefined
 
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
-export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
+export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: AttributeOptions): void {
   const { own } = draw.names
   const all = allTokens(totals)
   attributes.set(own.turnToolCount, some(totals.tools.length))
@@ -174,14 +174,14 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
  * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
  * prices are configured.
  */
-function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: Draw): void {
+function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: AttributeOptions): void {
   const { own } = draw.names
   if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
   if (known > 0 || draw.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
 }
 
 /** Usage on the root too, for backends that cannot add it up. Off by default, because other backends would count it twice. */
-export function rootUsageAttributes(totals: TurnTotals, draw: Draw): AttributeList {
+export function rootUsageAttributes(totals: TurnTotals, draw: AttributeOptions): AttributeList {
   if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
   const { genAi, inference } = draw.names
   return new AttributeList()

@@ -1,7 +1,7 @@
 import { keysOf, numberOf, peek, positive } from '../../contract/foreign.ts'
 import type { ApiEnd } from '../../contract/index.ts'
 import type { Usage } from './pricing.ts'
-import { type Draw, type Fired, perRecord } from './span-definition.ts'
+import { type AttributeOptions, type HookEvent, perRecord } from './span-definition.ts'
 
 /** Known spellings; a dot descends. The first one in each list that holds a number wins. */
 const SPELLINGS = {
@@ -117,10 +117,8 @@ export function isUnreadableUsage(usage: unknown): boolean {
 }
 
 /** The usage of a record, normalised once. */
-export const usageOf: (fired: Fired<{ readonly usage?: unknown }>, draw: Draw) => Usage | undefined = perRecord(
-  'usage',
-  fired => normaliseUsage(fired.payload.usage),
-)
+export const usageOf: (fired: HookEvent<{ readonly usage?: unknown }>, draw: AttributeOptions) => Usage | undefined =
+  perRecord('usage', fired => normaliseUsage(fired.payload.usage))
 
 /** The part of a model's context that a request fills. */
 export interface ContextFill {
@@ -133,7 +131,7 @@ export interface ContextFill {
 /** Rounding precision of the share. */
 const DECIMALS = 1e4
 
-export function contextFill(fired: Fired<ApiEnd>, draw: Draw): ContextFill | undefined {
+export function contextFill(fired: HookEvent<ApiEnd>, draw: AttributeOptions): ContextFill | undefined {
   const length = positive(fired.payload.context_length)
   if (length === undefined || length < 1) return undefined
   const input = numberOf(usageOf(fired, draw)?.promptTokens)

@@ -43,7 +43,7 @@ const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'
 const ALL_UNFOLDED = '1'
-const MOST_INSIDE = 20
+const MAX_INSIDE = 20
 const NUMBERS_SINCE = '7d'
 
 /** @param search with or without its question mark */
@@ -102,7 +102,7 @@ function lookOf(query: URLSearchParams): TurnLook {
     ...(find && { find }),
     ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),
     ...(opened && { opened: opened.split(',') }),
-    ...(inside && { inside: inside.split(',').slice(0, MOST_INSIDE) }),
+    ...(inside && { inside: inside.split(',').slice(0, MAX_INSIDE) }),
     ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
     ...(query.has('path') && { isPath: true }),
   }
@@ -115,7 +115,7 @@ function queryOf(look: TurnLook): Record<string, string | undefined> {
     find,
     closed: isClosed ? ALL_CLOSED : listed(closed),
     opened: listed(opened),
-    inside: inside?.slice(0, MOST_INSIDE).join(','),
+    inside: inside?.slice(0, MAX_INSIDE).join(','),
     unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
     path: isPath && '1',
   }

@@ -58,10 +58,10 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
 }
 
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
-const MOST_DAYS = 7
+const MAX_DAYS = 7
 
 function someOf(days: readonly string[]): number[] {
-  const step = Math.ceil(days.length / MOST_DAYS)
+  const step = Math.ceil(days.length / MAX_DAYS)
   return days.filter((_, index) => index % step === 0).map(day => Date.parse(day) / 1000)
 }
 

@@ -14,13 +14,13 @@ export interface Chart {
 
 const DAY_MILLIS = 86_400_000
 /** More lines are hard to distinguish. */
-const MOST_MODELS = 6
+const MAX_MODELS = 6
 /** Guards against a wrong clock, which could make a million days. */
-const MOST_DAYS = 1_000
+const MAX_DAYS = 1_000
 
 export function chartsOf({ days: figures, models: all }: Numbers): Chart[] {
   const days = everyDay(figures.map(({ day }) => day))
-  const models = all.slice(0, MOST_MODELS).map(({ model }) => model)
+  const models = all.slice(0, MAX_MODELS).map(({ model }) => model)
   const chart = (title: string, text: Chart['text'], isCount: boolean, figure: FigureOf): Chart => {
     const lines = models.map(model => {
       const byDay = new Map(figures.filter(each => each.model === model).map(each => [each.day, each]))
@@ -51,7 +51,7 @@ function everyDay(days: readonly string[]): string[] {
   const times = days.map(day => Date.parse(day)).filter(time => !Number.isNaN(time))
   if (times.length === 0) return []
   const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
-  const count = Math.min(MOST_DAYS, Math.round((last - first) / DAY_MILLIS) + 1)
+  const count = Math.min(MAX_DAYS, Math.round((last - first) / DAY_MILLIS) + 1)
   return Array.from({ length: count }, (_, index) =>
     new Date(last - (count - 1 - index) * DAY_MILLIS).toISOString().slice(0, 10),
   )

@@ -11,7 +11,7 @@ import { connection, now, openTraces } from './state.ts'
 import { byUrgency, stateOf } from './urgency.ts'
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */
-const MOST_STEPS = 5
+const MAX_STEPS = 5
 
 export function LiveView(): JSX.Element {
   const open = openTraces.value
@@ -44,7 +44,7 @@ function OpenList({ open }: { readonly open: readonly OpenTrace[] }): JSX.Elemen
 
 function OpenCard({ trace }: { readonly trace: OpenTrace }): JSX.Element {
   const { traceId, agent, sessionId, title, model, tokens, doing } = trace
-  const steps = doing.toReversed().slice(0, MOST_STEPS)
+  const steps = doing.toReversed().slice(0, MAX_STEPS)
   const state = stateOf(trace, now.value)
   return (
     <li class={`card open-card is-${state}`}>

@@ -48,7 +48,7 @@ export function TreeRow(props: RowProps): JSX.Element {
       aria-expanded={isParent || fold !== undefined ? isOpen : undefined}
       aria-selected={isSelected}
       aria-label={spoken(visible)}
-      style={{ '--place': place, '--depth': Math.min(row.depth, MOST_INDENT), '--group': group?.depth ?? 0 }}
+      style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
     >
       <Name {...props} />
@@ -58,7 +58,7 @@ export function TreeRow(props: RowProps): JSX.Element {
 }
 
 /** Deeper rows share one indent, so that names keep room. */
-const MOST_INDENT = 24
+const MAX_INDENT = 24
 
 function spoken({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
   const lasted = row.state === 'ended' ? humanDuration(row.endAt - row.startAt) : STATES[row.state]

@@ -11,7 +11,7 @@ import { ticksOf } from './waterfall.ts'
 
 /** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
 const ROW_HEIGHT = 28
-const MOST_TICKS = 7
+const MAX_TICKS = 7
 
 interface TreeProps {
   readonly view: TraceView
@@ -134,7 +134,7 @@ function Axis({ view }: { readonly view: TraceView }): JSX.Element {
   return (
     <div class="axis" role="presentation" aria-hidden="true">
       <div class="axis-ticks">
-        {ticksOf(to - from, MOST_TICKS).map(({ at, text }) => (
+        {ticksOf(to - from, MAX_TICKS).map(({ at, text }) => (
           <span key={at} class="tick" style={{ '--from': at }}>
             {text}
           </span>

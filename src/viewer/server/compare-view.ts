@@ -4,10 +4,10 @@ import type { TurnStep } from '../../reading/turn-steps.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from './api.ts'
 
 /** More than can be read at once. `hookspan diff` prints all of them. */
-const MOST_ROWS = 1_500
+const MAX_ROWS = 1_500
 /** Limit per step; longer arguments are shown on the span itself. */
-const MOST_LINES = 300
-const MOST_LINE_CHARS = 2_000
+const MAX_LINES = 300
+const MAX_LINE_CHARS = 2_000
 
 export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): Compared {
   const compared = compareTraces(a, b)
@@ -15,8 +15,8 @@ export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): C
   return {
     a: totals(compared.a, steps.find(step => step.a !== undefined)?.a),
     b: totals(compared.b, steps.find(step => step.b !== undefined)?.b),
-    rows: steps.slice(0, MOST_ROWS).map(row),
-    ...(steps.length > MOST_ROWS && { cutCount: steps.length - MOST_ROWS }),
+    rows: steps.slice(0, MAX_ROWS).map(row),
+    ...(steps.length > MAX_ROWS && { cutCount: steps.length - MAX_ROWS }),
     ...(firstDifference !== undefined && { firstDifference }),
   }
 }
@@ -37,13 +37,13 @@ function totals(
 }
 
 function row({ depth, a, b, differences, argumentDiff }: ComparedStep): ComparedRow {
-  const lines = argumentDiff.slice(0, MOST_LINES)
+  const lines = argumentDiff.slice(0, MAX_LINES)
   return {
     depth,
     ...(a !== undefined && { a: part(a) }),
     ...(b !== undefined && { b: part(b) }),
     differences,
-    lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MOST_LINE_CHARS) })),
+    lines: lines.map(({ sign, text }) => ({ sign, text: text.slice(0, MAX_LINE_CHARS) })),
     ...(argumentDiff.length > lines.length && { cutCount: argumentDiff.length - lines.length }),
   }
 }

@@ -29,7 +29,7 @@ export class Refused extends Error {
 
 /** Paths that return trace data. All other paths are the page itself, which contains none. */
 const DATA = /^\/api(\/|$)/
-const LONGEST_URL = 4_096
+const MAX_URL = 4_096
 /** Browsers omit this port. */
 const DEFAULT_PORT = 80
 
@@ -51,7 +51,7 @@ export function admit({ method, url = '', headers, rawHeaders, port }: Caller, t
   const isFromUs = site === undefined || site === 'same-origin' || (site === 'none' && !isData)
   if (!isFromUs) throw new Refused(403, 'asked by another site; open the address that hookspan view prints')
   if (method !== 'GET') throw new Refused(405, 'this viewer only reads: GET')
-  if (!/^\/(?!\/)/.test(url) || url.length > LONGEST_URL) throw new Refused(400, 'no path, or one that is too long')
+  if (!/^\/(?!\/)/.test(url) || url.length > MAX_URL) throw new Refused(400, 'no path, or one that is too long')
   if (isData && !isSame(authorization, `Bearer ${token}`)) {
     throw new Refused(401, 'the token is missing or of an earlier viewer; run hookspan view again')
   }

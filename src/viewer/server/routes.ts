@@ -159,17 +159,17 @@ async function sharedHtml({ source, query, now }: Asked): Promise<Download> {
   return new Download(`hookspan-${of.replace(/[^\w-]+/g, '-').slice(0, 60)}.html`, exportHtml(trees, now()))
 }
 
-const MOST_TURNS = 100
+const MAX_TURNS = 100
 
 async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   const spans = await source.trace(id)
   if (spans.length > 0) return [treeOf(spans)]
   const turns = (await source.session(id))?.turns ?? []
   if (turns.length === 0) throw new Refused(404, 'there is no such turn or session here')
-  if (turns.length > MOST_TURNS)
+  if (turns.length > MAX_TURNS)
     throw new Refused(
       400,
-      `a session of more than ${MOST_TURNS} turns is too much at once; hookspan diff and hookspan tree take it`,
+      `a session of more than ${MAX_TURNS} turns is too much at once; hookspan diff and hookspan tree take it`,
     )
   const trees: TraceTree[] = []
   for (const { traceId } of turns) trees.push(treeOf(await source.trace(traceId)))
@@ -215,14 +215,14 @@ function stateOf(traceId: string, source: TraceSource) {
   return source.open().find(open => open.traceId === traceId)?.state ?? 'open'
 }
 
-const MOST_ROWS = 200
+const MAX_ROWS = 200
 
 function sessionQuery(query: URLSearchParams): SessionQuery {
   const limit = count(query, 'limit')
   return {
     ...texts(query, ['agent', 'model', 'tool', 'outcome', 'text', 'before']),
     ...within(query),
-    ...(limit !== undefined && { limit: Math.min(MOST_ROWS, Math.max(1, limit)) }),
+    ...(limit !== undefined && { limit: Math.min(MAX_ROWS, Math.max(1, limit)) }),
   }
 }
 
@@ -236,13 +236,13 @@ function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } 
   return { ...(sinceAt !== undefined && { sinceAt }), ...(untilAt !== undefined && { untilAt }) }
 }
 
-const LONGEST_TEXT = 500
+const MAX_TEXT = 500
 
 function texts<Name extends string>(query: URLSearchParams, names: readonly Name[]): { [Each in Name]?: string } {
   const found: { [Each in Name]?: string } = {}
   for (const name of names) {
     const text = query.get(name)?.trim() ?? ''
-    if (text.length > LONGEST_TEXT) throw new Refused(400, `${name} is longer than ${LONGEST_TEXT} characters`)
+    if (text.length > MAX_TEXT) throw new Refused(400, `${name} is longer than ${MAX_TEXT} characters`)
     if (text !== '') found[name] = text
   }
   return found

@@ -12,8 +12,8 @@ const VALUE_CHARS = 20_000
 const SPAN_CHARS = 400_000
 const SHORT_CHARS = 500
 const PART_CHARS = 256_000
-const MOST_EVENTS = 1_000
-const MOST_LINKS = 200
+const MAX_EVENTS = 1_000
+const MAX_LINKS = 200
 
 export function findNode(tree: TraceTree, spanId: string): SpanNode | undefined {
   for (const { node } of walkTree(tree)) if (node.span.spanId === spanId) return node
@@ -47,12 +47,12 @@ export function spanDetail(
     hint,
     namespace,
     attributes: cutter.all(span.attributes),
-    events: span.events.slice(0, MOST_EVENTS).map(event => ({
+    events: span.events.slice(0, MAX_EVENTS).map(event => ({
       name: displayText(event.name),
       at: event.at,
       attributes: cutter.all(event.attributes),
     })),
-    links: span.links.slice(0, MOST_LINKS).map(({ traceId, spanId, attributes }) => ({
+    links: span.links.slice(0, MAX_LINKS).map(({ traceId, spanId, attributes }) => ({
       traceId,
       spanId,
       attributes: cutter.all(attributes),

@@ -1,7 +1,7 @@
 import type { Change } from './answers.ts'
 
-const LEAST_MILLIS = 250
-const MOST_NAMED = 1_000
+const MIN_MILLIS = 250
+const MAX_NAMED = 1_000
 
 /** A stream of changes for one follower. Changes that come faster than the rate limit are merged into one. */
 export class Changes implements AsyncIterableIterator<Change> {
@@ -23,7 +23,7 @@ export class Changes implements AsyncIterableIterator<Change> {
   }
 
   add({ traceIds, isMore }: Change): void {
-    for (const id of traceIds) if (this.#traceIds.size < MOST_NAMED) this.#traceIds.add(id)
+    for (const id of traceIds) if (this.#traceIds.size < MAX_NAMED) this.#traceIds.add(id)
     this.#isMore ||= isMore || traceIds.some(id => !this.#traceIds.has(id))
     this.#hasChanged = true
     this.#tell()
@@ -50,7 +50,7 @@ export class Changes implements AsyncIterableIterator<Change> {
       return
     }
     if (!this.#hasChanged || this.#waiting.length === 0) return
-    const early = this.#toldAt + LEAST_MILLIS - performance.now()
+    const early = this.#toldAt + MIN_MILLIS - performance.now()
     if (early > 0) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined

@@ -2,7 +2,7 @@ import { displayText } from '../../reading/display-text.ts'
 import type { ChildTraces } from './answers.ts'
 import type { Database } from './database.ts'
 
-const MOST_TRACES = 2_000
+const MAX_TRACES = 2_000
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
 export function queryChildren({ database }: { readonly database: Database }, traceId: string): ChildTraces[] {
@@ -32,7 +32,7 @@ function delegated(database: Database, traceId: string): GrowingChild[] {
     const sessionId = childSessionIn(named)
     const traces = database.all<{ trace_id: string }>(
       `SELECT trace_id FROM trace JOIN session ON session.id = trace.session WHERE session.key = ? AND trace_id <> ?
-       ORDER BY trace.start_at, trace_id LIMIT ${MOST_TRACES}`,
+       ORDER BY trace.start_at, trace_id LIMIT ${MAX_TRACES}`,
       sessionId,
       traceId,
     )
@@ -58,7 +58,7 @@ function linked(database: Database, traceId: string): LinkedTrace[] {
   const rows = database.all<{ name: string; trace_id: string; key: string }>(
     `SELECT used.name AS name, trace_id, session.key AS key FROM used JOIN trace ON trace.id = used.trace
      JOIN session ON session.id = trace.session WHERE used.kind = 'parent' AND used.name >= ? AND used.name < ? AND trace_id <> ?
-     ORDER BY trace.start_at, trace_id LIMIT ${MOST_TRACES}`,
+     ORDER BY trace.start_at, trace_id LIMIT ${MAX_TRACES}`,
     `${traceId}:`,
     `${traceId};`,
     traceId,

@@ -42,7 +42,7 @@ export function engineHere(asked?: EngineName): EngineName {
 }
 
 /** Limits the cache of prepared statements, because some statements depend on the query. */
-const MOST_STATEMENTS = 200
+const MAX_STATEMENTS = 200
 
 /** Large transactions are written from memory, and searched pages stay there. */
 const CACHE = 'PRAGMA cache_size = -32768; PRAGMA synchronous = NORMAL;'
@@ -144,7 +144,7 @@ class CachedStatements implements Database {
   #prepared(sql: string): Statement {
     const known = this.#statements.get(sql)
     if (known !== undefined) return known
-    if (this.#statements.size >= MOST_STATEMENTS) this.#finalize()
+    if (this.#statements.size >= MAX_STATEMENTS) this.#finalize()
     const statement = this.#connection.prepare(sql)
     this.#statements.set(sql, statement)
     return statement

@@ -25,7 +25,7 @@ export interface Figure {
 }
 
 export const DAY_MILLIS = 86_400_000
-const MOST_CHARS = 60
+const MAX_CHARS = 60
 const STEP = Math.log(1.1)
 
 /** Each bucket is a tenth wider than the one before, so percentiles are accurate to a tenth. */
@@ -81,8 +81,8 @@ function requestFigure(attributes: SpanAttributes, { agent }: TraceRow): Figure 
     day: dayOf(span.startAt),
     kind: 'request',
     agent,
-    name: attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name').slice(0, MOST_CHARS),
-    outcome: span.status === 'error' ? failure.slice(0, MOST_CHARS) : '',
+    name: attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name').slice(0, MAX_CHARS),
+    outcome: span.status === 'error' ? failure.slice(0, MAX_CHARS) : '',
     bucket: bucketOf(span.endAt - span.startAt),
     count: Number(isOver),
     failed: Number(isOver && span.status === 'error'),
@@ -95,12 +95,12 @@ function requestFigure(attributes: SpanAttributes, { agent }: TraceRow): Figure 
 
 function toolFigure(attributes: SpanAttributes, { agent }: TraceRow, waited: number): Figure {
   const { span } = attributes
-  const word = attributes.text('.tool.outcome').slice(0, MOST_CHARS)
+  const word = attributes.text('.tool.outcome').slice(0, MAX_CHARS)
   return {
     day: dayOf(span.startAt),
     kind: 'tool',
     agent,
-    name: attributes.text('gen_ai.tool.name', 'tool.name').slice(0, MOST_CHARS),
+    name: attributes.text('gen_ai.tool.name', 'tool.name').slice(0, MAX_CHARS),
     outcome: word || (span.status === 'error' ? 'error' : 'ok'),
     bucket: bucketOf(span.endAt - span.startAt - waited),
     count: 1,
@@ -115,8 +115,8 @@ function turnFigure(row: TraceRow, requests: readonly Figure[]): Figure {
     day: dayOf(row.start_at),
     kind: 'turn',
     agent: row.agent,
-    name: row.model.slice(0, MOST_CHARS),
-    outcome: row.running > 0 ? '' : (row.outcome ?? '').slice(0, MOST_CHARS),
+    name: row.model.slice(0, MAX_CHARS),
+    outcome: row.running > 0 ? '' : (row.outcome ?? '').slice(0, MAX_CHARS),
     bucket: bucketOf(row.duration - row.waited),
     count: Number(row.running === 0),
     failed: Number(row.running === 0 && row.tone === 'error'),

@@ -13,10 +13,10 @@ export type Told =
 
 const POLL_MILLIS = 250
 const OPEN_MILLIS = 1_000
-const MOST_NAMED = 1_000
+const MAX_NAMED = 1_000
 /** Under constant changes, the pause is this many times the duration of a step, at most `MOST_MILLIS`. */
 const RESTING_SHARE = 4
-const MOST_MILLIS = 800
+const MAX_MILLIS = 800
 
 let isClosing = false
 let wake: () => void = () => undefined
@@ -61,7 +61,7 @@ async function work(index: LocalIndex): Promise<void> {
       openAt = begunAt
     }
     if (begunAt >= toldAt + POLL_MILLIS && (hasChanged || isOpenDue)) {
-      const change = { traceIds: [...traceIds].slice(0, MOST_NAMED), isMore: traceIds.size > MOST_NAMED }
+      const change = { traceIds: [...traceIds].slice(0, MAX_NAMED), isMore: traceIds.size > MAX_NAMED }
       const status = index.status()
       if (status !== undefined) tell({ status, open: index.openTraces, change: hasChanged ? change : undefined })
       toldAt = begunAt
@@ -69,7 +69,7 @@ async function work(index: LocalIndex): Promise<void> {
       traceIds.clear()
     }
     if (step === undefined) await rest(POLL_MILLIS)
-    else if (index.isUpToDate) await rest(Math.min(MOST_MILLIS, (performance.now() - begunAt) * RESTING_SHARE))
+    else if (index.isUpToDate) await rest(Math.min(MAX_MILLIS, (performance.now() - begunAt) * RESTING_SHARE))
   }
 }
 

@@ -20,11 +20,11 @@ export interface IndexerOptions {
 }
 
 const FIRST_BYTES = 1_048_576
-const MOST_BYTES = 8_388_608
+const MAX_BYTES = 8_388_608
 const TEXT_BYTES = 8_388_608
 const NEW_BYTES = 4_194_304
 const SLICE_MILLIS = 20
-const MOST_REMEMBERED = 50_000
+const MAX_REMEMBERED = 50_000
 
 /**
  * Brings the database up to date with the files, one transaction per step. Order: files being written, then older data from
@@ -115,7 +115,7 @@ export class Indexer {
 
   async #takeOlder(segment: Segment): Promise<Step> {
     const window = this.#windowBefore(segment, segment.low, this.#olderBytes)
-    this.#olderBytes = Math.min(MOST_BYTES, this.#olderBytes * 2)
+    this.#olderBytes = Math.min(MAX_BYTES, this.#olderBytes * 2)
     return this.#inTransaction(async revision => {
       const { touched, unreadable } = await this.#add(segment, window, { spans: true, words: false })
       const traceIds = await this.#rollUp(segment, window, touched, revision)
@@ -175,7 +175,7 @@ export class Indexer {
     if (known !== undefined) return known
     this.#database.run('INSERT OR IGNORE INTO trace (trace_id) VALUES (?)', traceId)
     const { id } = this.#database.get<{ id: number }>('SELECT id FROM trace WHERE trace_id = ?', traceId) ?? { id: 0 }
-    if (this.#traces.size >= MOST_REMEMBERED) this.#traces.clear()
+    if (this.#traces.size >= MAX_REMEMBERED) this.#traces.clear()
     this.#traces.set(traceId, id)
     return id
   }

@@ -51,8 +51,8 @@ const NUMBERS = [
   'llm.cost.total',
 ] as const
 /** Guards against hostile input. */
-const MOST_CHARS = 500
-const MOST_NAMES = 16
+const MAX_CHARS = 500
+const MAX_NAMES = 16
 /** Pseudo-attribute: the span of another trace that started this one. */
 const PARENT = '→ parent'
 
@@ -101,8 +101,8 @@ interface Shared {
   readonly names: readonly string[]
 }
 
-const MOST_REMEMBERED = 20_000
-const MOST_NAMED = 2 ** 26
+const MAX_REMEMBERED = 20_000
+const MAX_NAMED = 2 ** 26
 
 /** Converts spans to rows and back. A span read back has only the stored data. */
 export class KeptSpans {
@@ -171,13 +171,13 @@ export class KeptSpans {
     if (known !== undefined) return known
     this.#database.run('INSERT OR IGNORE INTO kept (text) VALUES (?)', text)
     const { id } = this.#database.get<{ id: number }>('SELECT id FROM kept WHERE text = ?', text) ?? { id: 0 }
-    if (this.#ids.size >= MOST_REMEMBERED) this.#ids.clear()
+    if (this.#ids.size >= MAX_REMEMBERED) this.#ids.clear()
     this.#ids.set(text, id)
     return id
   }
 
   #sharedOf({ kept, named }: SpanRow): Shared {
-    const key = kept * MOST_NAMED + named
+    const key = kept * MAX_NAMED + named
     const known = this.#shared.get(key)
     if (known !== undefined) return known
     const [namespace, texts] = this.#textsOf(kept)
@@ -188,7 +188,7 @@ export class KeptSpans {
     }
     Object.assign(attributes, sessions)
     const shared = { namespace: namespace ?? '', attributes, names: namesIn(attributes) }
-    if (this.#shared.size >= MOST_REMEMBERED) this.#shared.clear()
+    if (this.#shared.size >= MAX_REMEMBERED) this.#shared.clear()
     this.#shared.set(key, shared)
     return shared
   }
@@ -211,7 +211,7 @@ export class KeptSpans {
     const known = this.#spelled.get(namespace)
     if (known !== undefined) return known
     const names = TEXTS.map(name => spelled(name, namespace))
-    if (this.#spelled.size >= MOST_NAMES) this.#spelled.clear()
+    if (this.#spelled.size >= MAX_NAMES) this.#spelled.clear()
     this.#spelled.set(namespace, names)
     return names
   }
@@ -228,8 +228,8 @@ function spelled(name: string, namespace: string): string {
 
 /** Keeps only the first entry of a list, because only that one is used. */
 function bounded(value: unknown): unknown {
-  if (Array.isArray(value)) return typeof value[0] === 'string' ? [value[0].slice(0, MOST_CHARS)] : undefined
-  if (typeof value === 'string') return value.slice(0, MOST_CHARS)
+  if (Array.isArray(value)) return typeof value[0] === 'string' ? [value[0].slice(0, MAX_CHARS)] : undefined
+  if (typeof value === 'string') return value.slice(0, MAX_CHARS)
   return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }
 
@@ -243,13 +243,13 @@ function isSessionId(name: string): boolean {
 
 /** The names by which the session is found, and the link to the span that started this trace. */
 function foundBy({ attributes, links }: StoredSpan, namespace: string): Record<string, unknown> {
-  const names = Object.keys(attributes).filter(name => name.length < MOST_CHARS && isOfSession(name))
-  const found = names.slice(0, MOST_NAMES).flatMap((name): (readonly [string, string])[] => {
+  const names = Object.keys(attributes).filter(name => name.length < MAX_CHARS && isOfSession(name))
+  const found = names.slice(0, MAX_NAMES).flatMap((name): (readonly [string, string])[] => {
     const value = attributes[name]
-    return typeof value === 'string' ? [[name, value.slice(0, MOST_CHARS)]] : []
+    return typeof value === 'string' ? [[name, value.slice(0, MAX_CHARS)]] : []
   })
   const parent = links.find(link => link.attributes[`${namespace}.link`] === 'parent')
-  if (parent !== undefined) found.push([PARENT, `${parent.traceId}:${parent.spanId}`.slice(0, MOST_CHARS)])
+  if (parent !== undefined) found.push([PARENT, `${parent.traceId}:${parent.spanId}`.slice(0, MAX_CHARS)])
   // `fromEntries` defines keys that an assignment would not: an attribute may be named `__proto__`.
   return Object.fromEntries(found)
 }
@@ -260,7 +260,7 @@ function restOf({ attributes, status, statusMessage }: StoredSpan, namespace: st
     const value = attributes[spelled(name, namespace)]
     if (typeof value === 'number' && Number.isFinite(value)) numbers[number] = value
   }
-  const message = status === 'error' ? statusMessage?.slice(0, MOST_CHARS) : undefined
+  const message = status === 'error' ? statusMessage?.slice(0, MAX_CHARS) : undefined
   if (Object.keys(numbers).length === 0 && message === undefined) return null
   return JSON.stringify(message === undefined ? [numbers] : [numbers, message])
 }

@@ -4,7 +4,7 @@ import { readEntry, type TraceFileEntry } from '../../reading/stored-span.ts'
 
 const LINE_END = 0x0a
 /** Longer lines are skipped: several copies of a line are in memory at once. */
-export const LONGEST_LINE: number = 64 * 1024 * 1024
+export const MAX_LINE: number = 64 * 1024 * 1024
 
 export interface PlacedEntry {
   readonly entry: TraceFileEntry
@@ -59,7 +59,7 @@ export class LogFile {
       const last = bytes.lastIndexOf(LINE_END)
       if (last >= 0 && (to < end || last === bytes.length - 1)) return windowOf(bytes.subarray(0, last + 1), from)
       if (last >= 0 || to === end) return this.#withRest(bytes, from, last + 1)
-      if (wanted >= LONGEST_LINE) return skipped(from, from + bytes.length)
+      if (wanted >= MAX_LINE) return skipped(from, from + bytes.length)
     }
   }
 
@@ -71,7 +71,7 @@ export class LogFile {
       if (from === 0) return windowOf(bytes, 0)
       const first = bytes.indexOf(LINE_END)
       if (first >= 0 && first < bytes.length - 1) return windowOf(bytes.subarray(first + 1), from + first + 1)
-      if (wanted >= LONGEST_LINE) return skipped(from, to)
+      if (wanted >= MAX_LINE) return skipped(from, to)
     }
   }
 
@@ -94,7 +94,7 @@ export class LogFile {
 }
 
 function skipped(from: number, to: number): Window {
-  const problem = { line: 0, problem: `longer than ${LONGEST_LINE} bytes` }
+  const problem = { line: 0, problem: `longer than ${MAX_LINE} bytes` }
   return { from, to, entries: () => [{ entry: problem, offset: from, length: to - from }] }
 }
 

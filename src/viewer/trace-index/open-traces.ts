@@ -13,9 +13,9 @@ import type { Titles } from './titles.ts'
 import type { TraceRow } from './trace-row.ts'
 
 /** A machine crash leaves many traces that look open. */
-const MOST_TRACES = 300
+const MAX_TRACES = 300
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
-const MOST_SPANS = 20
+const MAX_SPANS = 20
 
 type StoredTrace = TraceRow & {
   readonly id: number
@@ -49,7 +49,7 @@ export class OpenTraceReader {
   async read(now: number): Promise<OpenTrace[]> {
     const rows = this.#database.all<StoredTrace>(
       `SELECT trace.*, session.key AS key FROM trace JOIN session ON session.id = trace.session
-       WHERE trace.running > 0 ORDER BY trace.last_at DESC LIMIT ${MOST_TRACES}`,
+       WHERE trace.running > 0 ORDER BY trace.last_at DESC LIMIT ${MAX_TRACES}`,
     )
     const known = new Map<number, Known>()
     this.#kept.forget()
@@ -83,7 +83,7 @@ export class OpenTraceReader {
     const running = [...spans.values()].filter(span => span.running === true)
     const innermost = [...innermostOpen(buildTree(row.trace_id, spans))].sort((a, b) => a.span.startAt - b.span.startAt)
     const doing: OpenSpan[] = []
-    for (const { span } of innermost.slice(0, MOST_SPANS)) {
+    for (const { span } of innermost.slice(0, MAX_SPANS)) {
       const open = await this.#readOpen(rows.get(span.spanId), row.namespace)
       if (open !== undefined) doing.push(open)
     }

@@ -3,7 +3,7 @@ import { OPEN } from '../../delivery/trace-log/private-place.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { putSpan } from '../../reading/trace-forest.ts'
 import type { Database } from './database.ts'
-import { LONGEST_LINE, readLine } from './log-file.ts'
+import { MAX_LINE, readLine } from './log-file.ts'
 import { offsetOfPlace, segmentOfPlace } from './schema.ts'
 
 export interface LinePlace {
@@ -18,9 +18,9 @@ export interface SpanPlace extends LinePlace {
 }
 
 /** Limit per trace: more would not fit into memory. */
-const MOST_SPANS = 50_000
+const MAX_SPANS = 50_000
 const GAP_BYTES = 65_536
-const MOST_BYTES = 4_194_304
+const MAX_BYTES = 4_194_304
 
 interface PlaceRow {
   readonly place: number
@@ -41,7 +41,7 @@ export function inOrder<Row extends Pick<PlaceRow, 'place'>>(database: Database,
 
 export function linesOfTrace({ database }: { readonly database: Database }, traceId: string): LinePlace[] {
   const rows = database.all<PlaceRow>(
-    `SELECT place, nth, length FROM span WHERE trace = (SELECT id FROM trace WHERE trace_id = ?) ORDER BY place LIMIT ${MOST_SPANS}`,
+    `SELECT place, nth, length FROM span WHERE trace = (SELECT id FROM trace WHERE trace_id = ?) ORDER BY place LIMIT ${MAX_SPANS}`,
     traceId,
   )
   const lines = new Map(inOrder(database, rows).map(row => [row.place - row.nth, row] as const))
@@ -110,7 +110,7 @@ async function eachLine(
 function groupsOf(lines: readonly LinePlace[]): LinePlace[][] {
   const groups: LinePlace[][] = []
   for (const line of lines) {
-    if (line.length > LONGEST_LINE) continue
+    if (line.length > MAX_LINE) continue
     const group = groups.at(-1)
     const [first] = group ?? []
     const last = group?.at(-1)
@@ -118,7 +118,7 @@ function groupsOf(lines: readonly LinePlace[]): LinePlace[][] {
       first?.path === line.path &&
       last !== undefined &&
       line.offset - (last.offset + last.length) < GAP_BYTES &&
-      line.offset + line.length - first.offset < MOST_BYTES
+      line.offset + line.length - first.offset < MAX_BYTES
     if (isNear) group?.push(line)
     else groups.push([line])
   }

@@ -24,7 +24,7 @@ export function offsetOfPlace(place: number): number {
   return place % PLACES_OF_SEGMENT
 }
 
-export const MOST_BYTES: number = PLACES_OF_SEGMENT - 2 ** 28
+export const MAX_BYTES: number = PLACES_OF_SEGMENT - 2 ** 28
 
 /**
  * - `segment`: spans from `low` to `high` are indexed, words from `text_low` to `text_high`. `tail` is a hash of the bytes before

@@ -1,5 +1,5 @@
 import type { Database, Value } from './database.ts'
-import { LONGEST_LINE, readLine } from './log-file.ts'
+import { MAX_LINE, readLine } from './log-file.ts'
 import { placeFinder, type SpanPlace } from './read-places.ts'
 import { reading } from './segments.ts'
 import { fold, holdsAll, type SearchedText, searchableText } from './words.ts'
@@ -15,11 +15,11 @@ export interface Found {
   readonly endedAt: number | undefined
 }
 
-const MOST_MATCHES = 10_000
+const MAX_MATCHES = 10_000
 /** Limits for reading the log, for texts that the index cannot find. */
-const MOST_READ_BYTES = 33_554_432
-const MOST_READ_TRACES = 500
-const MOST_ROWS = 200_000
+const MAX_READ_BYTES = 33_554_432
+const MAX_READ_TRACES = 500
+const MAX_ROWS = 200_000
 const ROWS_AT_ONCE = 4_000
 
 /** Searches the word index. If that finds nothing or cannot search for the text, reads the traces that meet the condition. */
@@ -36,14 +36,14 @@ interface MatchRow {
 function findWords(database: Database, match: string, { sql, values }: TraceCondition): Found {
   const rows = database.all<MatchRow & { readonly isWanted: number }>(
     `SELECT span.place AS place, span.trace AS trace, (${sql}) AS isWanted
-     FROM (SELECT rowid AS place FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${MOST_MATCHES}) AS matching
+     FROM (SELECT rowid AS place FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${MAX_MATCHES}) AS matching
      CROSS JOIN span ON span.place = matching.place CROSS JOIN trace ON trace.id = span.trace`,
     ...values,
     match,
   )
   const least = rows.reduce((first, { place }) => Math.min(first, place), Number.POSITIVE_INFINITY)
   const places = newestOf(rows.filter(({ isWanted }) => isWanted === 1))
-  return { places, endedAt: rows.length < MOST_MATCHES ? undefined : least }
+  return { places, endedAt: rows.length < MAX_MATCHES ? undefined : least }
 }
 
 function newestOf(rows: readonly MatchRow[]): ReadonlyMap<number, number> {
@@ -64,7 +64,7 @@ function findByReading(database: Database, { pieces }: SearchedText, { sql, valu
   for (let [to, looked] = [Number.MAX_SAFE_INTEGER, 0]; ; looked += ROWS_AT_ONCE) {
     const from = placeBefore(database, to)
     if (from === undefined) return { places, endedAt: undefined }
-    if (looked >= MOST_ROWS) return { places, endedAt: to }
+    if (looked >= MAX_ROWS) return { places, endedAt: to }
     // CROSS JOIN fixes the join order: rows come by place, without sorting.
     const rows = database.all<ReadRow>(
       `SELECT span.place AS place, span.trace AS trace, nth, length FROM span CROSS JOIN trace ON trace.id = span.trace
@@ -72,7 +72,7 @@ function findByReading(database: Database, { pieces }: SearchedText, { sql, valu
       ...[from, to, ...values],
     )
     for (const row of rows) {
-      if (reader.bytes > MOST_READ_BYTES || places.size >= MOST_READ_TRACES) return { places, endedAt: row.place }
+      if (reader.bytes > MAX_READ_BYTES || places.size >= MAX_READ_TRACES) return { places, endedAt: row.place }
       const place = places.has(row.trace) ? undefined : find(row)
       if (place !== undefined && reader.textsAt(place, pieces)[row.nth] === true) places.set(row.trace, row.place)
     }
@@ -96,7 +96,7 @@ class LineMemory {
     if (key === this.#key) return this.#holds
     this.#key = key
     this.bytes += length
-    const bytes = length > LONGEST_LINE ? undefined : reading(path, file => file.bytes(offset, offset + length))
+    const bytes = length > MAX_LINE ? undefined : reading(path, file => file.bytes(offset, offset + length))
     this.#holds = bytes === undefined || !mayHold(bytes, pieces) ? [] : spansThatHold(bytes, pieces)
     return this.#holds
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import type { Database } from './database.ts'
 import { LogFile } from './log-file.ts'
-import { MOST_BYTES } from './schema.ts'
+import { MAX_BYTES } from './schema.ts'
 
 /** The indexing progress of a file. All offsets are line starts or the end of the file. */
 export interface Segment {
@@ -58,7 +58,7 @@ export class Segments {
     this.#sizes.clear()
     for (const path of paths) {
       const found = await lstat(path).catch(() => undefined)
-      if (found?.isFile() === true) this.#sizes.set(path, Math.min(found.size, MOST_BYTES))
+      if (found?.isFile() === true) this.#sizes.set(path, Math.min(found.size, MAX_BYTES))
     }
     const outdated = this.#all.find(segment => this.#isOutdated(segment))
     this.#isChecked ||= outdated === undefined

@@ -19,8 +19,8 @@ import { dollars, HAS_INPUT, HAS_OUTPUT, type TraceRow } from './trace-row.ts'
 import { excerptOf, type SearchedText, searchedText } from './words.ts'
 
 const DEFAULT_LIMIT = 50
-const MOST_ROWS = 500
-const MOST_TURNS = 2_000
+const MAX_ROWS = 500
+const MAX_TURNS = 2_000
 const LAST_CHARACTER = '\u{10ffff}'
 
 export interface Asked {
@@ -57,7 +57,7 @@ export async function querySessions(asked: Asked, query: SessionQuery): Promise<
   const text = query.text === undefined ? undefined : searchedText(query.text)
   const found = text && findText(database, text, condition)
   const conditions = found === undefined ? condition : among([...found.places.keys()], condition)
-  const limit = Math.min(MOST_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
+  const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
   const sessions = selectSessions(database, conditions, found !== undefined, query.before, limit + 1)
   const rows: SessionRow[] = []
   for (const session of sessions.slice(0, limit)) {
@@ -74,7 +74,7 @@ export async function querySession(asked: Asked, id: string): Promise<SessionDet
   const session = database.get<StoredSession>('SELECT * FROM session WHERE key = ?', id)
   if (session === undefined) return undefined
   const traces = database.all<StoredTrace>(
-    `SELECT * FROM trace WHERE session = ? ORDER BY start_at DESC, trace_id DESC LIMIT ${MOST_TURNS}`,
+    `SELECT * FROM trace WHERE session = ? ORDER BY start_at DESC, trace_id DESC LIMIT ${MAX_TURNS}`,
     session.id,
   )
   const turns: TurnRow[] = []

@@ -6,7 +6,7 @@ import type { TraceRow } from './trace-row.ts'
 
 /** Longer lines are not read for a title. One of 8 MiB takes some 50 ms, once. */
 const MAX_LINE_BYTES = 8_388_608
-const MOST_REMEMBERED = 5_000
+const MAX_REMEMBERED = 5_000
 
 /** The titles of turns in a list. Cached, because they are only in the log and slow to read. */
 export class Titles {
@@ -22,7 +22,7 @@ export class Titles {
     const known = this.#known.get(root)
     if (known !== undefined) return known
     const title = await this.#read(root, namespace)
-    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear()
+    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear()
     this.#known.set(root, title)
     return title
   }

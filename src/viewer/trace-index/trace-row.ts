@@ -42,17 +42,17 @@ export const HAS_INPUT = 1
 export const HAS_OUTPUT = 2
 
 /** Guards against hostile input. */
-const MOST_TOKENS = 1e12
-const MOST_DOLLARS = 1e6
+const MAX_TOKENS = 1e12
+const MAX_DOLLARS = 1e6
 
 /** A span may record any number, but sums must stay finite. */
 export function boundedTokens(tokens: number): number {
-  return bounded(tokens, MOST_TOKENS)
+  return bounded(tokens, MAX_TOKENS)
 }
 
 /** Sums of integers do not depend on their order, and can be subtracted again. */
 export function nanodollars(dollars: number): number {
-  return Math.round(bounded(dollars, MOST_DOLLARS) * NANO)
+  return Math.round(bounded(dollars, MAX_DOLLARS) * NANO)
 }
 
 function bounded(figure: number, most: number): number {

@@ -2,18 +2,18 @@ import { displayText } from '../../reading/display-text.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 
 /** Text beyond this is not searchable: a tool may print a whole book. */
-const MOST_CHARS = 65_536
+const MAX_CHARS = 65_536
 /** Shorter words are searched without a prefix match: too many words begin with one or two letters. */
-const LEAST_PREFIX = 3
+const MIN_PREFIX = 3
 /** Each word is a look-up. */
-const MOST_WORDS = 16
-const MOST_PLACES = 100
+const MAX_WORDS = 16
+const MAX_PLACES = 100
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
 
 export function searchableText(span: StoredSpan): string {
   const parts: string[] = []
-  let left = MOST_CHARS
+  let left = MAX_CHARS
   const add = (value: unknown): void => {
     if (left <= 0) return
     if (typeof value === 'string') {
@@ -53,13 +53,13 @@ export function searchedText(text: string): SearchedText | undefined {
     .filter(piece => piece !== '')
   if (pieces.length === 0) return undefined
   const words = text.normalize('NFD').replace(ACCENTS, '').normalize('NFC').match(WORD) ?? []
-  const isFound = words.length > 0 && words.length <= MOST_WORDS && !UNSPACED.test(text)
-  return { match: isFound ? words.map(quoted).join(' AND ') : undefined, pieces: pieces.slice(0, MOST_WORDS) }
+  const isFound = words.length > 0 && words.length <= MAX_WORDS && !UNSPACED.test(text)
+  return { match: isFound ? words.map(quoted).join(' AND ') : undefined, pieces: pieces.slice(0, MAX_WORDS) }
 }
 
 /** A word contains only letters and digits, so nothing has a meaning in FTS5 syntax. */
 function quoted(word: string): string {
-  return `"${word}"${word.length < LEAST_PREFIX ? '' : '*'}`
+  return `"${word}"${word.length < MIN_PREFIX ? '' : '*'}`
 }
 
 export function fold(text: string): string {
@@ -90,7 +90,7 @@ function firstPlace(folded: string, pieces: readonly string[]): number | undefin
 
 function placesIn(text: string, sought: string): number[] {
   const places: number[] = []
-  for (let at = text.indexOf(sought); at >= 0 && places.length < MOST_PLACES; at = text.indexOf(sought, at + 1)) {
+  for (let at = text.indexOf(sought); at >= 0 && places.length < MAX_PLACES; at = text.indexOf(sought, at + 1)) {
     places.push(at)
   }
   return places

@@ -114,7 +114,7 @@ test('hooks of tools go through the events of the host; others go to the plugin'
   createTelemetry({ local_log: false, prometheus: false })
   const guard = defineHook({ name: 'guard', beforeTool: () => block('No.'), beforeTurn: () => block('No.') })
   const hooks = createHooks([guard])
-  const asked = new HostHooks({ host: 'ai-sdk', hooks, able: ABLE, plugin: () => toolHookTrace('ai-sdk') })
+  const asked = new HostHooks({ host: 'ai-sdk', hooks, capabilities: ABLE, plugin: () => toolHookTrace('ai-sdk') })
   const tool = { name: 'bash', arguments: {}, kind: 'shell' } as never
   await asked.run('beforeTool', { turnId: 't', toolCallId: 'c' }, { tool })
   await asked.run('beforeTurn', { turnId: 't' }, { prompt: 'Hi' })

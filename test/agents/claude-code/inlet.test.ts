@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { Inlet } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
 import { play } from './play.ts'
 import { START } from './scene.ts'
 import { type Folder, lines, scratchFolder, text, use } from './transcript.ts'
 
 interface Open extends Folder {
-  readonly inlet: Inlet
+  readonly inlet: ReceiverAdapter
   /** How long it has waited, in milliseconds. */
   waited(): number
 }
@@ -264,7 +264,12 @@ test('counts the hooks that timed out and never arrived', async () => {
 test('a receiver that starts after one was killed in a turn draws the tools that ran meanwhile from the transcript', async () => {
   const killed = opened()
   const events: HostEvent[] = []
-  const take = async (inlet: Inlet, hook_event_name: string, at: number, data: object = {}): Promise<void> => {
+  const take = async (
+    inlet: ReceiverAdapter,
+    hook_event_name: string,
+    at: number,
+    data: object = {},
+  ): Promise<void> => {
     const body = { hook_event_name, session_id: 's1', transcript_path: killed.path, prompt_id: 'p1', ...data }
     for (const event of inlet.events({ body, headers: {}, at: START + at })) {
       events.push(event, ...((await inlet.more?.(event)) ?? []))

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createCodexInlet } from '../../../src/agents/codex/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { Inlet } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
 import { type Folder, lines, START, scratchFolder } from './rollout.ts'
 
 interface Open extends Folder {
-  readonly inlet: Inlet
+  readonly inlet: ReceiverAdapter
   /** How long it has waited, in milliseconds. */
   waited(): number
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createGeminiInlet } from '../../../src/agents/gemini/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { Inlet } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { replayEvents } from '../replay-fixture.ts'
 
@@ -14,7 +14,7 @@ export class Scene {
   readonly folder: string
   readonly path: string
   readonly events: HostEvent[] = []
-  inlet: Inlet
+  inlet: ReceiverAdapter
 
   constructor() {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-gemini-')))
@@ -25,7 +25,7 @@ export class Scene {
     this.inlet = this.newInlet()
   }
 
-  newInlet(): Inlet {
+  newInlet(): ReceiverAdapter {
     return createGeminiInlet({ folders: [this.folder], uid: process.getuid?.() })
   }
 

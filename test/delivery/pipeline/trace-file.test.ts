@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'no
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Checkpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { SegmentCustody } from '../../../src/delivery/trace-log/custody.ts'
+import { SegmentManager } from '../../../src/delivery/trace-log/custody.ts'
 import { pruneSegments } from '../../../src/delivery/trace-log/prune.ts'
 import {
   backend,
@@ -151,7 +151,7 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const custody = new SegmentCustody({ settings, backends: [], onBegun: nothing, onGone: nothing })
+    const custody = new SegmentManager({ settings, backends: [], onBegun: nothing, onGone: nothing })
     await pruneSegments(settings, custody, {
       goes: () => () => undefined,
       gone: (backend, spans) => pruned.push([backend, spans]),

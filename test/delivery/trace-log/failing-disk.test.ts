@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
-import { SegmentCustody } from '../../../src/delivery/trace-log/custody.ts'
+import { SegmentManager } from '../../../src/delivery/trace-log/custody.ts'
 import type { CrashedTrace } from '../../../src/delivery/trace-log/index.ts'
 import { readLosses } from '../../../src/delivery/trace-log/losses.ts'
 import { ownerToken } from '../../../src/delivery/trace-log/owner.ts'
@@ -289,7 +289,7 @@ test('a checkpoint that changes hands while the log is pruned keeps its segment'
     renameSync(free, taken)
   }
   const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-  const custody = new SegmentCustody({
+  const custody = new SegmentManager({
     settings,
     backends: ['jaeger'],
     onBegun: () => undefined,

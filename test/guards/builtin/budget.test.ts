@@ -105,7 +105,7 @@ test('an agent that cannot block what the model has said is told of nothing', ()
   const lines: string[] = []
   const able = { beforeTool: ['block'], beforeModel: ['block'], afterModel: ['rewrite'] } as const
   const hooks = createHooks([budget({ turn: { tokens: 5 } })])
-  new HostHooks({ host: 'mine', hooks, able, report: line => void lines.push(line) })
+  new HostHooks({ host: 'mine', hooks, capabilities: able, report: line => void lines.push(line) })
   expect(lines).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import { createHooks } from '../../../src/guards/create-hooks.ts'
 import type { AnyHook } from '../../../src/guards/hook.ts'
 import type { HookIds } from '../../../src/guards/hook-trace.ts'
-import { ABLE_OF_ALL, HostHooks } from '../../../src/guards/host-hooks.ts'
+import { ALL_CAPABILITIES, HostHooks } from '../../../src/guards/host-hooks.ts'
 import type { Outcome } from '../../../src/guards/outcome.ts'
 import type { EventOf, Phase } from '../../../src/guards/phases.ts'
 import { calling, EVENTS, inWords } from '../asking.ts'
@@ -14,7 +14,7 @@ export class Agent {
 
   constructor(...hooks: AnyHook[]) {
     const report = (line: string): void => void this.lines.push(line)
-    this.hooks = new HostHooks({ host: 'my-agent', hooks: createHooks(hooks), able: ABLE_OF_ALL, report })
+    this.hooks = new HostHooks({ host: 'my-agent', hooks: createHooks(hooks), capabilities: ALL_CAPABILITIES, report })
   }
 
   async ask<P extends Phase>(phase: P, event: Partial<EventOf<P>> = {}): Promise<Outcome<P>> {

@@ -4,12 +4,12 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { Inlet } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
 
 /** Stands where the receiver would: answers at once, and keeps what follows from each hook, in order. */
 export class Recorder {
   readonly events: HostEvent[] = []
-  readonly #inlet: Inlet
+  readonly #inlet: ReceiverAdapter
   readonly #server: Server
   #last: Promise<void> = Promise.resolve()
 
