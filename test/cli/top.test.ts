@@ -8,7 +8,7 @@ import { top as topCommand, watchTop } from '../../src/cli/commands/top.ts'
 import { OpenTraces } from '../../src/cli/open-traces.ts'
 import { type Owner, thisOwner } from '../../src/trace-log/owner.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { blocks, read } from '../support/pages.ts'
+import { blocks, read, section } from '../support/pages.ts'
 import { deadOwner, leave } from '../trace-log/checkpoint-fixture.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { scratchPlugin } from '../wiring/scratch-plugin.ts'
@@ -96,7 +96,7 @@ describe('hookspan top', () => {
     await agents()
     const { code, stdout, stderr } = await top([])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(blocks(read('docs/top.md'), 'text')).toEqual([stdout])
+    expect(blocks(section(read('docs/view.md'), 'hookspan top'), 'text')).toEqual([stdout])
   })
 
   test('is told to programs as a line for each turn', async () => {
