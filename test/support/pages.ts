@@ -25,6 +25,20 @@ export function blocks(page: string, language?: string): string[] {
   return all.filter(([, said]) => language === undefined || said === language).map(([, , body = '']) => body)
 }
 
+/** A section of a page with its subsections, by its heading (`hookspan tree`). */
+export function section(page: string, title: string): string {
+  const lines = page.split('\n')
+  const start = lines.findIndex(line => line.replace(/^#+ /, '') === title && line.startsWith('#'))
+  if (start < 0) throw new Error(`The page has no section ${title}.`)
+  const level = lines[start]?.indexOf(' ') ?? 0
+  let isCode = false
+  const end = lines.findIndex((line, index) => {
+    if (line.startsWith('```')) isCode = !isCode
+    return index > start && !isCode && /^#+ /.test(line) && line.indexOf(' ') <= level
+  })
+  return lines.slice(start, end < 0 ? undefined : end).join('\n')
+}
+
 /** What stands between backticks, outside of code blocks. */
 export function inlineCode(page: string): string[] {
   return [...page.replace(FENCED, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
