@@ -6,7 +6,16 @@ import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
-import { attemptAttribute, earlyEnd, endedBehind, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
+import {
+  attemptAttribute,
+  earlyEnd,
+  endedBehind,
+  foldedByEnd,
+  isPromptAgain,
+  isRepeat,
+  noteFollowed,
+  retryCount,
+} from './attempts.ts'
 import { type Incoming, idsOf, senderOf, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
@@ -84,6 +93,7 @@ export class HookStarts {
     this.#endKilled(session.main, incoming)
     this.#endAnswered(registry.find(host, ids) ?? session.main, incoming)
     const known = this.#rooted(incoming)
+    if (known !== undefined && isPromptAgain(known, incoming)) return 'duplicate'
     if (known === undefined) {
       const late = opening.late(incoming, true)
       if (late !== undefined) {
