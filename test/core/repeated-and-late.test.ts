@@ -257,7 +257,7 @@ describe('the prompt of a turn that comes again', () => {
 
   test('is a duplicate after the end of its loop if its time or delivery id identifies it', () => {
     const [start, first] = began() as [Step, Step]
-    const named: Step = [first[0], first[1], first[2], { delivery_id: 'd1' }]
+    const named: Step = [first[0], first[1], first[2] ?? {}, { delivery_id: 'd1' }]
     const [answer, end] = answered(300) as [Step, Step]
     const plugin = told([start, named, answer, first, [310, 'pre_llm_call', prompt, { delivery_id: 'd1' }], end])
     expect(plugin.tree()).toBe(oneLoop)
