@@ -158,7 +158,7 @@ ${typeTable()}
 
 ## Hooks
 
-[Hooks that act](hook-folders.md), from files. \`false\` loads none, a path alone is \`global_dir\`, and a mapping has these fields:
+[Hooks that act](guards.md), from files. \`false\` loads none, a path alone is \`global_dir\`, and a mapping has these fields:
 
 ${fieldTable(HOOKS_FIELDS)}
 

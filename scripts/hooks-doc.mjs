@@ -30,7 +30,7 @@ the host calls, \`plugin.handlers.pre_tool_call(payload)\`. In a file, or throug
 - A value of a wrong type is treated as if it were missing. Nothing that comes in makes hookspan throw.
 - A callback returns nothing. Only the end of a turn gives a promise, of the flush, for hosts that want to wait. What is
   told by these hooks changes nothing in the agent: to block a tool, add context or replace a result is for
-  [hooks that act](control-hooks.md).
+  [hooks that act](guards.md).
 `
 
 const FIRST_LINE = `The first line of a file may describe it: \`{"fixture": {"host": "my-agent"}}\`. Its host is then the host of all

@@ -55,7 +55,7 @@ millisecond, where a failed request is told without its start and without a dura
 and where nothing came after a start that had to be ended.
 `
 
-const MARKS = `What [belongs to a turn](extending.md#what-belongs-to-a-turn) stands on them, too, under these names and, its \`attributes\`, under their own. With
+const MARKS = `What [belongs to a turn](own-agent.md#turn-metadata) stands on them, too, under these names and, its \`attributes\`, under their own. With
 \`langfuse\` among the \`conventions\`, or as a backend, tags are \`langfuse.trace.tags\` as well, and each entry of the metadata is
 \`langfuse.trace.metadata.<key>\`.
 

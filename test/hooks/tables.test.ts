@@ -15,7 +15,7 @@ import { ABLE as openclaw } from '../../src/hosts/openclaw/hooks.ts'
 import { ABLE as opencode } from '../../src/hosts/opencode/hooks.ts'
 import { ABLE as pi } from '../../src/hosts/pi/hooks.ts'
 
-const PAGE = readFileSync(new URL('../../docs/control-hooks.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/guards.md', import.meta.url), 'utf8')
 
 /** Each is compared with the real agent by the live suite of that agent. */
 const AGENTS: Readonly<Record<string, Able | undefined>> = {
@@ -85,12 +85,12 @@ const DECISIONS: { readonly [D in AnyVerdict['decision']]: true } = {
 }
 
 test('the members of a hook are those of the page', () => {
-  const rows = rowsBelow('| member | is |')
+  const rows = rowsBelow('| member of a guard | meaning |')
   expect(rows.flatMap(([member]) => named(member)).sort()).toEqual(Object.keys(MEMBERS).sort())
 })
 
 test('what a phase is handed and may decide is what the page says', () => {
-  const rows = rowsBelow('| phase | its event | may decide |')
+  const rows = rowsBelow('| phase | fields of the event | may decide |')
   expect(rows.map(([phase]) => named(phase)[0]).sort()).toEqual([...PHASE_NAMES].sort())
   for (const [phase, event, decided] of rows) {
     const [name] = named(phase) as [Phase]
@@ -101,21 +101,21 @@ test('what a phase is handed and may decide is what the page says', () => {
 })
 
 test('what a hook is handed beside the event, and what a tool is, is what the page says', () => {
-  const lineOf = (begin: string): string[] => named(PAGE.slice(PAGE.indexOf(begin)).split('\n\n')[0])
-  expect(lineOf('The event is frozen. `ctx` has')).toEqual(expect.arrayContaining(Object.keys(CONTEXT)))
-  const tool = lineOf('`tool` says in one language')
+  const namedBelow = (head: string): string[] => rowsBelow(head).flatMap(cells => cells.flatMap(named))
+  expect(namedBelow('| member of `ctx` | meaning |')).toEqual(expect.arrayContaining(Object.keys(CONTEXT)))
+  const tool = namedBelow('| field of `tool` | meaning |')
   expect(tool).toEqual(expect.arrayContaining([...Object.keys(TOOL), ...TOOL_KINDS]))
 })
 
 test('what a hook may return is what the page says', () => {
-  const returned = rowsBelow('| a hook returns | and then |').flatMap(
+  const returned = rowsBelow('| a guard returns | effect |').flatMap(
     ([cell]) => cell?.match(/(?<=`)[a-z]+(?=\()/g) ?? [],
   )
   expect(returned.sort()).toEqual(Object.keys(DECISIONS).sort())
 })
 
 test('every ready-made hook is on the page, with options that it has', () => {
-  const rows = rowsBelow('| hook | does |')
+  const rows = rowsBelow('| guard | effect |')
   const onPage = rows.flatMap(([cell]) => [...(cell ?? '').matchAll(/`(\w+)\((?:\{ (.*?) \})?\)`/g)])
   expect(onPage.map(([, name]) => name).sort()).toEqual(Object.keys(builtin).sort())
   for (const [, name = '', options] of onPage) {
