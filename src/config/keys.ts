@@ -156,7 +156,7 @@ const KEYS = {
     type: 'enum',
     values: ['link', 'nest', 'active'],
     default: 'link',
-    about: 'Relation of a turn to its caller (`traceparent`): a link, a child, or a child of the active span',
+    about: 'Link a turn to its caller (`traceparent`), or make it a child; `active`: also a child of the active span',
   },
   propagate_context: {
     type: 'bool',

@@ -33,7 +33,7 @@ export type UserPrices = Readonly<Record<string, UserPrice>>
 
 /** The fields of an entry of `prices`. `docs/configuration.md` is generated from this. */
 export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
-  input: 'US dollars a million input tokens; with `output`, it replaces the price of the list',
+  input: 'US dollars a million input tokens; with `output`, it replaces the prices of the list',
   output: 'US dollars a million output tokens, reasoning included',
   cache_read: 'US dollars a million input tokens read from a cache; default: `input`',
   cache_write: 'US dollars a million input tokens written to a cache; default: `input`',

@@ -17,7 +17,7 @@ import { ABLE as pi } from '../../src/hosts/pi/hooks.ts'
 
 const PAGE = readFileSync(new URL('../../docs/guards.md', import.meta.url), 'utf8')
 
-/** Each is compared with the real agent by the live suite of that agent. */
+/** The live suite of each agent compares its row with the real agent. */
 const AGENTS: Readonly<Record<string, Able | undefined>> = {
   Pi: pi,
   opencode,
@@ -33,7 +33,7 @@ const AGENTS: Readonly<Record<string, Able | undefined>> = {
 }
 const COLUMNS = ['beforeTurn', 'beforeModel', 'afterModel', 'beforeTool', 'afterTool', 'afterTurn']
 
-test.each(Object.entries(AGENTS))('what hooks can decide in %s is what the page says', (agent, able) => {
+test.each(Object.entries(AGENTS))('lists the decisions that %s supports', (agent, able) => {
   const decided = new Map(
     tableOf(able ?? {}).map(({ phase, decisions }) => [phase as string, decisions.join(', ') || '–']),
   )
@@ -84,12 +84,12 @@ const DECISIONS: { readonly [D in AnyVerdict['decision']]: true } = {
   ...{ pass: true, block: true, rewrite: true, inject: true, retry: true, ask: true },
 }
 
-test('the members of a hook are those of the page', () => {
+test('lists every member of a guard', () => {
   const rows = rowsBelow('| member of a guard | meaning |')
   expect(rows.flatMap(([member]) => named(member)).sort()).toEqual(Object.keys(MEMBERS).sort())
 })
 
-test('what a phase is handed and may decide is what the page says', () => {
+test('lists the event and the decisions of every phase', () => {
   const rows = rowsBelow('| phase | fields of the event | may decide |')
   expect(rows.map(([phase]) => named(phase)[0]).sort()).toEqual([...PHASE_NAMES].sort())
   for (const [phase, event, decided] of rows) {
@@ -100,21 +100,21 @@ test('what a phase is handed and may decide is what the page says', () => {
   }
 })
 
-test('what a hook is handed beside the event, and what a tool is, is what the page says', () => {
+test('lists every member of ctx and every field of a tool', () => {
   const namedBelow = (head: string): string[] => rowsBelow(head).flatMap(cells => cells.flatMap(named))
   expect(namedBelow('| member of `ctx` | meaning |')).toEqual(expect.arrayContaining(Object.keys(CONTEXT)))
   const tool = namedBelow('| field of `tool` | meaning |')
   expect(tool).toEqual(expect.arrayContaining([...Object.keys(TOOL), ...TOOL_KINDS]))
 })
 
-test('what a hook may return is what the page says', () => {
+test('lists every return value of a guard', () => {
   const returned = rowsBelow('| a guard returns | effect |').flatMap(
     ([cell]) => cell?.match(/(?<=`)[a-z]+(?=\()/g) ?? [],
   )
   expect(returned.sort()).toEqual(Object.keys(DECISIONS).sort())
 })
 
-test('every ready-made hook is on the page, with options that it has', () => {
+test('lists every ready-made guard, with existing options only', () => {
   const rows = rowsBelow('| guard | effect |')
   const onPage = rows.flatMap(([cell]) => [...(cell ?? '').matchAll(/`(\w+)\((?:\{ (.*?) \})?\)`/g)])
   expect(onPage.map(([, name]) => name).sort()).toEqual(Object.keys(builtin).sort())
