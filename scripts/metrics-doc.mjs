@@ -65,7 +65,7 @@ const UNIT_WORDS = { s: 'seconds', ms: 'milliseconds', By: 'bytes' }
 
 const named = key => METRIC[key].replace('{ns}', 'hermes')
 
-/** Both spellings, or the one that they share. */
+/** The names of a scraped and of a pushed metric; one if they are equal. */
 function prometheusName(key) {
   const { kind, unit } = INSTRUMENTS[key]
   const scraped = named(key).replaceAll('.', '_')
@@ -75,7 +75,7 @@ function prometheusName(key) {
   return [...new Set([scraped, pushed])].map(name => code(name + suffix)).join('<br>')
 }
 
-/** What a plugin really makes; an instrument of the table may be one that nothing feeds yet. */
+/** Names of the instruments that a plugin creates; a row of the table may have no instrument yet. */
 function createdNames() {
   const names = new Set()
   const create = name => {

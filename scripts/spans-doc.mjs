@@ -121,7 +121,7 @@ function attributeTable(facts) {
   return table(['attribute', 'type', 'set', 'needs', 'example'], rows)
 }
 
-/** A table for each convention that has something in it. */
+/** One table for each convention with attributes. */
 function attributeTables(facts) {
   return CONVENTION_NAMES.map(convention => [convention, facts.filter(fact => fact.convention === convention)])
     .filter(([, found]) => found.length > 0)
@@ -129,7 +129,7 @@ function attributeTables(facts) {
     .join('\n\n')
 }
 
-/** What the definitions make of placeholders, in both naming schemes. */
+/** The span names of placeholders, in both naming schemes. */
 function namesOf(definition) {
   const payload = {
     model: '{model}',
@@ -180,7 +180,7 @@ function eventTable() {
   return table(['event', 'on', 'attributes'], rows)
 }
 
-/** On every kind alike: said once. */
+/** Names of attributes that every kind has, listed once. */
 function commonOf(facts) {
   const [first, ...others] = SPAN_KINDS.map(({ kind }) => facts.get(kind).map(({ name }) => name))
   return first.filter(name => others.every(names => names.includes(name)))
