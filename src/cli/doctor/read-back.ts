@@ -3,7 +3,7 @@ import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ReadBackRequest } from '../../delivery/pipeline/backend-links.ts'
-import { createAgent } from '../../delivery/pipeline/otlp-request.ts'
+import { createAgent } from '../../delivery/pipeline/otlp-sender.ts'
 import { untraced } from '../../delivery/pipeline/sdk.ts'
 import type { TlsFiles } from '../../delivery/pipeline/tls-files.ts'
 

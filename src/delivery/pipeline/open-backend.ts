@@ -1,5 +1,4 @@
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
-import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { writeTo } from '../terminal.ts'
 import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
@@ -13,7 +12,6 @@ import { LogQueue } from './log-queue.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-sinks.ts'
-import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
 import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
@@ -112,7 +110,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', files), settings.localLog !== undefined)
+      return new OtlpSpanSink(plan.protocol, new OtlpSender(target(plan, settings, 'traces', files)))
   }
 }
 
@@ -129,13 +127,6 @@ function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFil
 
 function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
-}
-
-/** Lines of the log are OTLP/JSON already. Without a log, OpenTelemetry's exporter serialises JSON. */
-function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
-  return protocol === 'http/json' && !hasLog
-    ? new OtlpTraceExporterSink(target)
-    : new OtlpSpanSink(protocol, new OtlpSender(target))
 }
 
 function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {

@@ -58,7 +58,7 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
 }
 
 /** The outcome for the spans of a delivery. A server may accept the request and still reject some spans. */
-export function spanDelivery(
+function spanDelivery(
   delivery: Delivery,
   spans: number,
   serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,

@@ -14,7 +14,6 @@ import {
 import { afterwards } from '../../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../../support/otlp-sink.ts'
 
-/** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
 export const PROTOCOLS = ['http/json', 'http/protobuf'] as const
 
 /** A report that remembers. */
