@@ -49,11 +49,19 @@ export async function agentCost() {
   }
 }
 
-/** What a reader takes home. */
+/** The headline. */
 export function inShort({ start, firstTurn, coldTurn, steadyTurn, cpu }) {
-  const of = (what, digits) => digits(what.oursMillis)
-  const against = (what, digits) => `${digits(what.bareMillis)} ms`
-  const ours = `${of(start, oneDecimal)} ms at its start, ${of(firstTurn, oneDecimal)} ms in its first turn, ${of(coldTurn, twoDecimals)} ms in each of the next nineteen and ${of(steadyTurn, twoDecimals)} ms in later ones`
-  const bare = `${[start, firstTurn].map(what => against(what, oneDecimal)).join(', ')}, ${[coldTurn, steadyTurn].map(what => against(what, twoDecimals)).join(' and ')}`
-  return `**An agent waits for hookspan ${ours}, and its process spends ${of(cpu, twoDecimals)} ms of CPU on a turn, trace log, delivery and metrics included. For an adapter written by hand on the bare OpenTelemetry SDK, without log, metrics and masking, it is ${bare}, and ${against(cpu, twoDecimals)} of CPU.**`
+  const side = millis =>
+    [
+      `- Wait at the start: ${oneDecimal(start[millis])} ms.`,
+      `- Wait in the first turn: ${oneDecimal(firstTurn[millis])} ms; turns 2 to 20: ${twoDecimals(coldTurn[millis])} ms each; later turns: ${twoDecimals(steadyTurn[millis])} ms each.`,
+      `- CPU time of the process: ${twoDecimals(cpu[millis])} ms per turn.`,
+    ].join('\n')
+  return `**Cost of hookspan in an agent**, with trace log, delivery and metrics:
+
+${side('oursMillis')}
+
+**Cost of a hand-written adapter on the bare OpenTelemetry SDK**, without log, metrics and masking:
+
+${side('bareMillis')}`
 }

@@ -66,4 +66,4 @@ export function describePayload(interfaces, name) {
 }
 
 const IDENTITIES = ['Identity', 'DelegationIdentity']
-const MIXED_IN = ['RequestParameters', 'Belongings']
+const MIXED_IN = ['RequestParameters', 'TurnMetadata']

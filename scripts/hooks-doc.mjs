@@ -41,7 +41,7 @@ const AFTER_PLAN = `A turn is one user message and everything that follows from 
 Some hosts fire \`on_session_start\` once a session and some once a turn; both are understood. A host may also fire none about
 sessions: a turn that has its \`post_llm_call\` is then completed, and ends at the next prompt, after 30 seconds, or when the
 process ends. What opens a turn, and what happens to records that come late, twice or never, is in [design.md](design.md#which-turn-a-record-belongs-to).
-What becomes of a caller's \`traceparent\`: [opentelemetry.md](opentelemetry.md#whose-child-a-turn-is).
+What becomes of a caller's \`traceparent\`: [opentelemetry.md](opentelemetry.md#set-the-parent-of-a-turn).
 `
 
 const BEFORE_PAYLOADS = `The last column is what a field becomes, found out by leaving it out of a turn that has them all: attributes (on

@@ -34,7 +34,7 @@ How to read the tables:
 
 - \`hermes.\` is the \`namespace\`, a configuration key. Three sets of names are written side by side and can be switched
   off one by one (\`conventions\`): **own**, **gen_ai** (OpenTelemetry's GenAI names as backends read them today, v1.41),
-  **openinference** (Phoenix, Arize). The **general** ones are always there. [**gen_ai_next**](gen-ai-next.md) adds what OpenTelemetry has not
+  **openinference** (Phoenix, Arize). The **general** ones are always there. [**gen_ai_next**](opentelemetry.md#newer-genai-conventions) adds what OpenTelemetry has not
   released yet; it is off unless you name it.
 - *set* says when: at the \`start\` of the span, at its \`end\`, or \`later\`, when a record in between brings it.
 - *needs* says what must be on: \`content\` is anything but \`content_capture: off\`; a key is that key, \`gen_ai_next\` that set. Nothing: always.
@@ -76,7 +76,7 @@ const AFTER_KINDS = `## Links
 | --- | --- | --- |
 | \`previous_turn\` | the root of a turn | the root of the turn before, of the same session |
 | \`previous_session\` | the root of the first turn after a reset | the last root of the session that was replaced |
-| \`parent\` | the root of a turn | its caller, known from a \`traceparent\` (unless [\`parent\`](opentelemetry.md#whose-child-a-turn-is) makes it the parent); of a child agent the turn of its parent, known by its session |
+| \`parent\` | the root of a turn | its caller, known from a \`traceparent\` (unless [\`parent\`](opentelemetry.md#set-the-parent-of-a-turn) makes it the parent); of a child agent the turn of its parent, known by its session |
 | \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
 `
 

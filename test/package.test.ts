@@ -67,7 +67,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/(.+\.d\.ts|(index|testing|mcp\/index|pino\/index|cli\/main|trace-index\/index-thread|hooks\/((builtin\/)?index|isolated-thread)|hosts\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/core-and-pipeline)\.cjs(\.map)?)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|plugin\/(mcp|pino)\/index|cli\/main|trace-index\/index-thread|guards\/((builtin\/)?index|isolated-thread)|agents\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/core-and-pipeline)\.cjs(\.map)?)$/,
   /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
@@ -182,7 +182,7 @@ describe('installed in a project', () => {
       const given = {}
       for (const name of ${JSON.stringify(Object.keys(ENTRIES))}) given[name] = Object.keys(await import(name)).sort()
       const { version } = createRequire(import.meta.url)('hookspan/package.json')
-      const refused = await import('hookspan/dist/core/core.js').catch(({ code }) => code)
+      const refused = await import('hookspan/dist/tracker/core.js').catch(({ code }) => code)
       process.stdout.write(JSON.stringify({ given, version, refused }))`
     expect(JSON.parse(await inProject(body))).toEqual({
       given: Object.fromEntries(Object.entries(ENTRIES).map(([name, names]) => [name, names.toSorted()])),
@@ -258,7 +258,7 @@ describe('installed in a project', () => {
       createPlugin({ enabled: false, no_such_key: 1, logger: { warn: show, error: show } })`
     const stack = await inProject(body)
     expect(stack).toMatch(/at create \(\S*\/dist\/chunks\/[\w-]+\.js:\d+:\d+\)/)
-    expect(await inProject(body, '--enable-source-maps')).toMatch(/\/src\/wiring\/create-plugin\.ts:\d+:\d+/)
+    expect(await inProject(body, '--enable-source-maps')).toMatch(/\/src\/plugin\/create-plugin\.ts:\d+:\d+/)
   })
 
   test('its program can be run by its name, and has its recordings with it', async () => {

@@ -4,7 +4,7 @@ import {
   isOpen,
   makePrivateDirectory,
   OPEN,
-  reason,
+  fileErrorReason,
   withOwnFile,
   writePrivate,
 } from '../delivery/trace-log/private-place.ts'
@@ -50,7 +50,7 @@ export function readProjectFolder(project: string): ProjectFolder | undefined {
     const { files, lines } = readFolder(path, { mayLink: false })
     return { path, files, hash: hashOf(files), lines }
   } catch (error) {
-    return refused(folder, [`hooks: ${folder} is not loaded: ${reason(error)}`])
+    return refused(folder, [`hooks: ${folder} is not loaded: ${fileErrorReason(error)}`])
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { diff as diffCommand } from '../../src/cli/commands/diff.ts'
 import { exportLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
-import { blocks, read } from '../support/pages.ts'
+import { blocks, read, section } from '../support/pages.ts'
 import { DIFF_PAGE } from './diff-page.ts'
 import { fakeIo } from './fake-io.ts'
 
@@ -103,11 +103,11 @@ describe('A and B', () => {
   })
 })
 
-test('docs/diff.md shows what is printed', async () => {
+test('docs/export.md shows what is printed', async () => {
   await writeFile(log, `${exportLine(...DIFF_PAGE)}\n`)
   const io = fakeIo({ home, env: { COLUMNS: '100' } })
   expect(await run(['7c035f25', 'e41d07aa'], io)).toBe(0)
-  const page = read('docs/diff.md')
+  const page = section(read('docs/export.md'), 'Compare two turns')
   expect(blocks(page, 'text')).toEqual([io.written.stdout])
   expect(blocks(page, 'sh')).toEqual(['npx hookspan diff 7c035f25 e41d07aa\n'])
 })

@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { blocks, read } from '../support/pages.ts'
+import { blocks, read, section } from '../support/pages.ts'
 import { DoctorScene } from './doctor-scene.ts'
 import type { TraceServer } from './doctor-server.ts'
 
@@ -12,8 +12,8 @@ beforeEach(async () => {
 })
 afterEach(() => scene.remove())
 
-describe('docs/doctor.md', () => {
-  const page = read('docs/doctor.md')
+describe('docs/commands.md', () => {
+  const page = section(read('docs/commands.md'), 'hookspan doctor')
 
   /** The words without what differs from one machine and run to the next. */
   function shape(text: string): string {

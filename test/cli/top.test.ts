@@ -11,7 +11,7 @@ import { deadOwner, leave } from '../delivery/trace-log/checkpoint-fixture.ts'
 import { scratchPlugin } from '../plugin/scratch-plugin.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { blocks, read } from '../support/pages.ts'
+import { blocks, read, section } from '../support/pages.ts'
 import { type FakeIo, type FakeProcess, fakeIo } from './fake-io.ts'
 
 const { run } = topCommand
@@ -96,7 +96,7 @@ describe('hookspan top', () => {
     await agents()
     const { code, stdout, stderr } = await top([])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(blocks(read('docs/top.md'), 'text')).toEqual([stdout])
+    expect(blocks(section(read('docs/view.md'), 'hookspan top'), 'text')).toEqual([stdout])
   })
 
   test('is told to programs as a line for each turn', async () => {

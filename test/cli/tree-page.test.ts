@@ -6,7 +6,7 @@ import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { renderOpenTurns } from '../../src/reading/open-turns-text.ts'
 import { selectTraces } from '../../src/reading/trace-log.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../reading/sample-turn.ts'
-import { blocks, read } from '../support/pages.ts'
+import { blocks, read, section } from '../support/pages.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = treeCommand
@@ -49,8 +49,8 @@ const REQUEST = spanOf('a3', 'a2', 'api.qwen3', 20, {
   'llm.cost.total': 0.0123,
 })
 
-describe('docs/tree.md', () => {
-  const page = read('docs/tree.md')
+describe('docs/view.md', () => {
+  const page = section(read('docs/view.md'), 'hookspan tree')
   const [drawn, below, details] = blocks(page, 'text')
 
   let path = ''

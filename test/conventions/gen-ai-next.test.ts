@@ -10,7 +10,7 @@ import {
 import { createTestPlugin } from '../../src/testing.ts'
 import { NEXT_INSTRUMENTS } from '../../src/tracker/instrument-table.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
-import { read } from '../support/pages.ts'
+import { read, section } from '../support/pages.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
 import { answered, asked, attributes, began, used } from '../traces/scenes.ts'
 import { NEXT_EXCEPTIONS } from './exceptions.ts'
@@ -245,8 +245,8 @@ describe('the metrics', () => {
   })
 })
 
-describe('docs/gen-ai-next.md', () => {
-  const page = read('docs/gen-ai-next.md')
+describe('docs/opentelemetry.md', () => {
+  const page = section(read('docs/opentelemetry.md'), 'Newer GenAI conventions')
   const cells = [...page.matchAll(/^\| (.+) \|$/gm)].map(([, row = '']) => row.split(' | '))
   const rowsUnder = (change: string): string[][] => cells.filter(([, said]) => said === change)
   const namesUnder = (change: string): string[] =>

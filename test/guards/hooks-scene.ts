@@ -8,7 +8,7 @@ import { REPOSITORY } from '../cli/program.ts'
 import { afterwards } from '../support/afterwards.ts'
 
 /** From the build: Node starts no thread with TypeScript in it. */
-const THREAD: URL = pathToFileURL(join(REPOSITORY, 'build', 'hooks', 'isolated-thread.js'))
+const THREAD: URL = pathToFileURL(join(REPOSITORY, 'build', 'guards', 'isolated-thread.js'))
 
 /** A file with one hook, which blocks every tool with its name. */
 export const blocker = (name: string, more = ''): string =>

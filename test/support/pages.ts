@@ -11,7 +11,7 @@ export function read(path: string): string {
 /** Every page of the repository, by its path from the top. */
 export const PAGES: readonly string[] = [
   ...readdirSync(ROOT).filter(name => name.endsWith('.md')),
-  ...['docs', 'docs/backends', 'docs/design', 'docs/hosts'].flatMap(folder =>
+  ...['docs', 'docs/backends', 'docs/design', 'docs/agents'].flatMap(folder =>
     readdirSync(join(ROOT, folder)).flatMap(name => (name.endsWith('.md') ? [`${folder}/${name}`] : [])),
   ),
   'observability/README.md',
@@ -23,6 +23,20 @@ const FENCED = /^```(\w*)\n([\s\S]*?)^```/gm
 export function blocks(page: string, language?: string): string[] {
   const all = [...page.matchAll(FENCED)]
   return all.filter(([, said]) => language === undefined || said === language).map(([, , body = '']) => body)
+}
+
+/** A section of a page with its subsections, by its heading (`hookspan tree`). */
+export function section(page: string, title: string): string {
+  const lines = page.split('\n')
+  const start = lines.findIndex(line => line.replace(/^#+ /, '') === title && line.startsWith('#'))
+  if (start < 0) throw new Error(`The page has no section ${title}.`)
+  const level = lines[start]?.indexOf(' ') ?? 0
+  let isCode = false
+  const end = lines.findIndex((line, index) => {
+    if (line.startsWith('```')) isCode = !isCode
+    return index > start && !isCode && /^#+ /.test(line) && line.indexOf(' ') <= level
+  })
+  return lines.slice(start, end < 0 ? undefined : end).join('\n')
 }
 
 /** What stands between backticks, outside of code blocks. */

@@ -15,7 +15,7 @@ const ENTRIES = Object.values(exports).flatMap(entry =>
 )
 const MAIN = 'index.d.ts'
 /** Whoever has hooks imports this, too. */
-const HOOKS_ENTRY = 'hooks/index.d.ts'
+const HOOKS_ENTRY = 'guards/index.d.ts'
 
 /** Only there to work out other types, or what several of them have in common: what they come to is written where they are used. */
 const WORKED_OUT = new Set([
@@ -31,7 +31,7 @@ test('there are entries', () => {
 describe.each(ENTRIES)('%s', entry => {
   test('every type that its functions and types speak of can be imported by name', () => {
     const ofHost = entry.replace(/hooks(?=\.d\.ts$)/, 'index')
-    const others = /hooks/.test(entry) ? [MAIN, HOOKS_ENTRY, ofHost] : [MAIN]
+    const others = /hooks|guards/.test(entry) ? [MAIN, HOOKS_ENTRY, ofHost] : [MAIN]
     const names = new Set([entry, ...others].flatMap(each => [...dist.exported(each).keys()]))
     const spokenOf = [...dist.exported(entry)].flatMap(([name, place]) =>
       dist.mentions(place).map(mention => [mention, name] as const),
@@ -51,13 +51,13 @@ describe.each(ENTRIES)('%s', entry => {
 
 describe('the same words everywhere', () => {
   test.each(KEY_NAMES)('the key %s', key => {
-    const doc = dist.docOf({ file: 'config/user-config.d.ts', name: 'UserConfig' }, key)
+    const doc = dist.docOf({ file: 'plugin/config/user-config.d.ts', name: 'UserConfig' }, key)
     expect(doc).toContain(KEY_ROWS[key].about)
     expect(doc).toContain(variableOf(key))
   })
 
   test.each(Object.entries(BACKEND_FIELDS))('the field %s of a backend', (field, about) => {
-    expect(dist.docOf({ file: 'config/types.d.ts', name: 'UserBackend' }, field)).toBe(about)
+    expect(dist.docOf({ file: 'plugin/config/types.d.ts', name: 'UserBackend' }, field)).toBe(about)
   })
 
   test.each(Object.entries(HOOKS))('the hook %s', (hook, about) => {

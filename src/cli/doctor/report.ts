@@ -51,7 +51,7 @@ function summary(findings: readonly Finding[]): Segment {
   return segment('ok', 'All is well.')
 }
 
-/** The report as one line of JSON; docs/doctor.md documents its fields. */
+/** The report as one line of JSON; docs/commands.md documents its fields. */
 export function reportJson(examination: Examination): string {
   const { version, node, config, backends, backlog, unjudged, losses, findings } = examination
   return JSON.stringify({

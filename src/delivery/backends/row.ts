@@ -1,7 +1,7 @@
 import type { OtlpProtocol, Temporality } from './backend-config.ts'
 
 /** A key of one backend type, in addition to the keys common to all types. */
-export interface OptionRow {
+export interface BackendOptionRow {
   readonly about: string
   readonly default?: string
   readonly required?: true
@@ -41,7 +41,7 @@ export interface BackendRow {
   readonly logs: boolean
   /** Temporality of metrics. Cumulative unless the backend requires another. */
   readonly temporality?: Temporality
-  readonly options: Readonly<Record<string, OptionRow>>
+  readonly options: Readonly<Record<string, BackendOptionRow>>
   /** Undefined values are omitted. */
   readonly headers: (options: Options) => Readonly<Record<string, string | undefined>>
   /** Resource attributes that the backend uses for filing. Undefined values are omitted. */

@@ -11,37 +11,37 @@ const PATIENT_TRIES = 3
 export const TOO_LARGE = 413
 
 /** Lines that are sent in one request. */
-type Group = readonly SpanLine[]
+type LineGroup = readonly SpanLine[]
 
 /**
  * An attempt to deliver spans. If a server does not accept them together, they are split into separate requests until each
  * is delivered or dropped.
  */
-export class Attempt {
+export class ExportBatch {
   readonly origin: Origin
   /** Number of failed sends of the first group. */
   tries = 0
   /** The server has accepted a request and has not failed since. A span that it refuses now is at fault itself. */
   isServerProven = false
   #deferred = 0
-  readonly #groups: Group[]
-  readonly #isKept: () => boolean
+  readonly #groups: LineGroup[]
+  readonly #isInLog: () => boolean
   readonly #onDone: () => void
 
   constructor(
-    groups: readonly Group[],
-    { origin, isKept, onDone }: { origin: Origin; isKept: () => boolean; onDone: () => void },
+    groups: readonly LineGroup[],
+    { origin, isInLog: isKept, onDone }: { origin: Origin; isInLog: () => boolean; onDone: () => void },
   ) {
     this.#groups = [...groups]
     this.origin = origin
-    this.#isKept = isKept
+    this.#isInLog = isKept
     this.#onDone = onDone
     if (this.isDone) onDone()
   }
 
   /** True if the spans are also in the log. They stay there until they are delivered, unless the log is pruned. */
   get isKept(): boolean {
-    return this.#isKept()
+    return this.#isInLog()
   }
 
   /** Number of pending spans. */
@@ -53,12 +53,12 @@ export class Attempt {
     return this.#groups.length === 0
   }
 
-  get next(): Group {
+  get group(): LineGroup {
     return this.#groups[0] ?? []
   }
 
   /** Parses lines that would be sent as they stand in the log, and drops damaged ones. */
-  look(): void {
+  parseLines(): void {
     const [group = []] = this.#groups
     this.#groups[0] = group.filter(line => line.spans.length > 0)
   }
@@ -75,7 +75,7 @@ export class Attempt {
   }
 
   /** Removes the first group, delivered or dropped. */
-  pass(): void {
+  removeGroup(): void {
     this.#groups.shift()
     this.tries = 0
     if (this.isDone) this.#onDone()
@@ -85,7 +85,7 @@ export class Attempt {
    * Moves the first group to the end, so that the others are tried first. Returns false if enough groups have been
    * deferred: a server that accepts none of several groups accepts none at all, and is not asked about each.
    */
-  defer(): boolean {
+  deferGroup(): boolean {
     if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MAX_DEFERRED) {
       // Restores the order for the next attempt.
       const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
@@ -100,7 +100,7 @@ export class Attempt {
   }
 
   /** Splits the first group in two: by lines, or by the spans of its only line. It must have more than one span. */
-  split(): void {
+  splitGroup(): void {
     const [group = []] = this.#groups.splice(0, 1)
     const [line] = group
     const [one, other] =
@@ -115,16 +115,16 @@ function halves<Element>(list: readonly Element[]): readonly (readonly Element[]
   return [list.slice(0, half), list.slice(half)]
 }
 
-interface Most {
+interface GroupLimits {
   readonly spans: number
   readonly bytes: number
 }
 
 /** Groups of at most this many spans and bytes. A single span may be larger. */
-export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
+export function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
   const groups: SpanLine[][] = []
   let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
-  for (const line of lines.flatMap(line => fitting(line, most))) {
+  for (const line of lines.flatMap(line => splitLine(line, most))) {
     if (group.length > 0 && (spans + line.size > most.spans || bytes + line.bytes > most.bytes)) {
       groups.push(group)
       group = []
@@ -139,7 +139,7 @@ export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
   return groups
 }
 
-function fitting(line: SpanLine, most: Most): readonly SpanLine[] {
+function splitLine(line: SpanLine, most: GroupLimits): readonly SpanLine[] {
   if (line.size <= 1 || (line.size <= most.spans && line.bytes <= most.bytes)) return [line]
   const parts: ReadableSpan[][] = []
   let bytes = Number.POSITIVE_INFINITY

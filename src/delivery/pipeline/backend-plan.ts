@@ -29,11 +29,11 @@ export interface BackendPlan {
   readonly facts: BackendFacts
 }
 
-export type Planned =
+export type BackendPlanResult =
   | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 
-export function planBackend(settings: BackendConfig): Planned {
+export function planBackend(settings: BackendConfig): BackendPlanResult {
   const row = backendRow(settings.type)
   if (!row) return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`)
   const options = withDefaults(row, settings.options)
@@ -139,7 +139,7 @@ function credentialNames(row: BackendRow): string {
     : 'headers'
 }
 
-function off(settings: BackendConfig, what: string): Planned {
+function off(settings: BackendConfig, what: string): BackendPlanResult {
   return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
 }
 

@@ -1,5 +1,5 @@
 import { type SpanLine, sizeOf } from '../trace-log/index.ts'
-import type { SpanDelivery, SpanSink } from './delivery.ts'
+import type { ExportResult, SpanSink } from './delivery.ts'
 
 /** Time for an aborted sink to report its result. */
 const LAST_WORD_MILLIS = 50
@@ -17,12 +17,12 @@ export class BoundedSink {
   }
 
   /** Never rejects. */
-  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
     const inFlight = new AbortController()
     this.#inFlight = inFlight
     this.#inFlightAt = performance.now()
     const exported = this.#sink.export(lines, inFlight.signal).catch(() => broken(lines))
-    const lastWord = new Promise<SpanDelivery>(resolve => {
+    const lastWord = new Promise<ExportResult>(resolve => {
       const giveUp = (): void =>
         resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
       inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
@@ -47,6 +47,6 @@ export class BoundedSink {
   }
 }
 
-function broken(lines: readonly SpanLine[]): SpanDelivery {
+function broken(lines: readonly SpanLine[]): ExportResult {
   return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

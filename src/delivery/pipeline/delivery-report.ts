@@ -1,31 +1,31 @@
 import type { DeliveryFailure } from './delivery.ts'
 import type { Signal } from './endpoint.ts'
 import { type BackendFacts, describeFailure, failureClass, WRONG_PATH } from './failure-message.ts'
-import type { Report } from './settings.ts'
+import type { Reporter } from './settings.ts'
 
 /** If a backend fails and recovers repeatedly, each cause is reported at most this often. */
 const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
 const TOO_LATE = 'too late'
 
-interface Streak {
+interface FailureStreak {
   lost: number
-  isSaid: boolean
+  isWarned: boolean
 }
 
 /** Reports the delivery state of one backend to the user: each cause once at its onset, and once the cost when it is over. */
 export class DeliveryReport {
   readonly #facts: BackendFacts
-  readonly #report: Report
+  readonly #report: Reporter
   /** Signals that are failing now. */
-  readonly #streaks = new Map<Signal, Streak>()
+  readonly #streaks = new Map<Signal, FailureStreak>()
   /** Causes already reported, until everything is delivered again. */
-  readonly #said = new Set<string>()
-  readonly #saidAt = new Map<string, number>()
+  readonly #warned = new Set<string>()
+  readonly #warnedAt = new Map<string, number>()
   #overflowed = 0
   lastError: string | undefined
 
-  constructor(facts: BackendFacts, report: Report) {
+  constructor(facts: BackendFacts, report: Reporter) {
     this.#facts = facts
     this.#report = report
   }
@@ -39,13 +39,13 @@ export class DeliveryReport {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
     this.#report.debug(`${line} [${lost} lost]`)
-    const isSaid = this.#sayFailure(signal, failureClass(failure), line)
+    const isSaid = this.#warnFailure(signal, failureClass(failure), line)
     // The backend accepts other spans, so it is not failing.
     if (failure.kind === 'rejected' || failure.kind === 'refused') return
-    const streak = this.#streaks.get(signal) ?? { lost: 0, isSaid: false }
+    const streak = this.#streaks.get(signal) ?? { lost: 0, isWarned: false }
     this.#streaks.set(signal, streak)
     streak.lost += lost
-    streak.isSaid ||= isSaid
+    streak.isWarned ||= isSaid
   }
 
   delivered(signal: Signal): void {
@@ -53,12 +53,12 @@ export class DeliveryReport {
     if (!streak) return
     this.#streaks.delete(signal)
     // An overflow ends only when the queue is empty: see `drained`.
-    if (this.#streaks.size === 0) for (const cause of this.#said) if (cause !== OVERFLOW) this.#said.delete(cause)
-    if (!streak.isSaid) return
-    this.#report.warn(this.#over(signal, streak.lost))
+    if (this.#streaks.size === 0) for (const cause of this.#warned) if (cause !== OVERFLOW) this.#warned.delete(cause)
+    if (!streak.isWarned) return
+    this.#report.warn(this.#recoveryLine(signal, streak.lost))
   }
 
-  #over(signal: Signal, lost: number): string {
+  #recoveryLine(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
     if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
     if (type === 'kept_log') return keptAgain(lost)
@@ -74,27 +74,27 @@ export class DeliveryReport {
     const isFirst = this.#overflowed === 0
     this.#overflowed += lost
     if (!isFirst) return
-    this.#sayOnce(
+    this.#warnOnce(
       OVERFLOW,
       `backend ${this.#facts.name}: ${waiting} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
     )
   }
 
   /** @param lost spans held only in memory that were not delivered when the process ended */
-  tooLate(lost: number): void {
+  lostAtShutdown(lost: number): void {
     const { name, isKept } = this.#facts
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
-    this.#sayOnce(
+    this.#warnOnce(
       TOO_LATE,
       `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
     )
   }
 
-  drained(): void {
+  caughtUp(): void {
     if (this.#overflowed === 0) return
     const dropped = count(this.#overflowed, 'span was', 'spans were')
     this.#overflowed = 0
-    if (this.#said.delete(OVERFLOW)) {
+    if (this.#warned.delete(OVERFLOW)) {
       this.#report.warn(`backend ${this.#facts.name}: has caught up; ${dropped} dropped in the meantime`)
     }
   }
@@ -103,16 +103,16 @@ export class DeliveryReport {
    * A wrong path may be wrong for one signal only. It is reported for traces even after a report for metrics, but not the
    * reverse.
    */
-  #sayFailure(signal: Signal, cause: string, line: string): boolean {
-    if (cause !== WRONG_PATH || signal === 'traces') return this.#sayOnce(cause, line)
-    return !this.#said.has(cause) && this.#sayOnce(`${cause} of ${signal}`, line)
+  #warnFailure(signal: Signal, cause: string, line: string): boolean {
+    if (cause !== WRONG_PATH || signal === 'traces') return this.#warnOnce(cause, line)
+    return !this.#warned.has(cause) && this.#warnOnce(`${cause} of ${signal}`, line)
   }
 
-  #sayOnce(cause: string, line: string): boolean {
-    if (this.#said.has(cause)) return false
-    if (performance.now() - (this.#saidAt.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MILLIS) return false
-    this.#said.add(cause)
-    this.#saidAt.set(cause, performance.now())
+  #warnOnce(cause: string, line: string): boolean {
+    if (this.#warned.has(cause)) return false
+    if (performance.now() - (this.#warnedAt.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MILLIS) return false
+    this.#warned.add(cause)
+    this.#warnedAt.set(cause, performance.now())
     this.#report.warn(line)
     return true
   }

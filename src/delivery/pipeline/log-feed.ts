@@ -14,7 +14,7 @@ interface Loss {
 }
 
 /** Distributes log events to all backends that accept them, and emits an event for lost spans. */
-export class LogFeed {
+export class LogEmitter {
   readonly #queues: LogQueue[] = []
   readonly #losses = new Map<string, Loss>()
   readonly #lossEvent: string
@@ -34,7 +34,7 @@ export class LogFeed {
     this.#now = now
   }
 
-  get isWanted(): boolean {
+  get hasQueues(): boolean {
     return this.#queues.length > 0
   }
 
@@ -45,52 +45,52 @@ export class LogFeed {
   }
 
   /** Sets the resource of the events. Called once, before the first event. */
-  describe(resource: { readonly attributes: Attributes }): void {
+  setResource(resource: { readonly attributes: Attributes }): void {
     this.#describe = () => resource.attributes
   }
 
-  add(queue: LogQueue): void {
+  addQueue(queue: LogQueue): void {
     this.#queues.push(queue)
   }
 
-  take(event: LogEvent): void {
-    if (!this.isWanted) return
+  emit(event: LogEvent): void {
+    if (!this.hasQueues) return
     const record = recordJson(event, this.#now())
-    for (const queue of this.#queues) queue.take(record)
+    for (const queue of this.#queues) queue.enqueueRecord(record)
   }
 
   /**
    * Counts spans that a backend will never receive.
    * @param reason one of few fixed texts
    */
-  lost(backend: string, spans: number, reason: string): void {
-    if (!this.isWanted) return
+  countLostSpans(backend: string, spans: number, reason: string): void {
+    if (!this.hasQueues) return
     const key = `${backend}\n${reason}`
     const loss = this.#losses.get(key) ?? { backend, reason, spans: 0 }
     loss.spans += spans
     this.#losses.set(key, loss)
-    this.#timer ??= setTimeout(() => this.#tellLosses(), BURST_MILLIS).unref()
+    this.#timer ??= setTimeout(() => this.#emitLosses(), BURST_MILLIS).unref()
   }
 
   /** Resolves when the received events have been sent or have failed. Never rejects. */
   async flush(): Promise<void> {
-    this.#tellLosses()
+    this.#emitLosses()
     await Promise.all(this.#queues.map(queue => queue.forceFlush()))
   }
 
   /** Accepts no more events and sends the queued ones. */
-  close(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
-    this.#tellLosses()
+  shutdown(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
+    this.#emitLosses()
     return this.#queues.map(queue => ({ queue, sent: queue.shutdown() }))
   }
 
-  #tellLosses(): void {
+  #emitLosses(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const losses = [...this.#losses.values()]
     this.#losses.clear()
     for (const { backend, reason, spans } of losses) {
-      this.take({
+      this.emit({
         name: this.#lossEvent,
         severity: LOG_EVENT.spansLost.severity,
         at: this.#now(),

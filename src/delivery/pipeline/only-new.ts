@@ -3,7 +3,7 @@ import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace
 import type { Continuation } from '../trace-log/index.ts'
 
 /** A span processor that filters out spans already written by the previous process. */
-export class OnlyNew implements SpanProcessor {
+export class NewSpanFilter implements SpanProcessor {
   readonly #next: SpanProcessor
   readonly #isWritten: Continuation['isWritten']
   readonly #written = new WeakSet<ReadableSpan>()

@@ -3,7 +3,7 @@ import type { AgentOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Delivery, DeliveryFailure, Transport } from './delivery.ts'
+import type { TransportResult, DeliveryFailure, Transport } from './delivery.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 import type { TlsFiles } from './tls-files.ts'
 
@@ -55,10 +55,10 @@ export class OtlpSender implements Transport {
   /**
    * Retries until the payload is delivered, cannot be delivered, or the timeout has passed. Pauses do not hold the process.
    */
-  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery> {
+  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload))] : payload
-    let earlier: Delivery | undefined
+    let earlier: TransportResult | undefined
     for (let attempts = 1; ; attempts++) {
       const made = await untraced(() => this.#post(body, deadlineAt - performance.now(), signal))
       const pauseMillis = pauseBeforeRetry(made, attempts)
@@ -75,7 +75,7 @@ export class OtlpSender implements Transport {
   }
 
   /** Sends once. Never rejects. Resolves after the timeout at the latest. */
-  #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
+  #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
     const { url, tls } = this.#target
     const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': length }
@@ -85,7 +85,7 @@ export class OtlpSender implements Transport {
     return new Promise(resolve => {
       let request: ClientRequest | undefined
       let isSettled = false
-      const settle = (delivery: Delivery): void => {
+      const settle = (delivery: TransportResult): void => {
         isSettled = true
         clearTimeout(expiry)
         signal.removeEventListener('abort', cut)
@@ -118,7 +118,7 @@ export class OtlpSender implements Transport {
 }
 
 /** If the last attempt timed out, the earlier response of the server is more useful to the user. */
-function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
+function withReason(last: TransportResult, earlier: TransportResult | undefined): TransportResult {
   return earlier && !last.ok && last.failure.kind === 'timeout' ? earlier : last
 }
 
@@ -127,7 +127,7 @@ function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
  * connection at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the
  * message now.
  */
-function pauseBeforeRetry(delivery: Delivery, attempts: number): number | undefined {
+function pauseBeforeRetry(delivery: TransportResult, attempts: number): number | undefined {
   if (delivery.ok) return undefined
   const { failure, retryAfterMillis } = delivery
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
@@ -140,7 +140,7 @@ function backoff(attempts: number): number {
   return pauseMillis * (0.8 + Math.random() * 0.4)
 }
 
-function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => void): void {
+function readAnswer(response: IncomingMessage, settle: (delivery: TransportResult) => void): void {
   const chunks: Buffer[] = []
   let size = 0
   // The status decides, even if the connection breaks in the middle of the body.
@@ -159,7 +159,7 @@ function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => v
   response.on('close', done)
 }
 
-function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer: Buffer): Delivery {
+function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer: Buffer): TransportResult {
   if (status >= 200 && status < 300) {
     const isPage = headers['content-type']?.startsWith('text/html') === true
     return isPage ? { ok: false, failure: { kind: 'page', status } } : { ok: true, answer }

@@ -1,5 +1,5 @@
-import { type Batch, type Cursor, isInLog, type Segment, SpanLine, sizeOf, spansOf } from '../trace-log/index.ts'
-import { Attempt, grouped } from './attempt.ts'
+import { type Batch, type Cursor, isInLog, type LogSegment, SpanLine, sizeOf, spansOf } from '../trace-log/index.ts'
+import { ExportBatch, groupLines } from './attempt.ts'
 import type { BatchSettings } from './settings.ts'
 import type { SpanTally } from './span-tally.ts'
 
@@ -12,7 +12,7 @@ export interface Cursors {
   readonly adopted: Cursor
 }
 
-export interface OutgoingParts {
+export interface SendSchedulerOptions {
   readonly backend: string
   readonly batch: BatchSettings
   /** If absent, spans that do not fit into memory are dropped. */
@@ -26,14 +26,14 @@ export interface OutgoingParts {
  * from the log, in order, until it has caught up. Spans of other processes come last.
  */
 export class SendScheduler {
-  readonly #parts: OutgoingParts
-  readonly #live = new LiveQueue()
-  #working: readonly Batch[] = []
+  readonly #parts: SendSchedulerOptions
+  readonly #live = new MemoryQueue()
+  #inFlight: readonly Batch[] = []
   #isBehind = false
   /** Flush target: everything up to this count is sent, even if it does not fill a request. */
-  #wanted = 0
+  #flushTarget = 0
 
-  constructor(parts: OutgoingParts) {
+  constructor(parts: SendSchedulerOptions) {
     this.#parts = parts
   }
 
@@ -43,33 +43,33 @@ export class SendScheduler {
   }
 
   /** Returns false if there is no room for the batch, which is then not sent. */
-  take(batch: Batch): boolean {
+  enqueueBatch(batch: Batch): boolean {
     const { log, batch: limits } = this.#parts
     const size = sizeOf(batch.lines)
     const position = log && batch.position
     const isFull = this.#live.size + size > limits.maxQueueSize && !this.#isBurst
     if (position === undefined) {
-      if (!isFull) this.#push({ lines: batch.lines })
+      if (!isFull) this.#enqueueInMemory({ lines: batch.lines })
       return !isFull
     }
-    log?.own.add(position.segment)
-    if (position.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
-    else if (!isFull && !this.#isBehind) this.#push(batch)
+    log?.own.addSegment(position.segment)
+    if (position.segment.isUnreadableFor(this.#parts.backend)) this.#parts.tally.spooled(size)
+    else if (!isFull && !this.#isBehind) this.#enqueueInMemory(batch)
     else this.fallBehind(size)
     return true
   }
 
-  adopt(segment: Segment): void {
-    this.#parts.log?.adopted.add(segment)
+  enqueueSegment(segment: LogSegment): void {
+    this.#parts.log?.adopted.addSegment(segment)
   }
 
-  get hasAdopted(): boolean {
+  get hasRecovered(): boolean {
     return this.#parts.log?.adopted.isCaughtUp === false
   }
 
   /** Spans of a segment that are in memory. They are sent even if the segment is removed. */
-  inMemoryOf(segment: Segment): number {
-    return sizeIn([...this.#working, ...this.#live.batches], segment)
+  inMemoryOf(segment: LogSegment): number {
+    return sizeIn([...this.#inFlight, ...this.#live.batches], segment)
   }
 
   /**
@@ -78,57 +78,57 @@ export class SendScheduler {
    */
   fallBehind(more = 0): void {
     this.#isBehind = true
-    this.#parts.tally.spooled(this.#live.dropKept() + more)
+    this.#parts.tally.spooled(this.#live.dropLogged() + more)
   }
 
   /** Marks everything recorded until now for sending. */
-  want(): void {
-    this.#wanted = this.#parts.tally.accepted
+  requestFlush(): void {
+    this.#flushTarget = this.#parts.tally.accepted
   }
 
   /** True if something must be sent without waiting for a full batch. */
   get isDue(): boolean {
     const { size } = this.#live
-    const isWanted = size > 0 && this.#parts.tally.settled < this.#wanted
+    const isWanted = size > 0 && this.#parts.tally.settled < this.#flushTarget
     return this.#isBehind || isWanted || size >= this.#parts.batch.maxExportBatchSize
   }
 
   get hasAny(): boolean {
-    return this.#live.size > 0 || this.#isBehind || this.hasAdopted
+    return this.#live.size > 0 || this.#isBehind || this.hasRecovered
   }
 
   /**
    * Resolves with undefined if nothing is due.
    * @param withAdopted returns true if spans of other processes may be sent, which must not delay the end of this process
    */
-  async next(withAdopted: () => boolean): Promise<Attempt | undefined> {
+  async nextBatch(withAdopted: () => boolean): Promise<ExportBatch | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
-      const hasAdopted = this.hasAdopted && withAdopted()
+      const hasAdopted = this.hasRecovered && withAdopted()
       if (this.#isBehind && log) {
-        const read = await log.own.next(batch.maxExportBatchSize)
-        if (read) return this.#attemptOf('own', [read])
+        const read = await log.own.readBatch(batch.maxExportBatchSize)
+        if (read) return this.#exportBatchOf('own', [read])
         if (log.own.isCaughtUp) this.#isBehind = false
       } else if (this.isDue || (hasAdopted && this.#live.size > 0)) {
-        return this.#attemptOf('live', this.#live.take(batch.maxExportBatchSize))
+        return this.#exportBatchOf('live', this.#live.shiftBatches(batch.maxExportBatchSize))
       } else {
-        const read = hasAdopted ? await log?.adopted.next(batch.maxExportBatchSize) : undefined
-        if (read) return this.#attemptOf('adopted', [read])
+        const read = hasAdopted ? await log?.adopted.readBatch(batch.maxExportBatchSize) : undefined
+        if (read) return this.#exportBatchOf('adopted', [read])
         if (!this.isDue) return undefined
       }
     }
   }
 
   /** Stops sending. Returns the number of spans that are only in memory, and so lost. */
-  giveUp(): number {
-    this.#parts.tally.spooled(this.#live.dropKept())
+  dropMemory(): number {
+    this.#parts.tally.spooled(this.#live.dropLogged())
     return this.#live.clear()
   }
 
   /** Releases the batches that were being sent. */
-  letGo(): void {
-    for (const { position } of this.#working) position?.segment.putBack(this.#parts.backend)
-    this.#working = []
+  releaseInFlight(): void {
+    for (const { position } of this.#inFlight) position?.segment.clearInFlight(this.#parts.backend)
+    this.#inFlight = []
   }
 
   async close(): Promise<void> {
@@ -142,23 +142,23 @@ export class SendScheduler {
     return burstBytes !== undefined && this.#live.bytes <= burstBytes
   }
 
-  #push(batch: Batch): void {
+  #enqueueInMemory(batch: Batch): void {
     this.#live.push(batch, this.#parts.burstBytes === undefined ? 0 : bytesOf(batch))
   }
 
-  #attemptOf(origin: Attempt['origin'], batches: readonly Batch[]): Attempt {
+  #exportBatchOf(origin: ExportBatch['origin'], batches: readonly Batch[]): ExportBatch {
     const { batch, backend } = this.#parts
     const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
-    this.#working = batches
+    this.#inFlight = batches
     const isKept = (): boolean => batches.every(isInLog)
     const onDone = (): void => {
       for (const { position, lines } of batches) {
-        if (lines.some(({ isDamaged }) => isDamaged)) position && this.#parts.log?.own.sayDamaged(position.segment)
-        position?.segment.passed(backend, position.end, sizeOf(lines))
+        if (lines.some(({ isDamaged }) => isDamaged)) position && this.#parts.log?.own.reportDamaged(position.segment)
+        position?.segment.acknowledge(backend, position.end, sizeOf(lines))
       }
-      this.#working = []
+      this.#inFlight = []
     }
-    return new Attempt(grouped(linesOf(batches), most), { origin, isKept, onDone })
+    return new ExportBatch(groupLines(linesOf(batches), most), { origin, isInLog: isKept, onDone })
   }
 }
 
@@ -168,7 +168,7 @@ function linesOf(batches: readonly Batch[]): readonly SpanLine[] {
   return batches.some(({ position }) => position !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
 }
 
-function sizeIn(batches: readonly Batch[], segment: Segment): number {
+function sizeIn(batches: readonly Batch[], segment: LogSegment): number {
   return batches.reduce((sum, { lines, position }) => sum + (position?.segment === segment ? sizeOf(lines) : 0), 0)
 }
 
@@ -176,15 +176,15 @@ function bytesOf({ lines }: Batch): number {
   return lines.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-interface Waiting {
+interface QueuedBatch {
   readonly batch: Batch
   readonly spans: number
   readonly bytes: number
 }
 
 /** The spans in memory that wait for one backend, in order. */
-class LiveQueue {
-  #waiting: Waiting[] = []
+class MemoryQueue {
+  #waiting: QueuedBatch[] = []
   #size = 0
   #bytes = 0
 
@@ -211,7 +211,7 @@ class LiveQueue {
   }
 
   /** Removes the first batches: at most this many spans, or one batch. Either all of them are in the log, or none. */
-  take(most: number): Batch[] {
+  shiftBatches(most: number): Batch[] {
     const [first] = this.#waiting
     let [count, size] = [0, 0]
     for (const { batch, spans } of this.#waiting) {
@@ -227,20 +227,20 @@ class LiveQueue {
   }
 
   /** Drops batches that are in the log. Returns their number of spans. */
-  dropKept(): number {
+  dropLogged(): number {
     const before = this.#size
-    this.#keep(this.#waiting.filter(({ batch }) => !isInLog(batch)))
+    this.#replace(this.#waiting.filter(({ batch }) => !isInLog(batch)))
     return before - this.#size
   }
 
   /** Drops everything. Returns the number of spans. */
   clear(): number {
     const size = this.#size
-    this.#keep([])
+    this.#replace([])
     return size
   }
 
-  #keep(waiting: Waiting[]): void {
+  #replace(waiting: QueuedBatch[]): void {
     this.#waiting = waiting
     this.#size = waiting.reduce((sum, { spans }) => sum + spans, 0)
     this.#bytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -5,7 +5,7 @@ import { prometheusExporter } from './sdk.ts'
 export const PIECE_SERIES = 100
 
 /** Label sets that did not fit into the response. */
-export interface LeftOut {
+export interface OmittedSeries {
   readonly metric: string
   readonly labelSets: number
 }
@@ -21,9 +21,9 @@ type Serialize = (resource: ResourceMetrics['resource'], scopeMetrics: ScopeMetr
 export function* prometheusText(
   { resource, scopeMetrics }: ResourceMetrics,
   maxSeries: number,
-): Generator<string, readonly LeftOut[]> {
+): Generator<string, readonly OmittedSeries[]> {
   const serialize = serializer()
-  const leftOut: LeftOut[] = []
+  const leftOut: OmittedSeries[] = []
   let room = maxSeries
   yield targetInfo(resource)
   for (const [scope, metric] of singlesFirst(scopeMetrics)) {

@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import type { PrometheusAddress } from '../backends/backend-config.ts'
-import { type ScrapeLimits, Scrapes } from './scrapes.ts'
+import { type ScrapeLimits, ScrapeServer } from './scrapes.ts'
 import { http, prometheusExporter, untraced } from './sdk.ts'
-import type { Report } from './settings.ts'
+import type { Reporter } from './settings.ts'
 
 export interface PrometheusEndpoint {
   readonly reader: MetricReader
@@ -22,22 +22,22 @@ const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10
  */
 export function openPrometheus(
   settings: PrometheusAddress,
-  report: Report,
+  report: Reporter,
   limits: ScrapeLimits = LIMITS,
 ): PrometheusEndpoint {
   const { connections, clientMillis } = limits
   const reader = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
-  const scrapes = new Scrapes(reader, limits, report)
+  const scrapes = new ScrapeServer(reader, limits, report)
   const server = http().createServer(
     { headersTimeout: clientMillis, requestTimeout: clientMillis, connectionsCheckingInterval: clientMillis / 2 },
-    (request, response) => scrapes.take(request, response),
+    (request, response) => scrapes.handleRequest(request, response),
   )
   server.maxConnections = connections
   // Instrumentation of HTTP servers usually patches `emit` on the prototype of the server. A scrape is not a request to the
   // host.
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
-  server.on('drop', () => scrapes.say('drop', `more than ${connections} clients at once; further ones are turned away`))
+  server.on('drop', () => scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are turned away`))
   server.on('error', error => report.warn(describe(settings, error)))
   untraced(() => server.listen(settings.port, settings.host).unref())
   return { reader, close: () => closeServer(server) }

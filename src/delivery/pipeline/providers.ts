@@ -8,7 +8,7 @@ import type { PipelineSettings } from './settings.ts'
 /** The SDK's own defaults, set explicitly: unset limits are read from the environment. */
 const PER_EVENT_OR_LINK = 128
 
-export interface TracerProviderParts {
+export interface TracerProviderOptions {
   readonly settings: PipelineSettings
   readonly resource: Resource
   readonly spanProcessors: SpanProcessor[]
@@ -16,7 +16,7 @@ export interface TracerProviderParts {
 }
 
 /** Creates a private provider. It is never registered, so a host's own OpenTelemetry works beside it. */
-export function createTracerProvider(parts: TracerProviderParts): TracerProvider {
+export function createTracerProvider(parts: TracerProviderOptions): TracerProvider {
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
     sampler: createSampler(parts.settings.sampleRate),

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
-import { type LeftOut, prometheusText } from './prometheus-text.ts'
-import type { Report } from './settings.ts'
+import { type OmittedSeries, prometheusText } from './prometheus-text.ts'
+import type { Reporter } from './settings.ts'
 
 export interface ScrapeLimits {
   readonly connections: number
@@ -16,7 +16,7 @@ export interface ScrapeLimits {
 /** Responses kept for clients that read slowly, including the newest. */
 const HELD_ANSWERS = 2
 
-interface Answer {
+interface ScrapeResponse {
   readonly pieces: Promise<readonly Buffer[]>
   isBuilt: boolean
   clients: number
@@ -26,23 +26,23 @@ interface Answer {
  * Serves scrapes. Concurrent clients share one text, which is built and written in pieces, so that the host runs in
  * between. A client that does not read, or sends another request before the response, is disconnected.
  */
-export class Scrapes {
+export class ScrapeServer {
   readonly #reader: MetricReader
   readonly #limits: ScrapeLimits
-  readonly #report: Report
-  readonly #said = new Set<string>()
-  readonly #held = new Set<Answer>()
+  readonly #report: Reporter
+  readonly #warned = new Set<string>()
+  readonly #held = new Set<ScrapeResponse>()
   /** Sockets whose request has not been fully answered. */
   readonly #busy = new WeakSet<object>()
-  #newest: Answer | undefined
+  #newest: ScrapeResponse | undefined
 
-  constructor(reader: MetricReader, limits: ScrapeLimits, report: Report) {
+  constructor(reader: MetricReader, limits: ScrapeLimits, report: Reporter) {
     this.#reader = reader
     this.#limits = limits
     this.#report = report
   }
 
-  take(request: IncomingMessage, response: ServerResponse): void {
+  handleRequest(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     if (this.#busy.has(socket)) {
       socket.destroy()
@@ -55,9 +55,9 @@ export class Scrapes {
   }
 
   /** Warns the user, once per cause. */
-  say(cause: string, line: string): void {
-    if (this.#said.has(cause)) return
-    this.#said.add(cause)
+  warnOnce(cause: string, line: string): void {
+    if (this.#warned.has(cause)) return
+    this.#warned.add(cause)
     this.#report.warn(`prometheus: ${line}`)
   }
 
@@ -77,11 +77,11 @@ export class Scrapes {
   }
 
   /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
-  #current(): Answer {
+  #current(): ScrapeResponse {
     const newest = this.#newest
     if (newest !== undefined && this.#held.has(newest) && (!newest.isBuilt || this.#held.size >= HELD_ANSWERS))
       return newest
-    const answer: Answer = { pieces: this.#build(), isBuilt: false, clients: 0 }
+    const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
     const built = (): void => {
       answer.isBuilt = true
     }
@@ -97,7 +97,7 @@ export class Scrapes {
     const pieces: Buffer[] = []
     for (let next = text.next(); ; next = text.next()) {
       if (next.done) {
-        this.#sayLeftOut(next.value)
+        this.#warnOmitted(next.value)
         return pieces
       }
       pieces.push(Buffer.from(next.value))
@@ -111,7 +111,7 @@ export class Scrapes {
     const { clientMillis } = this.#limits
     const deadline = setTimeout(() => {
       response.destroy()
-      this.say('slow', `a client that had not read its answer after ${clientMillis / 1000} s was cut off`)
+      this.warnOnce('slow', `a client that had not read its answer after ${clientMillis / 1000} s was cut off`)
     }, clientMillis)
     deadline.unref()
     pipeline(Readable.from(pieces), response, () => {
@@ -120,11 +120,11 @@ export class Scrapes {
     })
   }
 
-  #sayLeftOut(leftOut: readonly LeftOut[]): void {
+  #warnOmitted(leftOut: readonly OmittedSeries[]): void {
     if (leftOut.length === 0) return
     const labelSets = leftOut.reduce((sum, left) => sum + left.labelSets, 0)
     const names = leftOut.map(({ metric }) => metric).join(', ')
-    this.say(
+    this.warnOnce(
       'series',
       `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
         'Lower metrics_label_limit',

@@ -29,7 +29,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   const rows = new Map<string, BacklogEntry>()
   // Sequential: a long outage leaves more files than a process may have open.
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const part of await owedOf(directory, entry)) {
+    for (const part of await pendingOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
       rows.set(key, sum(rows.get(key), part))
     }
@@ -41,10 +41,10 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
  * The destinations (`destinationOf`) of the data pending for a backend of this name. An unknown destination is ''. Never
  * rejects.
  */
-export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
+export async function pendingDestinations(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const row of await owedOf(directory, entry)) {
+    for (const row of await pendingOf(directory, entry)) {
       if (row.backend !== backend) continue
       destinations.add((await readHeader(segmentPath(directory, entry.segment))).backends.get(backend) ?? '')
     }
@@ -63,7 +63,7 @@ async function checkpointsOf(
   return (await Promise.all(found)).flat()
 }
 
-async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
+async function pendingOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
   const [state, stats] = await Promise.all([
     readCheckpoint(entry),
     stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),

@@ -1,9 +1,9 @@
-import type { Segment } from './segment.ts'
+import type { LogSegment } from './segment.ts'
 import type { SpanLine } from './span-line.ts'
 
 /** A position in the trace log: the end of a batch. */
 export interface Position {
-  readonly segment: Segment
+  readonly segment: LogSegment
   readonly end: number
 }
 
@@ -20,10 +20,10 @@ export interface StoredBatch extends Batch {
 
 /** True if the spans can be read from the log again. */
 export function isInLog({ position }: Batch): boolean {
-  return position !== undefined && !position.segment.isGone
+  return position !== undefined && !position.segment.isRemoved
 }
 
 /** Receives ended spans. Never throws and never waits. */
-export interface BatchTaker {
-  take(batch: Batch): void
+export interface BatchReceiver {
+  enqueueBatch(batch: Batch): void
 }

@@ -17,7 +17,7 @@ export const CRASHED = 'crashed'
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
 /** The open spans of one trace in a killed process. */
-export interface CrashedTrace {
+export interface RecoveredTrace {
   readonly traceId: string
   /** Id of the outermost span */
   readonly spanId: string
@@ -25,15 +25,15 @@ export interface CrashedTrace {
 }
 
 /** The facts of a dead process outside its segment. */
-export interface Death {
+export interface CrashFacts {
   /** Latest heartbeat of the process, epoch milliseconds. */
   readonly heartbeatAt: number
   /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
   readonly laterPaths: readonly string[]
   /** True if another process may still continue the open spans. */
-  readonly isLeftToOthers: boolean
+  readonly mayBeContinued: boolean
   /** True if this process continues the span: trace id and span id. */
-  readonly isTakenUp: (key: string) => boolean
+  readonly isContinuedHere: (key: string) => boolean
 }
 
 /**
@@ -43,12 +43,12 @@ export interface Death {
  * @returns the affected traces; undefined if some spans stay open
  * @throws the error of the file system
  */
-export async function endCrashedSpans(path: string, death: Death): Promise<readonly CrashedTrace[] | undefined> {
-  const { heartbeatAt, laterPaths, isLeftToOthers, isTakenUp } = death
+export async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
+  const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
   const scan = await openSpansIn(path, laterPaths)
-  for (const key of scan.open.keys()) if (isTakenUp(key)) scan.open.delete(key)
+  for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)
   if (scan.open.size === 0) return []
-  if (isLeftToOthers) return undefined
+  if (mayBeContinued) return undefined
   const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
   const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
   await append(
@@ -59,8 +59,8 @@ export async function endCrashedSpans(path: string, death: Death): Promise<reado
 }
 
 /** @param spans the innermost first */
-function tracesOf(spans: readonly ReadableSpan[]): CrashedTrace[] {
-  const traces = new Map<string, CrashedTrace>()
+function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
+  const traces = new Map<string, RecoveredTrace>()
   for (const span of spans) {
     const { traceId, spanId } = span.spanContext()
     traces.set(traceId, { traceId, spanId, spans: (traces.get(traceId)?.spans ?? 0) + 1 })
@@ -77,13 +77,13 @@ function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number)
   return isLive ? Math.max(writtenAt, heartbeatAt) : recordedAt
 }
 
-interface Scan {
+interface OpenSpanScan {
   readonly open: Map<string, ReadableSpan>
   readonly marks: SegmentMarks
   readonly lastAt: number
 }
 
-async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<Scan> {
+async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
   await eachLine(path, line => {
@@ -111,7 +111,7 @@ async function openSpansIn(path: string, laterPaths: readonly string[]): Promise
 async function eachLine(path: string, visit: (line: SpanLine | StoredLine) => void): Promise<void> {
   const reader = new SegmentReader(path)
   try {
-    for await (const line of reader.found(0, (await stat(path)).size)) visit(line)
+    for await (const line of reader.spanLines(0, (await stat(path)).size)) visit(line)
   } finally {
     await reader.close()
   }

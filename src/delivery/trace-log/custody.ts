@@ -1,6 +1,6 @@
 import { Checkpoint } from './checkpoint.ts'
-import { makePrivateDirectory, placesOf } from './private-place.ts'
-import { Segment } from './segment.ts'
+import { makePrivateDirectory, logDirectories } from './private-place.ts'
+import { LogSegment } from './segment.ts'
 import { fileFailure, newSegmentName, SegmentFile } from './segment-file.ts'
 import type { LocalLogSettings, LogFailure } from './settings.ts'
 
@@ -14,12 +14,12 @@ const SEGMENT_SHARE = 16
 const HEARTBEAT_MILLIS = 10_000
 const NAME_TRIES = 10
 
-export type Opened =
-  | { readonly ok: true; readonly segment: Segment; readonly file: SegmentFile }
+export type CurrentSegmentResult =
+  | { readonly ok: true; readonly segment: LogSegment; readonly file: SegmentFile }
   | { readonly ok: false; readonly failure: LogFailure }
 
-interface Current {
-  readonly segment: Segment
+interface CurrentSegment {
+  readonly segment: LogSegment
   readonly file: SegmentFile
   readonly openedAt: number
   /** True once all open spans are noted in it. Then the previous segment is no longer needed for that. */
@@ -27,30 +27,30 @@ interface Current {
   fullAt: number
 }
 
-export interface CustodyOptions {
+export interface SegmentManagerOptions {
   readonly settings: LocalLogSettings
   /** Backends for which newly written spans are pending. */
   readonly backends: readonly string[]
   /** Called when a new segment was started. The caller then checks the size of the log. */
-  readonly onBegun: () => void
+  readonly onCreated: () => void
   /** Called if a segment of this process was deleted externally. */
-  readonly onGone: (segment: Segment) => void
+  readonly onRemoved: (segment: LogSegment) => void
   /** Receives a line about a directory that other users could write to. */
-  readonly say?: (line: string) => void
+  readonly warn?: (line: string) => void
 }
 
 /** The segments owned by this process. */
 export class SegmentManager {
-  readonly #options: CustodyOptions
-  readonly #held = new Set<Segment>()
+  readonly #options: SegmentManagerOptions
+  readonly #owned = new Set<LogSegment>()
   /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
-  #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
-  #current: Current | undefined
+  #retiring: { readonly segment: LogSegment; readonly file: SegmentFile }[] = []
+  #current: CurrentSegment | undefined
   #paths: string[] = []
   #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
 
-  constructor(options: CustodyOptions) {
+  constructor(options: SegmentManagerOptions) {
     this.#options = options
   }
 
@@ -59,24 +59,24 @@ export class SegmentManager {
     return this.#paths
   }
 
-  get held(): ReadonlySet<Segment> {
-    return this.#held
+  get owned(): ReadonlySet<LogSegment> {
+    return this.#owned
   }
 
   /**
    * The segment to write to.
    * @param onNew called if it is a new one
    */
-  current(onNew: () => void): Opened {
+  current(onNew: () => void): CurrentSegmentResult {
     this.touchCurrent()
     const before = this.#current
     if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
     try {
-      const next = this.#begin()
+      const next = this.#createSegment()
       if (before !== undefined) this.#retire(before)
       this.#current = next
       onNew()
-      this.#options.onBegun()
+      this.#options.onCreated()
       return { ok: true, ...next }
     } catch (error) {
       return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
@@ -85,11 +85,11 @@ export class SegmentManager {
 
   /** Updates the heartbeat of the current segment while its spans are open. */
   touchCurrent(): void {
-    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
+    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#onTakenOver(this.#current.segment)
   }
 
   /** Marks that all open spans are noted in the current segment. */
-  noted(): void {
+  markNoted(): void {
     const current = this.#current
     if (current === undefined || current.isNoted) return
     current.isNoted = true
@@ -98,29 +98,29 @@ export class SegmentManager {
     for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
   }
 
-  adopt(checkpoint: Checkpoint, bytes: number): Segment {
-    const segment = this.#hold(checkpoint, bytes, true)
-    if (this.#isReleased) this.release()
+  addRecovered(checkpoint: Checkpoint, bytes: number): LogSegment {
+    const segment = this.#addSegment(checkpoint, bytes, true)
+    if (this.#isReleased) this.releaseAll()
     return segment
   }
 
   /** Drops a segment that cannot be read any more. */
-  forget(segment: Segment): void {
-    segment.isGone = true
+  removeSegment(segment: LogSegment): void {
+    segment.isRemoved = true
     segment.checkpoint.remove()
-    this.#held.delete(segment)
+    this.#owned.delete(segment)
     this.#paths = this.#paths.filter(path => path !== segment.path)
   }
 
   /** Bytes pending for a backend in the segments of this process. */
-  bytesOwed(backend: string): number {
+  pendingBytes(backend: string): number {
     let bytes = 0
-    for (const segment of this.#held) bytes += segment.owedTo(backend)
+    for (const segment of this.#owned) bytes += segment.pendingBytes(backend)
     return bytes
   }
 
   /** Ends writing. Open spans (`isEmpty` is false) are left to the next process. */
-  end(isEmpty: boolean): void {
+  endWriting(isEmpty: boolean): void {
     const current = this.#current
     this.#current = undefined
     const isNoted = isEmpty || current?.isNoted === true
@@ -129,26 +129,26 @@ export class SegmentManager {
   }
 
   /** Releases all segments. Pending data is left to the next process. */
-  release(): void {
+  releaseAll(): void {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
-    for (const segment of this.#held) {
-      segment.stopSending()
+    for (const segment of this.#owned) {
+      segment.cancelResends()
       segment.checkpoint.release()
     }
-    this.#held.clear()
+    this.#owned.clear()
   }
 
-  #begin(): Current {
-    const { settings, backends, say } = this.#options
-    for (const place of placesOf(settings.directory)) makePrivateDirectory(place, say)
+  #createSegment(): CurrentSegment {
+    const { settings, backends, warn: say } = this.#options
+    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, say)
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
         const owed = settings.heldBy === undefined ? backends : []
         checkpoint = Checkpoint.create(settings.directory, newSegmentName(), owed)
         const file = SegmentFile.create(checkpoint.segmentPath)
-        const segment = this.#hold(checkpoint, 0, false)
+        const segment = this.#addSegment(checkpoint, 0, false)
         this.#paths.push(segment.path)
         return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
@@ -159,39 +159,39 @@ export class SegmentManager {
     }
   }
 
-  #retire({ segment, file }: Current): void {
+  #retire({ segment, file }: CurrentSegment): void {
     if (file.isDeleted()) {
       file.close()
-      this.#options.onGone(segment)
-      this.forget(segment)
+      this.#options.onRemoved(segment)
+      this.removeSegment(segment)
     } else this.#retiring.push({ segment, file })
   }
 
-  #hold(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): Segment {
+  #addSegment(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): LogSegment {
     const { backends } = this.#options
-    const segment = new Segment(checkpoint, { bytes, isAdopted, backends }, settled => this.#held.delete(settled))
-    this.#held.add(segment)
+    const segment = new LogSegment(checkpoint, { bytes, isAdopted, backends }, settled => this.#owned.delete(settled))
+    this.#owned.add(segment)
     this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
     return segment
   }
 
   #touchAll(): void {
-    for (const segment of this.#held) if (!segment.checkpoint.touch()) this.#taken(segment)
+    for (const segment of this.#owned) if (!segment.checkpoint.touch()) this.#onTakenOver(segment)
   }
 
   /** Another process considered this one dead, for example after a long sleep, and owns the segment now. */
-  #taken(segment: Segment): void {
-    segment.isGone = true
-    this.#held.delete(segment)
+  #onTakenOver(segment: LogSegment): void {
+    segment.isRemoved = true
+    this.#owned.delete(segment)
     if (this.#current?.segment !== segment) return
     this.#current.file.close()
     this.#current = undefined
   }
 }
 
-function isFull({ segment, file, fullAt, openedAt, isNoted }: Current): boolean {
+function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment): boolean {
   const isOld = Math.abs(Date.now() - openedAt) > SEGMENT_AGE_MILLIS
-  return file.bytes >= fullAt || (isNoted && (isOld || segment.isStuckForAny))
+  return file.bytes >= fullAt || (isNoted && (isOld || segment.isUnreadableForAny))
 }
 
 function segmentBytes({ maxBytes }: LocalLogSettings): number {
@@ -199,16 +199,16 @@ function segmentBytes({ maxBytes }: LocalLogSettings): number {
 }
 
 /** @param isClosed the segment is not needed for open spans */
-function endSegment(segment: Segment, file: SegmentFile, isClosed: boolean): void {
+function endSegment(segment: LogSegment, file: SegmentFile, isClosed: boolean): void {
   if (isClosed) closeSegment(segment, file)
   else file.close()
 }
 
-function closeSegment(segment: Segment, file: SegmentFile): void {
+function closeSegment(segment: LogSegment, file: SegmentFile): void {
   file.close()
   segment.isWritten = false
   segment.checkpoint.close()
-  segment.settle()
+  segment.releaseIfDone()
 }
 
 function pathOf(error: unknown, otherwise: string): string {

@@ -2,20 +2,20 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 
 /** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
 export class OpenSpans {
-  readonly #fresh = new Set<ReadableSpan>()
+  readonly #unnoted = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
   #hasMissed = false
 
-  started(span: ReadableSpan): void {
-    this.#fresh.add(span)
+  addSpan(span: ReadableSpan): void {
+    this.#unnoted.add(span)
   }
 
-  ended(span: ReadableSpan): void {
-    if (!this.#fresh.delete(span)) this.#noted.delete(span)
+  removeSpan(span: ReadableSpan): void {
+    if (!this.#unnoted.delete(span)) this.#noted.delete(span)
   }
 
   get isEmpty(): boolean {
-    return this.#fresh.size === 0 && this.#noted.size === 0
+    return this.#unnoted.size === 0 && this.#noted.size === 0
   }
 
   get isAnyNoted(): boolean {
@@ -23,7 +23,7 @@ export class OpenSpans {
   }
 
   get hasNotes(): boolean {
-    return this.#fresh.size > 0
+    return this.#unnoted.size > 0
   }
 
   /** True if the segment notes all open spans. */
@@ -31,35 +31,35 @@ export class OpenSpans {
     return !this.hasNotes && !this.#hasMissed
   }
 
-  takeNotes(most: number): ReadableSpan[] {
+  shiftUnnoted(most: number): ReadableSpan[] {
     const notes: ReadableSpan[] = []
-    for (const span of this.#fresh) {
+    for (const span of this.#unnoted) {
       if (notes.length >= most) break
       notes.push(span)
     }
     for (const span of notes) {
-      this.#fresh.delete(span)
+      this.#unnoted.delete(span)
       this.#noted.add(span)
     }
     return notes
   }
 
   /** Returns true if the span was noted before, and so is queued to be noted again. */
-  noteAgain(span: ReadableSpan): boolean {
+  renewNote(span: ReadableSpan): boolean {
     if (!this.#noted.delete(span)) return false
-    this.#fresh.add(span)
+    this.#unnoted.add(span)
     return true
   }
 
   /** A new segment must note all open spans. */
   repeatAll(): void {
-    for (const span of this.#noted) this.#fresh.add(span)
+    for (const span of this.#noted) this.#unnoted.add(span)
     this.#noted.clear()
     this.#hasMissed = false
   }
 
   /** Marks that notes could not be written. They are not retried at once: a full disk stays full for a while. */
-  missedSome(): void {
+  markIncomplete(): void {
     this.#hasMissed = true
   }
 

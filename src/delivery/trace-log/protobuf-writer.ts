@@ -17,7 +17,7 @@ export class ProtobufWriter {
   #at = 0
 
   /** The bytes since the last call. */
-  take(): Uint8Array {
+  finish(): Uint8Array {
     const taken = Buffer.allocUnsafeSlow(this.#at)
     this.#bytes.copy(taken, 0, 0, this.#at)
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)

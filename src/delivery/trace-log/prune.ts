@@ -1,14 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { adoptCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import { takeOverCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
 import type { SegmentManager } from './custody.ts'
 import { isAlive } from './owner.ts'
 import { removeSentRecord } from './resend-progress.ts'
-import type { Segment } from './segment.ts'
+import type { LogSegment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { SegmentReader } from './segment-reader.ts'
 import type { LocalLogSettings } from './settings.ts'
-import { unjudgedSpans } from './unjudged.ts'
+import { countUndecided } from './unjudged.ts'
 
 const HOUR_MILLIS = 3_600_000
 const NONE: ReadonlyMap<string, number> = new Map()
@@ -27,9 +27,9 @@ export interface PruneListener {
    * Called before a segment of this process is removed. Returns a function that receives the number of pending spans per
    * backend.
    */
-  goes(segment: Segment): (backend: string, owed: number) => void
+  beforeRemoval(segment: LogSegment): (backend: string, owed: number) => void
   /** Called after a segment without an owner was removed. */
-  gone(backend: string, owed: number): void
+  onRemoved(backend: string, owed: number): void
 }
 
 /**
@@ -45,7 +45,7 @@ export async function pruneSegments(
   const files = await traceFiles(join(settings.directory, 'traces'))
   // Read after the files: a segment's checkpoint is created before the segment.
   const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...custody.held].map(segment => [segment.checkpoint.segment, segment]))
+  const held = new Map([...custody.owned].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
@@ -57,22 +57,22 @@ export async function pruneSegments(
 async function removeSegment(
   settings: LocalLogSettings,
   file: TraceFile,
-  { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
+  { segment, entry }: { readonly segment: LogSegment | undefined; readonly entry: CheckpointEntry | undefined },
   custody: SegmentManager,
   listener: PruneListener,
 ): Promise<boolean> {
   const { directory } = settings
   if (segment?.isWritten) return false
   if (segment) {
-    segment.isGone = true
-    const tell = listener.goes(segment)
-    for (const [backend, owed] of await owedOf(segment, file, settings)) tell(backend, owed)
-    custody.forget(segment)
+    segment.isRemoved = true
+    const tell = listener.beforeRemoval(segment)
+    for (const [backend, owed] of await pendingOf(segment, file, settings)) tell(backend, owed)
+    custody.removeSegment(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
-    const checkpoint = adoptCheckpoint(directory, entry)
+    const checkpoint = takeOverCheckpoint(directory, entry)
     if (checkpoint === undefined) return false
-    for (const [backend, owed] of await owedSpans(checkpoint, file, settings)) listener.gone(backend, owed)
+    for (const [backend, owed] of await pendingSpans(checkpoint, file, settings)) listener.onRemoved(backend, owed)
     checkpoint.remove()
   } else if (await hasCheckpoint(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
@@ -86,22 +86,22 @@ async function hasCheckpoint(directory: string, segment: string): Promise<boolea
   return names.some(name => name.startsWith(`${segment}.`))
 }
 
-async function owedOf(
-  segment: Segment,
+async function pendingOf(
+  segment: LogSegment,
   file: TraceFile,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
-  if (segment.isAdopted) return owedSpans(segment.checkpoint, file, settings)
-  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
+  if (segment.isRecovered) return pendingSpans(segment.checkpoint, file, settings)
+  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)]))
 }
 
 /** Number of pending spans of a segment for each backend. */
-async function owedSpans(
+async function pendingSpans(
   checkpoint: Checkpoint,
   { path, bytes }: TraceFile,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
-  const unjudged = checkpoint.open ? await unjudgedSpans(path, settings).catch(() => NONE) : NONE
+  const unjudged = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
   const owed = new Map<string, number>()
   const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {

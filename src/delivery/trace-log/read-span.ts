@@ -2,7 +2,7 @@ import type { HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { api, resources } from './packages.ts'
 import {
-  type Fields,
+  type OtlpFields,
   readAttributes,
   readCount,
   readFields,
@@ -62,7 +62,7 @@ export function durationOf(start: HrTime, end: HrTime): HrTime {
   return duration[0] < 0 ? [0, 0] : duration
 }
 
-function readContext(fields: Fields, traceFlags: number): SpanContext {
+function readContext(fields: OtlpFields, traceFlags: number): SpanContext {
   const traceState = readOptionalText(fields['traceState'], 'a trace state')
   return {
     traceId: readId(fields['traceId'], TRACE_ID_DIGITS, 'a trace id'),
@@ -74,7 +74,7 @@ function readContext(fields: Fields, traceFlags: number): SpanContext {
 
 /** Stores only the id and the remote flag of the parent context. */
 function readParent(
-  fields: Fields,
+  fields: OtlpFields,
   { traceId, traceFlags }: SpanContext,
   flags: number,
 ): Pick<ReadableSpan, 'parentSpanContext'> {
@@ -123,15 +123,15 @@ type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 
 /** The resources and scopes of lines. Equal ones are one object, because the serializers group spans by identity. */
-export class Origins {
-  readonly #resources = new Kept<Resource>()
-  readonly #scopes = new Kept<Scope>()
+export class OriginCache {
+  readonly #resources = new ParsedCache<Resource>()
+  readonly #scopes = new ParsedCache<Scope>()
 
   /**
    * The resource of an element of `resourceSpans`.
    * @throws {DamagedLine}
    */
-  resourceOf(group: Fields): Resource {
+  resourceOf(group: OtlpFields): Resource {
     return this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
   }
 
@@ -139,13 +139,13 @@ export class Origins {
    * The scope of an element of `scopeSpans`.
    * @throws {DamagedLine}
    */
-  scopeOf(group: Fields): Scope {
+  scopeOf(group: OtlpFields): Scope {
     return this.#scopes.of([group['scope'], group['schemaUrl']], () => readScope(group))
   }
 }
 
 /** Objects by the JSON from which they were read. */
-class Kept<Value> {
+class ParsedCache<Value> {
   readonly #values = new Map<string, Value>()
 
   of(source: unknown, read: () => Value): Value {
@@ -159,14 +159,14 @@ class Kept<Value> {
   }
 }
 
-function readResource(group: Fields): Resource {
+function readResource(group: OtlpFields): Resource {
   const resource = readFields(group['resource'] ?? {}, 'a resource')
   const schemaUrl = readOptionalText(group['schemaUrl'], 'a schema URL')
   const attributes = readAttributes(resource['attributes'])
   return resources().resourceFromAttributes(attributes, schemaUrl === undefined ? {} : { schemaUrl })
 }
 
-function readScope(group: Fields): Scope {
+function readScope(group: OtlpFields): Scope {
   const scope = readFields(group['scope'] ?? {}, 'a scope')
   const version = readOptionalText(scope['version'], 'the version of a scope')
   const schemaUrl = readOptionalText(group['schemaUrl'], 'a schema URL')

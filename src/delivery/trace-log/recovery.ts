@@ -2,67 +2,67 @@ import { existsSync, type Stats } from 'node:fs'
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import {
-  adoptCheckpoint,
+  takeOverCheckpoint,
   type Checkpoint,
   type CheckpointEntry,
   listCheckpoints,
   readCheckpoint,
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
-import { type CrashedTrace, endCrashedSpans } from './crashed-spans.ts'
+import { type RecoveredTrace, endCrashedSpans } from './crashed-spans.ts'
 import type { SegmentManager } from './custody.ts'
 import { isAlive } from './owner.ts'
-import { isOwnFile, placesOf, tighten } from './private-place.ts'
+import { isOwnFile, logDirectories, makePrivate } from './private-place.ts'
 import { SentRecord } from './resend-progress.ts'
-import type { Segment } from './segment.ts'
+import type { LogSegment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { readHeader } from './segment-reader.ts'
-import type { Continued, Report } from './settings.ts'
+import type { ContinuationSettings, Reporter } from './settings.ts'
 import type { Destinations } from './stored-line.ts'
 
 /** Delivers recovered segments to one backend. */
-export interface Adopter {
-  adopt(segment: Segment): void
+export interface RecoveryQueue {
+  enqueueSegment(segment: LogSegment): void
   /**
    * Called before a segment is removed. Returns a function that receives the number of pending spans. Those in memory are
    * still sent, the others are lost.
    */
-  gone(segment: Segment, reason: string): (owed: number) => void
+  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void
   /** Counts lost spans of another process. */
-  lose(spans: number, reason: string): void
+  countLost(spans: number, reason: string): void
 }
 
-export interface RecoveryParts {
+export interface RecoveryOptions {
   readonly stateDirectory: string
-  readonly custody: SegmentManager
-  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly segments: SegmentManager
+  readonly queues: ReadonlyMap<string, RecoveryQueue>
   readonly destinations: Destinations
-  readonly report: Report
+  readonly report: Reporter
   /** Set if this process continues previous ones. It has noted all of their open spans. */
-  readonly continued: Continued | undefined
+  readonly continued: ContinuationSettings | undefined
   /**
    * Sends the spans that a killed process had buffered in a segment for the attribute `heldBy`. Absent if there is no log
    * of kept traces.
    */
-  readonly sendHeld?: ((path: string, heldBy: string) => Promise<void>) | undefined
+  readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
   /** Receives the traces whose spans a killed process had left open. */
-  readonly onCrashed: (crashed: readonly CrashedTrace[]) => void
+  readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
 }
 
 /** Recovers the segments of dead processes: ends their open spans and delivers pending data. */
 export class Recovery {
-  readonly #parts: RecoveryParts
+  readonly #parts: RecoveryOptions
   #running: Promise<void> | undefined
   #isStopped = false
   #isRefused = false
 
-  constructor(parts: RecoveryParts) {
+  constructor(parts: RecoveryOptions) {
     this.#parts = parts
   }
 
   /** Resolves when everything possible is adopted, before it is delivered. Never rejects. */
   run(): Promise<void> {
-    this.#running ??= this.#adoptAll().finally(() => {
+    this.#running ??= this.#recoverAll().finally(() => {
       this.#running = undefined
     })
     return this.#running
@@ -78,13 +78,13 @@ export class Recovery {
     await this.#running
   }
 
-  async #adoptAll(): Promise<void> {
+  async #recoverAll(): Promise<void> {
     if (!this.#isPrivate()) return
     for (const entry of await listCheckpoints(this.#parts.stateDirectory)) {
       if (this.#isStopped) return
       if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
       try {
-        await this.#adopt(entry)
+        await this.#recoverSegment(entry)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         this.#parts.report.debug(`trace log: ${entry.segment} is left for later (${code ?? String(error)})`)
@@ -96,7 +96,7 @@ export class Recovery {
   #isPrivate(): boolean {
     const { stateDirectory, report } = this.#parts
     try {
-      for (const place of placesOf(stateDirectory)) if (existsSync(place)) tighten(place, line => report.warn(line))
+      for (const place of logDirectories(stateDirectory)) if (existsSync(place)) makePrivate(place, line => report.warn(line))
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
@@ -107,14 +107,14 @@ export class Recovery {
     }
   }
 
-  async #adopt(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, adopters } = this.#parts
+  async #recoverSegment(entry: CheckpointEntry): Promise<void> {
+    const { stateDirectory, queues: adopters } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
     const owed = Object.keys(state.delivered)
     const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
     if (!state.open && !isMine) return
-    const checkpoint = adoptCheckpoint(stateDirectory, entry)
+    const checkpoint = takeOverCheckpoint(stateDirectory, entry)
     if (checkpoint === undefined) return
     try {
       await this.#takeOver(checkpoint, entry)
@@ -125,7 +125,7 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { custody, adopters } = this.#parts
+    const { segments: custody, queues: adopters } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -143,14 +143,14 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = custody.adopt(checkpoint, (await stat(checkpoint.segmentPath)).size)
-    await this.#noteMoved(segment)
-    for (const backend of checkpoint.backends) adopters.get(backend)?.adopt(segment)
-    segment.settle()
+    const segment = custody.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    await this.#recordMoved(segment)
+    for (const backend of checkpoint.backends) adopters.get(backend)?.enqueueSegment(segment)
+    segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
-  async #noteMoved({ checkpoint, path, bytes }: Segment): Promise<void> {
+  async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
     const owed = checkpoint.backends.filter(backend => destinations.has(backend))
     if (owed.length === 0) return
@@ -167,15 +167,15 @@ export class Recovery {
    * Open spans and buffered traces may belong to a process that continues the dead one, as long as that process writes
    * (`paths`). A process that has itself continued them knows that they do not.
    */
-  async #isLeftToOthers(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
+  async #mayBeContinued(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
     if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
     const writtenAt = await Promise.all(paths.map(async path => (await statOf(path))?.mtimeMs ?? 0))
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
   /** Resolves with false if the spans are left to a process with the same backends. */
-  async #sendHeld(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
-    const { sendHeld, destinations } = this.#parts
+  async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
+    const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
     if (sendHeld === undefined || !isSame(backends, destinations)) return false
     await sendHeld(path, heldBy)
@@ -187,16 +187,16 @@ export class Recovery {
       const { segmentPath } = checkpoint
       const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
       const laterPaths = await laterSegments(segmentPath, continuedMillis > 0)
-      const isLeftToOthers = await this.#isLeftToOthers([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
+      const mayBeContinued = await this.#mayBeContinued([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
       const crashed = await endCrashedSpans(segmentPath, {
         heartbeatAt,
         laterPaths,
-        isLeftToOthers,
-        isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
+        mayBeContinued,
+        isContinuedHere: this.#parts.continued?.isContinuedHere ?? (() => false),
       })
       if (crashed === undefined) return
       if (crashed.length > 0) this.#parts.onCrashed(crashed)
-      const isJudged = heldBy === '' || (!isLeftToOthers && (await this.#sendHeld(segmentPath, heldBy, backends)))
+      const isJudged = heldBy === '' || (!mayBeContinued && (await this.#sendUndecided(segmentPath, heldBy, backends)))
       if (isJudged) checkpoint.close()
     } catch (error) {
       // For example on a full disk. Ended spans are delivered anyway. The next process ends the open ones.

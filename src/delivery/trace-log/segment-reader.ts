@@ -61,7 +61,7 @@ export class SegmentReader {
    *
    * @throws the error of the file system
    */
-  async *found(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
+  async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
     for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
       for (const piece of pieces) yield this.#find(piece)
     }
@@ -102,7 +102,7 @@ export class SegmentReader {
   }
 
   #find(piece: Piece): SpanLine | StoredLine {
-    const found = piece.isWhole ? SpanLine.found(piece.bytes, this.#parser) : undefined
+    const found = piece.isWhole ? SpanLine.fromFile(piece.bytes, this.#parser) : undefined
     if (found !== undefined) return found
     const line = this.#read(piece)
     return line.kind === 'spans' ? SpanLine.of(line.spans) : line

@@ -61,7 +61,7 @@ export function writeRequest(
     })
   }
   out.ascii(']}')
-  out.forget()
+  out.clearRecent()
   return become
 }
 
@@ -89,7 +89,7 @@ export function attributesJson(attributes: Attributes): string {
   writeAttributes(scratch, attributes)
   scratch.ascii(']')
   const json = String(scratch.written)
-  scratch.forget()
+  scratch.clearRecent()
   return json
 }
 

@@ -50,7 +50,7 @@ const writer = new ProtobufWriter()
 export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   writer.reset()
   for (const ofResource of groupedBy(spans, ({ resource }) => resource)) writeResourceSpans(ofResource)
-  return writer.take()
+  return writer.finish()
 }
 
 function writeResourceSpans(spans: SpanGroup): void {

@@ -7,7 +7,7 @@ const NANO_DIGITS = 9
 const DIGITS = /^\d{1,20}$/
 const HEX = /^[0-9a-f]+$/i
 
-export type Fields = Readonly<Record<string, unknown>>
+export type OtlpFields = Readonly<Record<string, unknown>>
 
 /**
  * A line that does not have the expected form. The message describes the problem without quoting the line, which may
@@ -17,12 +17,12 @@ export class DamagedLine extends Error {
   override readonly name = 'DamagedLine'
 }
 
-function isRecord(value: unknown): value is Fields {
+function isRecord(value: unknown): value is OtlpFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** @throws {DamagedLine} */
-export function readFields(value: unknown, what: string): Fields {
+export function readFields(value: unknown, what: string): OtlpFields {
   if (isRecord(value)) return value
   throw new DamagedLine(`${what} is not an object`)
 }

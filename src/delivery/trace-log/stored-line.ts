@@ -1,7 +1,7 @@
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { durationOf, Origins, readSpan } from './read-span.ts'
-import { DamagedLine, type Fields, readCount, readFields, readList, readOptionalText } from './stored-fields.ts'
+import { durationOf, OriginCache, readSpan } from './read-span.ts'
+import { DamagedLine, type OtlpFields, readCount, readFields, readList, readOptionalText } from './stored-fields.ts'
 
 const HEADER = 'hookspan.segment'
 const OPEN_NOTE = 'hookspan.open'
@@ -62,7 +62,7 @@ export function headerJson(
  * spans by identity.
  */
 export class LineParser {
-  readonly #origins = new Origins()
+  readonly #origins = new OriginCache()
 
   /** Parses one line, without its end. Never throws: one bad span makes the whole line damaged. */
   read(text: string): StoredLine {
@@ -86,7 +86,7 @@ export class LineParser {
     return line[HEADER] === undefined ? { kind: 'other' } : readHeader(line[HEADER])
   }
 
-  #spans(request: Fields, ended: boolean): ReadableSpan[] {
+  #spans(request: OtlpFields, ended: boolean): ReadableSpan[] {
     const spans: ReadableSpan[] = []
     for (const value of readList(request['resourceSpans'], 'resourceSpans')) {
       const group = readFields(value, 'resourceSpans')
@@ -160,12 +160,12 @@ function readHeader(value: unknown): StoredLine {
   return { kind: 'header', marks: readMarks(header), backends: readDestinations(header), continuedMillis, heldBy }
 }
 
-function readDestinations(header: Fields): Destinations {
+function readDestinations(header: OtlpFields): Destinations {
   const backends = Object.entries(readFields(header['backends'] ?? {}, 'the backends'))
   return new Map(backends.map(([name, place]) => [name, readOptionalText(place, 'a backend') ?? '']))
 }
 
-function readMarks(header: Fields): SegmentMarks {
+function readMarks(header: OtlpFields): SegmentMarks {
   const marks = readFields(header['marks'] ?? {}, 'the marks')
   return {
     incomplete: readOptionalText(marks['incomplete'], 'a mark') ?? '',

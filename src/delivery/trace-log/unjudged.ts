@@ -9,14 +9,14 @@ import {
   segmentPath,
   segmentStartAt,
 } from './checkpoint-file.ts'
-import { spansHeldBack } from './held-back.ts'
+import { undecidedSpans } from './held-back.ts'
 import { isAlive } from './owner.ts'
 import { readHeader } from './segment-reader.ts'
 import type { LocalLogSettings } from './settings.ts'
 import type { Destinations } from './stored-line.ts'
 
 /** Undecided segments of killed processes with the same backends. */
-export interface UnjudgedEntry {
+export interface UndecidedEntry {
   /** The backends, at these addresses, that a process needs to sample them. */
   readonly destinations: Destinations
   readonly segments: number
@@ -29,11 +29,11 @@ export interface UnjudgedEntry {
  * Segments that killed processes had buffered and that are still undecided. Their checkpoints are pending for no backend,
  * so they are in no backlog. Never rejects. Empty if there is no directory.
  */
-export async function readUnjudged(stateDirectory: string): Promise<readonly UnjudgedEntry[]> {
-  const rows = new Map<string, UnjudgedEntry>()
+export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
+  const rows = new Map<string, UndecidedEntry>()
   // Sequential, like in `readBacklog`.
   for (const entry of await listCheckpoints(stateDirectory)) {
-    const found = await unjudgedIn(stateDirectory, entry)
+    const found = await undecidedIn(stateDirectory, entry)
     if (found === undefined) continue
     const key = JSON.stringify([...found.destinations].sort())
     rows.set(key, sum(rows.get(key), found))
@@ -41,7 +41,7 @@ export async function readUnjudged(stateDirectory: string): Promise<readonly Unj
   return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
 }
 
-async function unjudgedIn(stateDirectory: string, entry: CheckpointEntry): Promise<UnjudgedEntry | undefined> {
+async function undecidedIn(stateDirectory: string, entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
   if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
   if ((await readCheckpoint(entry))?.open !== true) return undefined
   const path = segmentPath(stateDirectory, entry.segment)
@@ -51,7 +51,7 @@ async function unjudgedIn(stateDirectory: string, entry: CheckpointEntry): Promi
   return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
 }
 
-function sum(before: UnjudgedEntry | undefined, part: UnjudgedEntry): UnjudgedEntry {
+function sum(before: UndecidedEntry | undefined, part: UndecidedEntry): UndecidedEntry {
   if (before === undefined) return part
   return {
     ...part,
@@ -72,15 +72,15 @@ export function hasKeptLog(stateDirectory: string): boolean {
  *
  * @throws the error of the file system
  */
-export async function unjudgedSpans(
+export async function countUndecided(
   path: string,
   { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,
 ): Promise<ReadonlyMap<string, number>> {
   const { heldBy, backends } = await readHeader(path)
   if (heldBy === '' || backends.size === 0) return new Map()
   const keptTraces = join(keptDirectory(directory), 'traces')
-  const isTakenUp = continued?.isTakenUp ?? (() => false)
+  const isContinuedHere = continued?.isContinuedHere ?? (() => false)
   let count = 0
-  for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) count += spans.length
+  for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere })) count += spans.length
   return new Map(count === 0 ? [] : [...backends.keys()].map(backend => [backend, count]))
 }

@@ -36,7 +36,7 @@ export const BACKEND_FIELDS = {
   timeout_ms: 'Longest time of one request, retries included; default: `span_batch_export_timeout_ms`',
   traces: 'Send traces; default: where the type takes them',
   metrics: 'Send metrics; default: where the type takes them',
-  logs: 'Send log events: [logs.md](logs.md) has them; default: no',
+  logs: 'Send [log events](opentelemetry.md#log-events); default: no',
   temporality: 'Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers',
   certificate: 'Path of a PEM file with the certificate authorities to trust',
   client_certificate: 'Path of a PEM file with the certificate to show to the server (mTLS), and those in between',

@@ -9,7 +9,7 @@ import {
   createPipeline,
   type Pipeline,
   type PipelineSettings,
-  type Report,
+  type Reporter,
 } from '../../../src/delivery/pipeline/index.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../../support/otlp-sink.ts'
@@ -17,7 +17,7 @@ import { OtlpSink, type SinkBehaviour } from '../../support/otlp-sink.ts'
 export const PROTOCOLS = ['http/json', 'http/protobuf'] as const
 
 /** A report that remembers. */
-export class Lines implements Report {
+export class Lines implements Reporter {
   readonly warnings: string[] = []
   readonly errors: string[] = []
   readonly details: string[] = []

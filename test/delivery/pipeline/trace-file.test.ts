@@ -151,10 +151,10 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const custody = new SegmentManager({ settings, backends: [], onBegun: nothing, onGone: nothing })
+    const custody = new SegmentManager({ settings, backends: [], onCreated: nothing, onRemoved: nothing })
     await pruneSegments(settings, custody, {
-      goes: () => () => undefined,
-      gone: (backend, spans) => pruned.push([backend, spans]),
+      beforeRemoval: () => () => undefined,
+      onRemoved: (backend, spans) => pruned.push([backend, spans]),
     })
     return pruned
   }

@@ -75,7 +75,7 @@ test('protobuf is made once for all backends that want it', async () => {
     { ...backend('otlp', two.url, protobuf), name: 'two' },
   ]
   const pipeline = openPipeline({ backends, localLog: logIn(await scratchDirectory()) })
-  const made = vi.spyOn(ProtobufWriter.prototype, 'take')
+  const made = vi.spyOn(ProtobufWriter.prototype, 'finish')
   recordSpans(pipeline, 'first', 'second')
   await pipeline.flush()
   expect([one.spanNames, two.spanNames]).toEqual([

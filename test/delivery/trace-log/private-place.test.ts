@@ -42,7 +42,7 @@ async function delivered(directory: string): Promise<{ taken: readonly string[];
   const server = new FakeServer(TAKEN)
   const scene = openScene({ jaeger: server }, { directory })
   await scene.store.recover(() => undefined)
-  await Promise.all(scene.queues.map(queue => queue.drainAdopted()))
+  await Promise.all(scene.queues.map(queue => queue.drainRecovered()))
   await scene.close()
   return { taken: server.taken, lines: scene.lines.said }
 }

@@ -7,7 +7,7 @@ import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './an
 const LOOKS_LIKE_SPANS = { '"startTimeUnixNano":': '{"startTimeUnixNano":"5"}', startTimeUnixNano: 'startTimeUnixNano' }
 
 function found(line: string | Buffer): SpanLine | undefined {
-  return SpanLine.found(Buffer.from(line), new LineParser())
+  return SpanLine.fromFile(Buffer.from(line), new LineParser())
 }
 
 describe('a line that is found', () => {
@@ -47,7 +47,7 @@ describe('a line that is found', () => {
     parser.read = () => {
       throw new Error('it was read')
     }
-    const one = SpanLine.found(Buffer.from(line), parser) as SpanLine
+    const one = SpanLine.fromFile(Buffer.from(line), parser) as SpanLine
     expect(Buffer.concat(jsonRequest([one])).toString()).toBe(line)
     expect(Buffer.concat(jsonRequest([one, one])).toString()).toBe(
       JSON.stringify({ resourceSpans: [...resourcesIn(line), ...resourcesIn(line)] }),

@@ -114,7 +114,7 @@ describe('a lack of descriptors that lasts', () => {
     mend(faults)
     const next = sceneOf(scene.server, { directory: scene.directory })
     await next.store.recover(() => undefined)
-    await next.queue.drainAdopted()
+    await next.queue.drainRecovered()
     await next.close()
     expect(scene.queue.counts().dropped).toBe(0)
     expect(scene.server.taken).toEqual(['one', 'two', 'three'])
@@ -205,7 +205,7 @@ test('a segment that somebody has taken over is not written to any more', async 
   server.answer = TAKEN
   const next = sceneOf(server, { directory: scene.directory })
   await next.store.recover(() => undefined)
-  await next.queue.drainAdopted()
+  await next.queue.drainRecovered()
   await next.close()
   expect(server.taken).toEqual(expect.arrayContaining(['two', 'three']))
 })

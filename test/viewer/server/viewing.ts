@@ -25,7 +25,7 @@ export function scratch(): string {
   return folder
 }
 
-const BUILD = join(REPOSITORY, 'build', 'trace-index')
+const BUILD = join(REPOSITORY, 'build', 'viewer', 'trace-index')
 
 export interface FileSource extends TraceSource {
   readonly path: string

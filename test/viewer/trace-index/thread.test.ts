@@ -12,7 +12,7 @@ import { afterwards } from '../../support/afterwards.ts'
 import { until } from '../../support/until.ts'
 import { LogScene } from './index-scene.ts'
 
-const BUILD = join(REPOSITORY, 'build', 'trace-index')
+const BUILD = join(REPOSITORY, 'build', 'viewer', 'trace-index')
 const THREAD = pathToFileURL(join(BUILD, 'index-thread.js'))
 
 async function opened(scene: LogScene): Promise<TraceSource> {
