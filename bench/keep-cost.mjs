@@ -5,7 +5,7 @@ import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
 const { createPlugin } = await load('index.js')
-const { TailSampler } = await load('delivery/pipeline/trace-holder.js')
+const { TailSampler } = await load('delivery/pipeline/tail-sampler.js')
 const AT = 1_795_256_100_000
 const OPEN_TURNS = 1000
 const ROUNDS = 41

@@ -7,7 +7,7 @@
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
 
-import { UserExtensions, type LogEvent } from './delivery/pipeline/index.ts'
+import { type LogEvent, UserExtensions } from './delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './delivery/pipeline/memory.ts'
 import { resolveConfig } from './plugin/config/resolve.ts'
 import { assemble } from './plugin/create-plugin.ts'

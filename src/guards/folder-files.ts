@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isOpen, isOurs, OPEN, fileErrorReason, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import { fileErrorReason, isOpen, isOurs, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
 
 /** A file of a hooks folder, with the bytes that were read. */
 export interface FolderFile {

@@ -1,13 +1,13 @@
 import { readFileSync, realpathSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  fileErrorReason,
   isOpen,
   makePrivateDirectory,
   OPEN,
-  fileErrorReason,
   withOwnFile,
   writePrivate,
-} from '../delivery/trace-log/private-place.ts'
+} from '../delivery/trace-log/private-file.ts'
 import { type FolderFile, hashOf, isThere, readFolder } from './folder-files.ts'
 
 /** The hooks folder of a project, read once. */

@@ -1,5 +1,5 @@
 import { createNoopMeter } from '@opentelemetry/api'
-import { createPipeline, type UserExtensionOptions, loadsOf, type Pipeline } from '../delivery/pipeline/index.ts'
+import { createPipeline, loadsOf, type Pipeline, type UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'

@@ -3,7 +3,7 @@ import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import { resolveNames } from '../contract/semconv/index.ts'
-import type { TailSamplingSettings, PipelineSettings } from '../delivery/pipeline/index.ts'
+import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { CoreConfig } from '../tracker/options.ts'
 import { thresholdOf } from '../tracker/spans/keep.ts'
@@ -160,7 +160,10 @@ export function pipelineSettings(
         maxBytes: config.local_log_max_bytes,
         maxAgeHours: config.local_log_max_age_hours,
         flushMillis: config.log_flush_ms * LOG_SHARE,
-        continued: continuation && { withinMillis: openWorkTtlMillisOf(config), isContinuedHere: continuation.isContinuedHere },
+        continued: continuation && {
+          withinMillis: openWorkTtlMillisOf(config),
+          isContinuedHere: continuation.isContinuedHere,
+        },
       },
     }),
     sampleRate: config.sample_rate,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOnThisHost, type Owner } from '../delivery/trace-log/index.ts'
-import { writePrivate } from '../delivery/trace-log/private-place.ts'
+import { writePrivate } from '../delivery/trace-log/private-file.ts'
 import { type Place, readPrivate } from './place.ts'
 
 export interface Address {

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { fchmodSync, linkSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import {
+  fileErrorReason,
   makePrivateDirectory,
   OPEN,
   PRIVATE_FILE,
   readOwnFile,
-  fileErrorReason,
   withOwnFile,
-} from '../delivery/trace-log/private-place.ts'
+} from '../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome, variable } from '../plugin/config/paths.ts'
 import { type ReceiverPlace, receiverPlace, TOKEN } from '../plugin/config/receiver-place.ts'
 
@@ -77,7 +77,8 @@ export function tokenOf(
     // If two processes race, the second reads the token of the first.
     writeWhole(path, `${fresh}\n`)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${fileErrorReason(error)}`)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new Error(`cannot write ${path}: ${fileErrorReason(error)}`)
   }
   return readToken(place) ?? ''
 }

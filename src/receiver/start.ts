@@ -1,6 +1,6 @@
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import { type Lock, type Owner, acquireLock } from '../delivery/trace-log/index.ts'
+import { acquireLock, type Lock, type Owner } from '../delivery/trace-log/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
 import { addressOf, lastPort, readAddress, rememberPort } from './address.ts'

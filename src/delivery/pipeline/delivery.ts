@@ -1,5 +1,7 @@
 import type { SpanLine } from '../trace-log/index.ts'
 
+export type Signal = 'traces' | 'metrics' | 'logs'
+
 /** The cause of a failed delivery, before it is put in words. Never contains a header or a credential. */
 export type DeliveryFailure =
   | { readonly kind: 'status'; readonly status: number; readonly location?: string }

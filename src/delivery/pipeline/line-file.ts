@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileFailure } from '../trace-log/index.ts'
-import type { TransportResult, Transport } from './delivery.ts'
+import type { Transport, TransportResult } from './delivery.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600

@@ -1,4 +1,4 @@
-import { BackOff, classifyFailure, backOffReason } from './back-off.ts'
+import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import type { BatchSettings } from './settings.ts'
@@ -128,7 +128,8 @@ export class LogQueue {
       const records = this.#waiting.slice(0, this.#maxRecords)
       this.#sentAt = performance.now()
       const delivery = await this.#parts.sink.send(records, this.#inFlight.signal)
-      if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(records.length, delivery)
+      if (delivery.failure === undefined || delivery.failure.kind === 'rejected')
+        this.#onAccepted(records.length, delivery)
       else this.#onFailed(records.length, delivery.failure, delivery.retryAfterMillis)
     }
   }

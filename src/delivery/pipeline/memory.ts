@@ -1,11 +1,10 @@
-import { UserExtensions } from './added.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import type { LogEvent } from './log-record.ts'
+import type { LogEvent } from './log-emitter.ts'
 import type { Pipeline } from './pipeline.ts'
-import { createMeterProvider, createTracerProvider } from './providers.ts'
-import { createResource } from './resource.ts'
+import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
+import { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
 export interface MetricSample {

@@ -3,9 +3,8 @@ import type { AgentOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { TransportResult, DeliveryFailure, Transport } from './delivery.ts'
+import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
-import type { TlsFiles } from './tls-files.ts'
 
 /**
  * Retried within one delivery, as the OTLP specification demands. Other temporary statuses (408) are retried by the queue:
@@ -24,6 +23,8 @@ const CONNECT_MILLIS = 3000
 /** A backend has one request in flight per signal. The second socket is a spare. */
 const MAX_SOCKETS = 2
 
+type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
+
 export interface OtlpTarget {
   /** The complete URL of one signal. */
   readonly url: string
@@ -32,7 +33,7 @@ export interface OtlpTarget {
   readonly gzip: boolean
   /** Time for one payload, retries included. */
   readonly timeoutMillis: number
-  readonly tls: TlsFiles
+  readonly tls: TlsOptions
 }
 
 /**
@@ -182,7 +183,7 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
-export function createAgent(url: string, files: Pick<AgentOptions, 'ca' | 'cert' | 'key'>): Agent {
+export function createAgent(url: string, files: TlsOptions): Agent {
   const { Agent: AgentOfScheme } = url.startsWith('https:') ? https() : http()
   return new AgentOfScheme({ keepAlive: true, maxSockets: MAX_SOCKETS, ...files })
 }

@@ -7,7 +7,7 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
-import type { TransportResult, DeliveryFailure, ExportResult, SpanSink, Transport } from './delivery.ts'
+import type { DeliveryFailure, ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
 import { transformer } from './sdk.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {

@@ -3,31 +3,28 @@ import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelem
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import {
   type Continuation,
-  type RecoveredTrace,
   keptDirectory,
   LossLog,
+  type RecoveredTrace,
   type Resend,
   type ResendRequest,
   Store,
 } from '../trace-log/index.ts'
-import { UserExtensions, type UserExtensionOptions } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import { DirectSpanProcessor } from './fan-out.ts'
-import { LogEmitter } from './log-feed.ts'
+import { LogEmitter, type LogEvent } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
-import type { LogEvent } from './log-record.ts'
-import { NewSpanFilter } from './only-new.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
-import { createMeterProvider, createTracerProvider } from './providers.ts'
-import { createResource } from './resource.ts'
+import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
 import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
-import type { BatchSettings, TailSamplingSettings, LocalLogSettings, PipelineSettings, Reporter } from './settings.ts'
+import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
+import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import { type EarlyDecision, TailSampler } from './trace-holder.ts'
+import { type EarlyDecision, TailSampler } from './tail-sampler.ts'
+import { type UserExtensionOptions, UserExtensions } from './user-extensions.ts'
 
 const BURST_SPANS = 65_536
 
@@ -109,7 +106,11 @@ export interface Pipeline {
  * pipeline.tracerProvider.getTracer('example').startSpan('work').end()
  * await pipeline.shutdown()
  */
-export function createPipeline(settings: PipelineSettings, report: Reporter, handedOver: UserExtensionOptions = {}): Pipeline {
+export function createPipeline(
+  settings: PipelineSettings,
+  report: Reporter,
+  handedOver: UserExtensionOptions = {},
+): Pipeline {
   const plans = planned(settings, report)
   const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
@@ -129,7 +130,9 @@ export function createPipeline(settings: PipelineSettings, report: Reporter, han
   const { flushWaitMillis: waitMillis, giveUp } = settings
   const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
   const fanOut =
-    store === undefined && queues.length > 0 ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)] : []
+    store === undefined && queues.length > 0
+      ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
+      : []
   const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : fanOut
   const holder = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
   const sender = holder ?? fanOut[0]
@@ -207,7 +210,9 @@ async function recoverAll(
 }
 
 /** Without a backend, spans need not be buffered for tail sampling. */
-function isTailSampling(settings: PipelineSettings): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
+function isTailSampling(
+  settings: PipelineSettings,
+): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
   return settings.tailSampling !== undefined && settings.backends.length > 0
 }
 

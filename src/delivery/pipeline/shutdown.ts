@@ -1,11 +1,11 @@
 import type { Store } from '../trace-log/index.ts'
-import type { UserExtensions } from './added.ts'
-import { KeepAlive, within } from './hold.ts'
-import type { LogEmitter } from './log-feed.ts'
+import { KeepAlive, within } from './keep-alive.ts'
+import type { LogEmitter } from './log-emitter.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
+import type { UserExtensions } from './user-extensions.ts'
 
 /** Time after the deadline to count and report what was aborted. */
 const LAST_WORDS_MILLIS = 200

@@ -1,11 +1,15 @@
-import { type RecoveryQueue, type Batch, type BatchReceiver, type LogSegment, sizeOf } from '../trace-log/index.ts'
-import { type ExportBatch, TOO_LARGE } from './attempt.ts'
-import { BackOff, classifyFailure, backOffReason } from './back-off.ts'
-import { BoundedSink } from './bounded-sink.ts'
+import {
+  type Batch,
+  type BatchReceiver,
+  type LogSegment,
+  type RecoveryQueue,
+  type SpanLine,
+  sizeOf,
+} from '../trace-log/index.ts'
+import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
-import type { DeliveryReport } from './delivery-report.ts'
-import { lossReason } from './failure-message.ts'
-import { type Cursors, SendScheduler } from './outgoing.ts'
+import { type DeliveryReport, lossReason } from './delivery-report.ts'
+import { type Cursors, type ExportBatch, SendScheduler, TOO_LARGE } from './send-scheduler.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
@@ -301,4 +305,54 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#tally.dropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
   }
+}
+
+/** Time for an aborted sink to report its result. */
+const LAST_WORD_MILLIS = 50
+
+/** Limits the duration of an export, so that a sink that never answers does not block its queue. One export at a time. */
+export class BoundedSink {
+  readonly #sink: SpanSink
+  readonly #timeoutMillis: number
+  #inFlight: AbortController | undefined
+  #inFlightAt = 0
+
+  constructor(sink: SpanSink, timeoutMillis: number) {
+    this.#sink = sink
+    this.#timeoutMillis = timeoutMillis
+  }
+
+  /** Never rejects. */
+  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
+    const inFlight = new AbortController()
+    this.#inFlight = inFlight
+    this.#inFlightAt = performance.now()
+    const exported = this.#sink.export(lines, inFlight.signal).catch(() => broken(lines))
+    const lastWord = new Promise<ExportResult>(resolve => {
+      const giveUp = (): void =>
+        resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
+      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
+    })
+    const guard = setTimeout(() => inFlight.abort(), this.#timeoutMillis).unref()
+    const delivery = await Promise.race([exported, lastWord])
+    clearTimeout(guard)
+    this.#inFlight = undefined
+    return delivery
+  }
+
+  abort(): void {
+    this.#inFlight?.abort()
+  }
+
+  waitedMillis(): number {
+    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
+  }
+
+  close(): Promise<void> {
+    return this.#sink.close()
+  }
+}
+
+function broken(lines: readonly SpanLine[]): ExportResult {
+  return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

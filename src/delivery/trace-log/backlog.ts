@@ -8,7 +8,7 @@ import {
   segmentStartAt,
 } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader } from './segment-file.ts'
 
 /** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
@@ -106,4 +106,22 @@ function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry
 function byName(one: BacklogEntry, other: BacklogEntry): number {
   if (one.backend !== other.backend) return one.backend < other.backend ? -1 : 1
   return Number(one.isLive) - Number(other.isLive)
+}
+
+export interface OpenSegment {
+  readonly path: string
+  /** True if the owner process is alive. Otherwise the next process ends or continues the spans. */
+  readonly isOwned: boolean
+}
+
+/** Oldest first. Never rejects. Empty if there is no directory. */
+export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
+  const segments: OpenSegment[] = []
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    const state = await readCheckpoint(entry)
+    if (state?.open !== true) continue
+    const isOwned = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, now)
+    segments.push({ path: segmentPath(stateDirectory, entry.segment), isOwned })
+  }
+  return segments
 }

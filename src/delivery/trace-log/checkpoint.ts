@@ -16,7 +16,7 @@ import {
   writeCheckpointFile,
 } from './checkpoint-file.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
-import { readOwnFile } from './private-place.ts'
+import { readOwnFile } from './private-file.ts'
 import type { ResendProgress } from './resend-progress.ts'
 
 export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-file.ts'

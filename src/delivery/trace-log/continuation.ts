@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { segmentIdentity } from './segment-file.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
 import { SpanLine } from './span-line.ts'
 
 /** Tolerance for a clock that was set back. */

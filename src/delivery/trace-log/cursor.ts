@@ -1,6 +1,5 @@
-import type { StoredBatch } from './batch.ts'
-import type { LogSegment } from './segment.ts'
-import { SegmentReader } from './segment-reader.ts'
+import { SegmentReader } from './segment-file.ts'
+import type { LogSegment, StoredBatch } from './segments.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
 /** Attempts to read a segment that is temporarily unreadable. */
@@ -118,7 +117,9 @@ export class Cursor {
   }
 
   #first(): LogSegment | undefined {
-    return this.#segments.find(segment => segment.pendingBytes(this.#backend) > 0 && segment.isReadableFor(this.#backend))
+    return this.#segments.find(
+      segment => segment.pendingBytes(this.#backend) > 0 && segment.isReadableFor(this.#backend),
+    )
   }
 
   #readerOf(segment: LogSegment): SegmentReader {

@@ -1,7 +1,7 @@
 import { closeSync, futimesSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
-import { OPEN, PRIVATE_FILE, fileErrorReason, withOwnFile, writePrivate } from './private-place.ts'
+import { fileErrorReason, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from './private-file.ts'
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'

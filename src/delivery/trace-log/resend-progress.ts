@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { codeOf, createCheckpointFile, isOffset, writeCheckpointFile } from './checkpoint-file.ts'
-import { readOwnFile } from './private-place.ts'
+import { readOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 

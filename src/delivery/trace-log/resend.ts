@@ -1,14 +1,12 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { takeOverCheckpoint, Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
 import { segmentPath } from './checkpoint-file.ts'
-import type { SegmentManager } from './custody.ts'
+import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { LogSegment } from './segment.ts'
-import { segmentIdentity } from './segment-file.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
-import type { Destinations } from './stored-line.ts'
+import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { LogSegment, type SegmentManager } from './segments.ts'
 
 /** A request of the user to send traces again. */
 export interface ResendRequest {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { LineParser } from './line-parser.ts'
 import { estimatedBytes, requestJson } from './span-json.ts'
 import { requestProtobuf } from './span-protobuf.ts'
-import type { LineParser } from './stored-line.ts'
 
 const HEAD: Buffer = Buffer.from('{"resourceSpans":[')
 const COMMA: Buffer = Buffer.from(',')

@@ -1,16 +1,17 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { BatchReceiver } from './batch.ts'
-import type { SegmentManager } from './custody.ts'
-import { Heartbeat } from './heartbeat.ts'
 import { JsonBytes } from './json-bytes.ts'
-import { OpenSpans } from './open-spans.ts'
-import type { LogSegment } from './segment.ts'
+import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
 import { attempt, failureAt, type SegmentFile } from './segment-file.ts'
-import type { BatchSettings, LocalLogSettings, LogFailure, LogReporter } from './settings.ts'
-import { UNSERIALISABLE } from './settings.ts'
+import type { BatchReceiver, LogSegment, SegmentManager } from './segments.ts'
+import {
+  type BatchSettings,
+  type LocalLogSettings,
+  type LogFailure,
+  type LogReporter,
+  UNSERIALISABLE,
+} from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine, sizeOf } from './span-line.ts'
-import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
 /** Approximate size of one line. Writing more at a time would block the event loop for too long. */
@@ -232,7 +233,8 @@ export class TraceLog implements SpanProcessor {
     const spans = this.#writeEnded()
     const bytes = out.written
     // The next line overwrites these bytes.
-    const json = spans.length > 0 && this.#parts.receivers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
+    const json =
+      spans.length > 0 && this.#parts.receivers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
     return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
   }
 
@@ -296,4 +298,105 @@ export class TraceLog implements SpanProcessor {
 
 function isSampled(span: ReadableSpan): boolean {
   return (span.spanContext().traceFlags & SAMPLED) !== 0
+}
+
+/** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
+export class OpenSpans {
+  readonly #unnoted = new Set<ReadableSpan>()
+  readonly #noted = new Set<ReadableSpan>()
+  #hasMissed = false
+
+  addSpan(span: ReadableSpan): void {
+    this.#unnoted.add(span)
+  }
+
+  removeSpan(span: ReadableSpan): void {
+    if (!this.#unnoted.delete(span)) this.#noted.delete(span)
+  }
+
+  get isEmpty(): boolean {
+    return this.#unnoted.size === 0 && this.#noted.size === 0
+  }
+
+  get isAnyNoted(): boolean {
+    return this.#noted.size > 0
+  }
+
+  get hasNotes(): boolean {
+    return this.#unnoted.size > 0
+  }
+
+  /** True if the segment notes all open spans. */
+  get isComplete(): boolean {
+    return !this.hasNotes && !this.#hasMissed
+  }
+
+  shiftUnnoted(most: number): ReadableSpan[] {
+    const notes: ReadableSpan[] = []
+    for (const span of this.#unnoted) {
+      if (notes.length >= most) break
+      notes.push(span)
+    }
+    for (const span of notes) {
+      this.#unnoted.delete(span)
+      this.#noted.add(span)
+    }
+    return notes
+  }
+
+  /** Returns true if the span was noted before, and so is queued to be noted again. */
+  renewNote(span: ReadableSpan): boolean {
+    if (!this.#noted.delete(span)) return false
+    this.#unnoted.add(span)
+    return true
+  }
+
+  /** A new segment must note all open spans. */
+  repeatAll(): void {
+    for (const span of this.#noted) this.#unnoted.add(span)
+    this.#noted.clear()
+    this.#hasMissed = false
+  }
+
+  /** Marks that notes could not be written. They are not retried at once: a full disk stays full for a while. */
+  markIncomplete(): void {
+    this.#hasMissed = true
+  }
+
+  repeatMissing(): void {
+    if (this.#hasMissed) this.repeatAll()
+  }
+}
+
+const INTERVAL_MILLIS = 2000
+
+/**
+ * Marks this process as alive while spans are open. If it is killed in the middle of a tool, recovery uses the last
+ * heartbeat as the end of the tool.
+ */
+export class Heartbeat {
+  readonly #beat: () => void
+  readonly #isNeeded: () => boolean
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param isNeeded called before each beat; the beats stop when it returns false */
+  constructor(beat: () => void, isNeeded: () => boolean) {
+    this.#beat = beat
+    this.#isNeeded = isNeeded
+  }
+
+  /** Starts the beats if they are needed. Does not keep the process alive. */
+  start(): void {
+    if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  readonly #tick = (): void => {
+    if (this.#isNeeded()) this.#beat()
+    else this.stop()
+  }
 }

@@ -1,7 +1,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOnThisHost, type Owner } from '../../delivery/trace-log/index.ts'
-import { makePrivateDirectory, readOwnFile, fileErrorReason, writePrivate } from '../../delivery/trace-log/private-place.ts'
+import {
+  fileErrorReason,
+  makePrivateDirectory,
+  readOwnFile,
+  writePrivate,
+} from '../../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome } from '../../plugin/config/paths.ts'
 
 export interface ViewAddress {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Lock, acquireLock } from '../../delivery/trace-log/index.ts'
+import { acquireLock, type Lock } from '../../delivery/trace-log/index.ts'
 import type { PageFiles } from './page-files.ts'
 import { addressOf, makeViewDirectory, removeAddress, urlOf, type ViewAddress, writeAddress } from './place.ts'
 import { startServer, type ViewServer } from './server.ts'

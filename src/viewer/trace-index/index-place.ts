@@ -2,16 +2,16 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
+  acquireLock,
   isAlive,
   isOnThisHost,
   type Lock,
   lockHolder,
   ownerToken,
   parseOwner,
-  acquireLock,
   thisOwner,
 } from '../../delivery/trace-log/index.ts'
-import { makePrivateDirectory } from '../../delivery/trace-log/private-place.ts'
+import { makePrivateDirectory } from '../../delivery/trace-log/private-file.ts'
 import type { EngineName } from './answers.ts'
 import { type Database, openDatabase, removeDatabase, removeLeftLock } from './database.ts'
 import { prepareTables, SCHEMA_VERSION, versionOf } from './schema.ts'

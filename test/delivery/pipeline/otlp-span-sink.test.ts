@@ -2,8 +2,7 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@o
 import { afterEach, expect, test, vi } from 'vitest'
 import { OtlpSender, type OtlpTarget } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { OtlpSpanSink } from '../../../src/delivery/pipeline/otlp-sinks.ts'
-import { createTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
-import { createResource } from '../../../src/delivery/pipeline/resource.ts'
+import { createResource, createTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
@@ -19,8 +18,9 @@ afterEach(async () => {
 })
 
 function open(target: Partial<OtlpTarget>): OtlpSpanSink {
-  const usual = { url: '', headers: {}, gzip: false, timeoutMillis: 5000, tls: {} }
-  const sink = new OtlpSpanSink('http/json', new OtlpSender({ ...usual, ...target }))
+  const headers = { 'content-type': 'application/json', ...target.headers }
+  const usual = { url: '', gzip: false, timeoutMillis: 5000, tls: {} }
+  const sink = new OtlpSpanSink('http/json', new OtlpSender({ ...usual, ...target, headers }))
   opened.push(sink)
   return sink
 }

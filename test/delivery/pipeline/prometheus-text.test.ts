@@ -1,7 +1,7 @@
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider, type MetricReader, type ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { expect, test } from 'vitest'
-import { type OmittedSeries, PIECE_SERIES, prometheusText } from '../../../src/delivery/pipeline/prometheus-text.ts'
+import { type OmittedSeries, PIECE_SERIES, prometheusText } from '../../../src/delivery/pipeline/prometheus.ts'
 
 const BUCKETS = [1, 10, 100]
 /** Of one label set of such a histogram: its buckets, the one without a bound, sum and count. */

@@ -2,9 +2,8 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
-import { DirectSpanProcessor } from '../../../src/delivery/pipeline/fan-out.ts'
-import { NewSpanFilter } from '../../../src/delivery/pipeline/only-new.ts'
-import { TailSampler } from '../../../src/delivery/pipeline/trace-holder.ts'
+import { DirectSpanProcessor, NewSpanFilter } from '../../../src/delivery/pipeline/span-processors.ts'
+import { TailSampler } from '../../../src/delivery/pipeline/tail-sampler.ts'
 import { type Batch, estimatedBytes, spansOf } from '../../../src/delivery/trace-log/index.ts'
 import fc from '../../support/fast-check.ts'
 

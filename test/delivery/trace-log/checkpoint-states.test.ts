@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { takeOverCheckpoint, Checkpoint, listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
+import { Checkpoint, listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './checkpoint-fixture.ts'

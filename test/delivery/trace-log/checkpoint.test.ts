@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utim
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
-  takeOverCheckpoint,
   Checkpoint,
   type CheckpointEntry,
   listCheckpoints,
   readCheckpoint,
+  takeOverCheckpoint,
 } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { isAlive, ownerToken, thisOwner } from '../../../src/delivery/trace-log/owner.ts'
 import {
@@ -299,7 +299,11 @@ describe('to adopt', () => {
     const entry = await onlyEntry(state)
     expect(entry.owner).toEqual(thisOwner())
     expect(entry.heartbeatAt).toBeGreaterThan(before - 1000)
-    expect([checkpoint?.close(), checkpoint?.advance('jaeger', 20), checkpoint?.removeIfDone(20)]).toEqual([true, true, true])
+    expect([checkpoint?.close(), checkpoint?.advance('jaeger', 20), checkpoint?.removeIfDone(20)]).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 
   test('takes what is free, and whoever let go of it writes no more', async () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Span } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { Heartbeat } from '../../../src/delivery/trace-log/heartbeat.ts'
+import { Heartbeat } from '../../../src/delivery/trace-log/trace-log.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { openScene } from './spooled-queue.ts'
 

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { undecidedSpans } from '../../../src/delivery/trace-log/held-back.ts'
-import { headerJson } from '../../../src/delivery/trace-log/stored-line.ts'
+import { headerJson } from '../../../src/delivery/trace-log/line-parser.ts'
+import { undecidedSpans } from '../../../src/delivery/trace-log/undecided-spans.ts'
 
 const REASON = 'x.sampling.reason'
 const MARKS = { incomplete: 'x.incomplete', finalStatus: '', spanKind: '' }

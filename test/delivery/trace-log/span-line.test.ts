@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { jsonRequest, SpanLine, sizeOf, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
-import { LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 

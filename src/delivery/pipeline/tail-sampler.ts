@@ -124,7 +124,8 @@ export class TailSampler implements SpanProcessor {
     trace.decision = verdict
     this.#bytes -= trace.bytes
     trace.bytes = 0
-    for (const span of trace.spans.splice(0)) if (verdict !== NOT_KEPT) this.#next.onEnd(this.#withSamplingState(span, verdict))
+    for (const span of trace.spans.splice(0))
+      if (verdict !== NOT_KEPT) this.#next.onEnd(this.#withSamplingState(span, verdict))
   }
 
   /** Samples the largest trace early: by its open turns, or else by those that have ended. */

@@ -1,6 +1,6 @@
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { SpanProcessor as SdkSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { within } from './hold.ts'
+import { within } from './keep-alive.ts'
 import { metricsSdk } from './sdk.ts'
 import type { Reporter } from './settings.ts'
 
