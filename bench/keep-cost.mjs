@@ -5,7 +5,7 @@ import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
 const { createPlugin } = await load('index.js')
-const { TraceHolder } = await load('delivery/pipeline/trace-holder.js')
+const { TailSampler } = await load('delivery/pipeline/tail-sampler.js')
 const AT = 1_795_256_100_000
 const OPEN_TURNS = 1000
 const ROUNDS = 41
@@ -21,7 +21,7 @@ function heapBytes() {
 function plugin(isHeld) {
   let spans = 0
   const counting = { onStart() {}, onEnd: () => void spans++, async forceFlush() {}, async shutdown() {} }
-  const holder = new TraceHolder(counting, { reasonName: REASON, threshold: undefined, maxBytes: Number.MAX_VALUE })
+  const holder = new TailSampler(counting, { reasonName: REASON, threshold: undefined, maxBytes: Number.MAX_VALUE })
   let ended = 0
   const start = (span, context) => isHeld && holder.onStart(span, context)
   const { tracerProvider, meterProvider } = sdk(span => {

@@ -7,7 +7,7 @@
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
 
-import { Added, type LogEvent } from './delivery/pipeline/index.ts'
+import { type LogEvent, UserExtensions } from './delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './delivery/pipeline/memory.ts'
 import { resolveConfig } from './plugin/config/resolve.ts'
 import { assemble } from './plugin/create-plugin.ts'
@@ -57,7 +57,7 @@ export function createTestPlugin(
   const { config, problems } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   for (const { message } of problems) collect(message)
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
-  const pipeline = createMemoryPipeline(settings, new Added(extensions, settings.flushWaitMillis, report))
+  const pipeline = createMemoryPipeline(settings, new UserExtensions(extensions, settings.flushWaitMillis, report))
   const plugin = assemble(
     host ?? '',
     config,

@@ -216,7 +216,7 @@ function directly(path: string, target: string): string {
 }
 
 /** The front, and what the start of a plugin needs of the module without the rest of it. */
-const OF_TRACE_LOG = new Set(['delivery/trace-log/index.ts', 'delivery/trace-log/private-place.ts'])
+const OF_TRACE_LOG = new Set(['delivery/trace-log/index.ts', 'delivery/trace-log/private-file.ts'])
 
 test('the trace log is used by its front alone, which fits on a screen', () => {
   const outsiders = files.filter(path => moduleOf(path) !== 'delivery/trace-log')

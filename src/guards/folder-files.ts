@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isOpen, isOurs, OPEN, reason, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import { fileErrorReason, isOpen, isOurs, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
 
 /** A file of a hooks folder, with the bytes that were read. */
 export interface FolderFile {
@@ -105,7 +105,7 @@ class FolderReader {
         else this.#file(inside)
       }
     } catch (error) {
-      this.#leaveOut(path, reason(error))
+      this.#leaveOut(path, fileErrorReason(error))
     }
   }
 
@@ -116,7 +116,7 @@ class FolderReader {
       else if (stats !== undefined) this.#file(path)
     } catch (error) {
       // A broken link.
-      this.#leaveOut(path, reason(error))
+      this.#leaveOut(path, fileErrorReason(error))
     }
   }
 
@@ -139,7 +139,7 @@ class FolderReader {
         this.files.push({ path, bytes })
       })
     } catch (error) {
-      this.#leaveOut(path, reason(error))
+      this.#leaveOut(path, fileErrorReason(error))
     }
   }
 

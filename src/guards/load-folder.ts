@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { reason } from '../delivery/trace-log/private-place.ts'
+import { fileErrorReason } from '../delivery/trace-log/private-file.ts'
 import { type ExportedHooks, hooksOf, whatWentWrong } from './exported-hooks.ts'
 import type { FolderFile } from './folder-files.ts'
 import type { AnyHook } from './hook.ts'
@@ -89,7 +89,9 @@ export async function loadFolder(
     }
     return { ...rest, names, close: closeAll }
   } catch (error) {
-    const lines = [`hooks: ${folder} is not loaded: no copy of it can be run from ${given.place}: ${reason(error)}`]
+    const lines = [
+      `hooks: ${folder} is not loaded: no copy of it can be run from ${given.place}: ${fileErrorReason(error)}`,
+    ]
     return { ...NOTHING_LOADED, lines, names }
   }
 }

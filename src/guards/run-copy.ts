@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { makePrivateDirectory, PRIVATE_FILE } from '../delivery/trace-log/private-place.ts'
+import { makePrivateDirectory, PRIVATE_FILE } from '../delivery/trace-log/private-file.ts'
 import type { FolderFile } from './folder-files.ts'
 
 /**

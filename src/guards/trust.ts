@@ -1,13 +1,13 @@
 import { readFileSync, realpathSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  fileErrorReason,
   isOpen,
   makePrivateDirectory,
   OPEN,
-  reason,
   withOwnFile,
   writePrivate,
-} from '../delivery/trace-log/private-place.ts'
+} from '../delivery/trace-log/private-file.ts'
 import { type FolderFile, hashOf, isThere, readFolder } from './folder-files.ts'
 
 /** The hooks folder of a project, read once. */
@@ -50,7 +50,7 @@ export function readProjectFolder(project: string): ProjectFolder | undefined {
     const { files, lines } = readFolder(path, { mayLink: false })
     return { path, files, hash: hashOf(files), lines }
   } catch (error) {
-    return refused(folder, [`hooks: ${folder} is not loaded: ${reason(error)}`])
+    return refused(folder, [`hooks: ${folder} is not loaded: ${fileErrorReason(error)}`])
   }
 }
 

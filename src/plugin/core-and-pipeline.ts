@@ -1,5 +1,5 @@
 import { createNoopMeter } from '@opentelemetry/api'
-import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../delivery/pipeline/index.ts'
+import { createPipeline, loadsOf, type Pipeline, type UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
@@ -43,10 +43,10 @@ export interface PipelineParts {
 export function ownTelemetry(
   { config, env, home, giveUp, continuation }: PipelineParts,
   report: Report,
-  handed: HandedOver,
+  handed: UserExtensionOptions,
 ): Telemetry {
   const settings = pipelineSettings(config, env, home, continuation)
-  if (config.keep?.hold && settings.holding === undefined) {
+  if (config.keep?.hold && settings.tailSampling === undefined) {
     report.warn(
       'keep: everything is sent, because turns cannot say what they are worth without `own` among the conventions',
     )
@@ -66,10 +66,10 @@ export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknow
 
 export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: CoreEnvironment): Core {
   const { config, env, isReplay, continuation, ...given } = parts
-  const isReadAgain = continuation && (() => continuation.isReading)
+  const isReadAgain = continuation && (() => continuation.isReplaying)
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
-  pipeline?.judgeEarlyBy(traceId => core.judgeEarly(traceId))
+  pipeline?.setEarlyDecision(traceId => core.judgeEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
 }
@@ -79,15 +79,15 @@ function inPipeline(
   config: ResolvedConfig,
 ): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
   return {
-    hurry: pipeline && (() => pipeline.hurry()),
-    save: pipeline && (() => pipeline.save()),
-    noteAgain: pipeline && (span => pipeline.noteAgain(span)),
+    hurry: pipeline && (() => pipeline.startFlush()),
+    save: pipeline && (() => pipeline.startLogFlush()),
+    noteAgain: pipeline && (span => pipeline.renewNote(span)),
     // Our own pipeline keeps the process alive itself.
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
     log: pipeline?.log,
-    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
+    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.flushLogSync() : undefined,
   }
 }
 

@@ -168,7 +168,7 @@ export function assemble(
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     unwrittenMillis: isEndedByItself || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
-    save: () => pipeline?.saveNow(),
+    save: () => pipeline?.flushLogSync(),
     activeSpan: () =>
       config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
     now: continuation?.now ?? Date.now,
@@ -189,7 +189,7 @@ export function assemble(
     try {
       leave()
     } finally {
-      pipeline?.endNow()
+      pipeline?.shutdownSync()
     }
   }
   const forgetSaving = telemetry.isInMemory ? () => undefined : saveAtExit(save)

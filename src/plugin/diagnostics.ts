@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-place.ts'
+import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import type { Report } from '../tracker/guard.ts'
 import { askLate } from './late.ts'
 

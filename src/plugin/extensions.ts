@@ -1,10 +1,10 @@
-import type { HandedOver } from '../delivery/pipeline/index.ts'
+import type { UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { UserConfig } from './config/user-config.ts'
 import type { Redact } from './own-redact.ts'
 import type { PluginOptions } from './plugin.ts'
 
-export interface Extensions extends HandedOver {
+export interface Extensions extends UserExtensionOptions {
   readonly enrich?: Enrich | undefined
   readonly redact?: Redact | undefined
 }

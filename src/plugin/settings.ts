@@ -3,7 +3,7 @@ import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import { resolveNames } from '../contract/semconv/index.ts'
-import type { HoldingSettings, PipelineSettings } from '../delivery/pipeline/index.ts'
+import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { CoreConfig } from '../tracker/options.ts'
 import { thresholdOf } from '../tracker/spans/keep.ts'
@@ -98,7 +98,7 @@ export function attributeOptionsOf(
 }
 
 /** Undefined without our own attribute names: a root then cannot carry the reason why it was kept. */
-function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings | undefined {
+function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): TailSamplingSettings | undefined {
   return reasonName === ''
     ? undefined
     : { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
@@ -160,11 +160,14 @@ export function pipelineSettings(
         maxBytes: config.local_log_max_bytes,
         maxAgeHours: config.local_log_max_age_hours,
         flushMillis: config.log_flush_ms * LOG_SHARE,
-        continued: continuation && { withinMillis: openWorkTtlMillisOf(config), isTakenUp: continuation.isTakenUp },
+        continued: continuation && {
+          withinMillis: openWorkTtlMillisOf(config),
+          isContinuedHere: continuation.isContinuedHere,
+        },
       },
     }),
     sampleRate: config.sample_rate,
-    holding: config.keep?.hold ? holdingOf(config.keep, own.samplingReason) : undefined,
+    tailSampling: config.keep?.hold ? holdingOf(config.keep, own.samplingReason) : undefined,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,

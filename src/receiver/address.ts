@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isHere, type Owner } from '../delivery/trace-log/index.ts'
-import { writePrivate } from '../delivery/trace-log/private-place.ts'
+import { isOnThisHost, type Owner } from '../delivery/trace-log/index.ts'
+import { writePrivate } from '../delivery/trace-log/private-file.ts'
 import { type Place, readPrivate } from './place.ts'
 
 export interface Address {
@@ -31,7 +31,7 @@ export function readAddress(place: Place): Address | undefined {
 /** The address of the lock's holder. Ignores an address left by a dead receiver: another program may own that port by now. */
 export function addressOf(place: Place, holder: Owner): Address | undefined {
   const address = readAddress(place)
-  return isHere(holder) && address?.pid !== holder.pid ? undefined : address
+  return isOnThisHost(holder) && address?.pid !== holder.pid ? undefined : address
 }
 
 /** @throws the error of the file system */

@@ -106,7 +106,7 @@ export class AgentPlugins {
       await this.#know(again[0]?.entry.at)
       await this.#read('again', again)
     } finally {
-      await this.#continuation.end()
+      await this.#continuation.endReplay()
     }
   }
 
@@ -146,13 +146,13 @@ export class AgentPlugins {
     const directory = stateHome(env, home)
     if (since === undefined || directory === undefined) return
     const kept = await endedSince(keptDirectory(directory), since)
-    this.#continuation.knows(await endedSince(directory, since), kept)
+    this.#continuation.setWritten(await endedSince(directory, since), kept)
   }
 
   async #read(telling: 'past' | 'again', entries: readonly ReadEntry[]): Promise<void> {
     let until = performance.now() + SLICE_MILLIS
     for (const { entry, place } of entries) {
-      this.#continuation.read(telling, entry.at)
+      this.#continuation.beginReplay(telling, entry.at)
       place.isSpine = this.tell(entry)
       if (performance.now() < until) continue
       await new Promise(setImmediate)

@@ -2,7 +2,7 @@ import { type FSWatcher, readdirSync, readFileSync, renameSync, rmSync, type Sta
 import { join } from 'node:path'
 import { parseEventJson } from '../agents/event-json.ts'
 import type { Delivery } from '../agents/inlet.ts'
-import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-place.ts'
+import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-file.ts'
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/receiver-place.ts'
 import { type Refusal, Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'

@@ -2,7 +2,7 @@ import { ftruncateSync, lstatSync, readFileSync, renameSync, rmSync } from 'node
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
-import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
 import type { Report } from '../tracker/guard.ts'
 import { isInTime } from './in-time.ts'
 import { copied } from './journal-copy.ts'

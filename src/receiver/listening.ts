@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { makePrivateDirectory, reason } from '../delivery/trace-log/private-place.ts'
+import { fileErrorReason, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import type { Counts } from './counts.ts'
 import type { Limits } from './limits.ts'
 import { type Door, openDoor } from './loopback/door.ts'
@@ -128,7 +128,7 @@ async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } 
       odd.push(why)
     } catch (error) {
       // A missing runtime directory is common if the user has not logged in.
-      reasons.push(`${path} cannot be made: ${reason(error)}`)
+      reasons.push(`${path} cannot be made: ${fileErrorReason(error)}`)
     }
   }
   say(`no socket: ${reasons.join('; ')}. Agents reach this receiver by its port alone`)

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { fchmodSync, linkSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import {
+  fileErrorReason,
   makePrivateDirectory,
   OPEN,
   PRIVATE_FILE,
   readOwnFile,
-  reason,
   withOwnFile,
-} from '../delivery/trace-log/private-place.ts'
+} from '../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome, variable } from '../plugin/config/paths.ts'
 import { type ReceiverPlace, receiverPlace, TOKEN } from '../plugin/config/receiver-place.ts'
 
@@ -37,7 +37,7 @@ export function makePlace({ directory, spool }: Place, say: (line: string) => vo
     makePrivateDirectory(directory, say)
     if (isThere(spool) !== 'link') makePrivateDirectory(spool, say)
   } catch (error) {
-    throw new Error(`${(error as NodeJS.ErrnoException).path ?? directory} cannot be used: ${reason(error)}`, {
+    throw new Error(`${(error as NodeJS.ErrnoException).path ?? directory} cannot be used: ${fileErrorReason(error)}`, {
       cause: error,
     })
   }
@@ -77,7 +77,8 @@ export function tokenOf(
     // If two processes race, the second reads the token of the first.
     writeWhole(path, `${fresh}\n`)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${reason(error)}`)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new Error(`cannot write ${path}: ${fileErrorReason(error)}`)
   }
   return readToken(place) ?? ''
 }
@@ -121,7 +122,7 @@ export function readPrivate(path: string): string | undefined {
     return readOwnFile(path).toString('utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new Error(`cannot read ${path}: ${reason(error)}`, { cause: error })
+    throw new Error(`cannot read ${path}: ${fileErrorReason(error)}`, { cause: error })
   }
 }
 

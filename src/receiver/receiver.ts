@@ -154,7 +154,7 @@ export class Receiver implements Behind {
       await this.#workedOff()
       await recorder.close(recorder.openTurns > 0 ? 'handover' : 'end')
       requests.close()
-      lock.free()
+      lock.release()
     } catch (error) {
       this.#parts.say(`the receiver did not end in order: ${(error as Error).message}`)
     }
@@ -220,7 +220,7 @@ export class Receiver implements Behind {
     await this.#workedOff()
     await recorder.close('handover')
     requests.close()
-    lock.free()
+    lock.release()
     // A fallback in case the newer receiver dies before it asks.
     const timer = setTimeout(() => void this.#leave(), limits.startMillis)
     void this.closed.then(() => clearTimeout(timer))

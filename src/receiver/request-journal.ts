@@ -2,7 +2,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSyn
 import { join } from 'node:path'
 import { jsonIn } from '../agents/event-json.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../delivery/trace-log/private-file.ts'
 import type { Report } from '../tracker/guard.ts'
 import { LIMITS } from './limits.ts'
 

@@ -1,6 +1,6 @@
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import { type Lock, type Owner, takeLock } from '../delivery/trace-log/index.ts'
+import { acquireLock, type Lock, type Owner } from '../delivery/trace-log/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
 import { addressOf, lastPort, readAddress, rememberPort } from './address.ts'
@@ -59,7 +59,7 @@ export async function startReceiver(options: StartOptions): Promise<Started> {
   try {
     return { receiver: await start(turn, { ...options, say: tell }, { place, token, limits, clock, lines }) }
   } catch (error) {
-    turn.lock.free()
+    turn.lock.release()
     throw error
   }
 }
@@ -89,7 +89,7 @@ async function waitForTurn(
   const until = performance.now() + startMillis
   let before: Peer | undefined
   for (;;) {
-    const lock = takeLock(place.directory, now)
+    const lock = acquireLock(place.directory, now)
     if (!isHeld(lock)) return { lock, before: before ?? leftBehind(place, token) }
     const address = addressOf(place, lock)
     const peer = address === undefined ? undefined : new Peer(address, token)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { BackendType } from '../../src/delivery/backends/backend-config.ts'
 import { BACKEND_TYPES } from '../../src/delivery/backends/rows.ts'
 import { planBackend } from '../../src/delivery/pipeline/backend-plan.ts'
-import { BACKENDS, type OptionRow } from '../../src/delivery/pipeline/index.ts'
+import { BACKENDS, type BackendOptionRow } from '../../src/delivery/pipeline/index.ts'
 import { isShownField, ownFields } from '../../src/plugin/config/backend-types.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
 import { messages, resolved, scratchHome } from './config/scratch-home.ts'
@@ -16,11 +16,11 @@ const VALUES: Readonly<Record<string, string>> = {
   stream: 'stderr',
 }
 
-function optionsOf(type: BackendType): [string, OptionRow][] {
+function optionsOf(type: BackendType): [string, BackendOptionRow][] {
   return Object.entries(BACKENDS[type].options)
 }
 
-function namesOf(type: BackendType, isWanted: (option: OptionRow) => boolean): string[] {
+function namesOf(type: BackendType, isWanted: (option: BackendOptionRow) => boolean): string[] {
   return optionsOf(type).flatMap(([name, option]) => (isWanted(option) ? [name] : []))
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/delivery/pipeline/memory.ts'
-import type { CrashedTrace } from '../../src/delivery/trace-log/index.ts'
+import type { RecoveredTrace } from '../../src/delivery/trace-log/index.ts'
 import { resolveConfig } from '../../src/plugin/config/resolve.ts'
 import { assemble } from '../../src/plugin/create-plugin.ts'
 import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
@@ -43,7 +43,7 @@ const JAEGER: BackendStats = {
 function pluginWith(backends: readonly BackendStats[]) {
   const { config } = resolveConfig({ env: {}, home: '/nonexistent' })
   const memory = createMemoryPipeline(pipelineSettings({ ...config, local_log: false }, {}, '/nonexistent'))
-  let onCrashed: (crashed: readonly CrashedTrace[]) => void = () => undefined
+  let onCrashed: (crashed: readonly RecoveredTrace[]) => void = () => undefined
   const pipeline = {
     ...memory,
     stats: () => ({ backends, traceFiles: [] }),

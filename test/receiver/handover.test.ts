@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findRunning } from '../../src/cli/serve/running.ts'
-import { takeLock } from '../../src/delivery/trace-log/index.ts'
+import { acquireLock } from '../../src/delivery/trace-log/index.ts'
 import { ownerToken, systemProbes } from '../../src/delivery/trace-log/owner.ts'
 import { readAddress } from '../../src/receiver/address.ts'
 import type { Receiver } from '../../src/receiver/receiver.ts'
@@ -184,8 +184,8 @@ describe('one receiver of a user', () => {
     const receiver = await scene.start()
     await receiver.stop()
     // A process that lives holds the lock, and listens nowhere.
-    const lock = takeLock(scene.place.directory, Date.now)
-    expect('free' in lock).toBe(true)
+    const lock = acquireLock(scene.place.directory, Date.now)
+    expect('release' in lock).toBe(true)
     await expect(scene.begin({ limits: { startMillis: 30 } })).rejects.toThrow(
       `a receiver holds ${scene.place.directory} (pid ${process.pid}) and does not answer; stop it with "hookspan serve --stop", or "kill ${process.pid}", and run this again`,
     )
@@ -276,7 +276,7 @@ describe('what somebody clears away', () => {
     const left = { pid: 2 ** 31 - 1, startedAt: 1, version: '1.0.0', socket: null, port }
     writeFileSync(join(scene.place.directory, 'address.json'), JSON.stringify(left), { mode: 0o600 })
     // A process that lives holds the lock, and has not said yet where it listens.
-    takeLock(scene.place.directory, Date.now)
+    acquireLock(scene.place.directory, Date.now)
     await expect(scene.begin({ limits: { startMillis: 30 } })).rejects.toThrow(/does not answer/)
     expect(await findRunning(scene.place)).toBeUndefined()
     expect(asked).toBe(0)
@@ -309,7 +309,7 @@ describe('the lock', () => {
       if (looks === 3) writeFileSync(file, ownerToken(systemProbes.self))
       return Date.now()
     }
-    expect(takeLock(scene.home, now)).toEqual(systemProbes.self)
+    expect(acquireLock(scene.home, now)).toEqual(systemProbes.self)
     expect(looks).toBe(3)
   })
 
@@ -317,8 +317,8 @@ describe('the lock', () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'lock.1'), '')
     const later = (): number => Date.now() + 60_000
-    expect(takeLock(scene.home, later)).toHaveProperty('free')
-    expect(takeLock(scene.home, later)).toMatchObject({ pid: process.pid })
+    expect(acquireLock(scene.home, later)).toHaveProperty('free')
+    expect(acquireLock(scene.home, later)).toMatchObject({ pid: process.pid })
   })
 
   test('that is a link is not followed', async () => {

@@ -19,9 +19,9 @@ const DYING = {
   // Noted in the log; nothing of what the one before has left is taken over.
   noted: async () => {
     const { Continuation } = await import('../../build/delivery/trace-log/continuation.js')
-    const { whenRead } = Continuation.prototype
-    Continuation.prototype.whenRead = function () {
-      whenRead.call(this, die)
+    const { afterReplay } = Continuation.prototype
+    Continuation.prototype.afterReplay = function () {
+      afterReplay.call(this, die)
     }
   },
   // In the middle of taking it over: a checkpoint is renamed already.

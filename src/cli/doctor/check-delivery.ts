@@ -1,4 +1,4 @@
-import type { BacklogEntry, Loss, UnjudgedEntry } from '../../delivery/trace-log/index.ts'
+import type { BacklogEntry, Loss, UndecidedEntry } from '../../delivery/trace-log/index.ts'
 import { countOf, humanBytes, humanDuration } from '../../reading/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 
@@ -25,7 +25,7 @@ export interface BacklogContext {
 export function checkBacklog(
   entries: readonly BacklogEntry[],
   context: BacklogContext,
-  unjudged: readonly UnjudgedEntry[] = [],
+  unjudged: readonly UndecidedEntry[] = [],
 ): readonly Finding[] {
   if (entries.length + unjudged.length === 0) return [finding('ok', 'Waiting for delivery', 'nothing')]
   return [
@@ -52,7 +52,7 @@ function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, n
 }
 
 /** Held traces can only go to the backends they were held for: a process with other backends leaves them alone forever. */
-function unjudgedFinding(entry: UnjudgedEntry, { judging, maxAgeHours, now }: BacklogContext): Finding {
+function unjudgedFinding(entry: UndecidedEntry, { judging, maxAgeHours, now }: BacklogContext): Finding {
   const { destinations, segments, bytes, oldestAt } = entry
   const age = humanDuration(Math.max(0, now - oldestAt))
   const names = [...destinations.keys()].sort().join(', ')

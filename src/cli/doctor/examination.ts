@@ -5,8 +5,8 @@ import {
   type Loss,
   readBacklog,
   readLosses,
-  readUnjudged,
-  type UnjudgedEntry,
+  readUndecided,
+  type UndecidedEntry,
 } from '../../delivery/trace-log/index.ts'
 import { stateHome } from '../../plugin/config/paths.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
@@ -36,7 +36,7 @@ export interface Examination {
   readonly config: ConfigFacts
   readonly backends: readonly ProbeResult[]
   readonly backlog: readonly BacklogEntry[]
-  readonly unjudged: readonly UnjudgedEntry[]
+  readonly unjudged: readonly UndecidedEntry[]
   readonly losses: readonly Loss[]
   readonly findings: readonly Finding[]
 }
@@ -105,7 +105,7 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
   if (directory === undefined) return { backlog: [], unjudged: [], losses: [] }
   const [backlog, unjudged, losses] = await Promise.all([
     readBacklog(directory),
-    readUnjudged(directory),
+    readUndecided(directory),
     readLosses(directory, now() - LOSSES_SHOWN_MILLIS),
   ])
   return { backlog, unjudged, losses }
@@ -114,7 +114,7 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
 /** Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling. */
 function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
   const directory = stateHome(env, home)
-  const { backends, holding } = pipelineSettings(config, env, home)
+  const { backends, tailSampling: holding } = pipelineSettings(config, env, home)
   const destinations = backends.flatMap(backend => {
     const planned = planBackend(backend)
     const isKept = planned.ok && planned.plan.traces && planned.plan.row.transport !== 'console'

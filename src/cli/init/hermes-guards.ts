@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivate } from '../../delivery/trace-log/private-place.ts'
+import { writePrivate } from '../../delivery/trace-log/private-file.ts'
 import { aboutGuards } from './hook-settings.ts'
 import type { Change, Link, Surroundings } from './plan.ts'
 

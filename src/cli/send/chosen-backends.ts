@@ -1,6 +1,6 @@
 import { BACKEND_TYPES } from '../../delivery/backends/rows.ts'
 import { type BackendPlan, destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
-import { destinationsOwed } from '../../delivery/trace-log/index.ts'
+import { pendingDestinations } from '../../delivery/trace-log/index.ts'
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../plugin/config/types.ts'
@@ -71,7 +71,7 @@ function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
 
 /** Renames the backend if pending spans under its name are for another address. */
 async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
-  const meant = await destinationsOwed(directory, backend.name)
+  const meant = await pendingDestinations(directory, backend.name)
   const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))
   const place = URL.canParse(plan.urls.traces ?? '') ? new URL(plan.urls.traces ?? '').host : plan.options['path']
   return isForOthers ? { ...backend, name: `${backend.name}@${place}` } : backend

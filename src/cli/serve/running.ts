@@ -1,4 +1,4 @@
-import { isHere, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
+import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { addressOf } from '../../receiver/address.ts'
 import { type Health, Peer } from '../../receiver/peer.ts'
 import { isThere, type Place, placeOf, readToken } from '../../receiver/place.ts'
@@ -27,7 +27,7 @@ export async function findRunning(place: Place): Promise<Running | undefined> {
 /** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
 export function holderOf(place: Place): number | undefined {
   const holder = ownerIn(place)
-  return holder !== undefined && isHere(holder) ? holder.pid : undefined
+  return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
 }
 
 function ownerIn({ directory }: Place): Owner | undefined {

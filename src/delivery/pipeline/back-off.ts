@@ -14,10 +14,10 @@ export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'mis
  * The effect of a failure on the spans that were sent. `later`: the backend cannot accept them now. `refused`: it does not
  * accept them, but may accept a part of them.
  */
-type Verdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
+type FailureVerdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
 
 /** Statuses that the OTLP specification defines as retryable, and 408. */
-const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
+const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 /** Statuses caused by the configuration, not by the spans. */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 415])
 /** If a server fails this often on the same spans, they are the cause. */
@@ -74,10 +74,10 @@ export class BackOff {
 }
 
 /** @param tries number of earlier failures of the same spans */
-export function judge(failure: DeliveryFailure, tries: number): Verdict {
+export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
   switch (failure.kind) {
     case 'status':
-      return judgeStatus(failure.status, tries)
+      return classifyStatus(failure.status, tries)
     case 'network':
       return { kind: 'later', reason: isMisconfigured(failure.code) ? 'misconfigured' : 'unreachable' }
     case 'timeout':
@@ -95,13 +95,13 @@ export function judge(failure: DeliveryFailure, tries: number): Verdict {
   }
 }
 
-export function reasonOf(verdict: Verdict, failure: DeliveryFailure): BackOffReason {
+export function backOffReason(verdict: FailureVerdict, failure: DeliveryFailure): BackOffReason {
   if (verdict.kind === 'later') return verdict.reason
   return failure.kind === 'status' && failure.status >= 500 ? 'unwell' : 'misconfigured'
 }
 
-function judgeStatus(status: number, tries: number): Verdict {
-  if (PASSING.has(status)) return { kind: 'later', reason: 'unwell' }
+function classifyStatus(status: number, tries: number): FailureVerdict {
+  if (TEMPORARY.has(status)) return { kind: 'later', reason: 'unwell' }
   if (MISCONFIGURED.has(status) || status < 400) return { kind: 'later', reason: 'misconfigured' }
   if (status >= 500 && tries < MAX_ERRORS) return { kind: 'later', reason: 'unwell' }
   return { kind: 'refused' }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { BackendConfig, OtlpProtocol, Temporality } from '../backends/backend-config.ts'
-import type { BackendRow, Options } from '../backends/row.ts'
-import { BACKENDS, backendRow } from '../backends/rows.ts'
-import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
-import type { BackendFacts } from './failure-message.ts'
+import { parseHttpUrl } from '../backends/http-url.ts'
+import { BACKENDS, type BackendRow, backendRow, type Options, type ReadBack } from '../backends/rows.ts'
+import type { Signal } from './delivery.ts'
+import type { BackendFacts } from './delivery-report.ts'
 import { CONTENT_TYPES } from './otlp-sinks.ts'
 
 const DESTINATION_CHARS = 16
@@ -29,11 +29,11 @@ export interface BackendPlan {
   readonly facts: BackendFacts
 }
 
-export type Planned =
+export type BackendPlanResult =
   | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 
-export function planBackend(settings: BackendConfig): Planned {
+export function planBackend(settings: BackendConfig): BackendPlanResult {
   const row = backendRow(settings.type)
   if (!row) return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`)
   const options = withDefaults(row, settings.options)
@@ -139,7 +139,7 @@ function credentialNames(row: BackendRow): string {
     : 'headers'
 }
 
-function off(settings: BackendConfig, what: string): Planned {
+function off(settings: BackendConfig, what: string): BackendPlanResult {
   return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
 }
 
@@ -151,4 +151,81 @@ export function destinationOf({ settings, urls, options }: BackendPlan): string 
   const url = urls.traces?.replace(THIS_MACHINE, (_whole, scheme: string) => `${scheme}127.0.0.1`)
   const address = url ?? options['path'] ?? ''
   return createHash('sha256').update(`${settings.name}\n${address}`).digest('hex').slice(0, DESTINATION_CHARS)
+}
+
+const SIGNAL_PATH = /\/v1\/(?:traces|metrics|logs)$/
+
+function basePath(url: URL): string {
+  return url.pathname.replace(/\/+$/, '').replace(SIGNAL_PATH, '')
+}
+
+/**
+ * The URL for a signal. The endpoint may be a base URL or the full URL of any signal, with or without a trailing slash.
+ * Example: `http://host:4318` -> `http://host:4318/v1/traces`. Returns undefined unless it is an http or https URL.
+ */
+export function signalUrl(endpoint: string, signal: Signal): string | undefined {
+  const url = parseHttpUrl(endpoint)
+  if (!url) return undefined
+  url.pathname = `${basePath(url)}/v1/${signal}`
+  return url.href
+}
+
+/** The URL exactly as given, with the path `/` if it has none. Returns undefined unless it is an http or https URL. */
+export function exactUrl(endpoint: string): string | undefined {
+  return parseHttpUrl(endpoint)?.href
+}
+
+/** The endpoint without the signal's path, query, credentials and trailing slash. */
+export function baseUrl(endpoint: string): string | undefined {
+  const url = parseHttpUrl(endpoint)
+  return url && `${url.origin}${basePath(url)}`
+}
+
+/** The project in which Phoenix files traces without a project name. */
+const DEFAULT_PROJECT = 'default'
+
+export interface TraceLinks {
+  /** Address in the backend's UI. Absent if it depends on something unknown here. */
+  readonly view?: string
+  readonly readBack?: ReadBackRequest
+}
+
+export interface ReadBackRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly found: ReadBack['found']
+}
+
+/** The UI address of one trace and the request that reads it back. Empty if the backend is misconfigured. */
+export function traceLinks(settings: BackendConfig, traceId: string, projectName?: string): TraceLinks {
+  const planned = planBackend(settings)
+  if (!planned.ok) return {}
+  const { plan } = planned
+  const fill = (template: string): string => filled(template, placeholders(plan, traceId, projectName))
+  const { traceView, readBack } = plan.row
+  return {
+    ...(traceView === undefined ? {} : { view: fill(traceView) }),
+    ...(readBack ? { readBack: readBackRequest(plan, readBack, fill) } : {}),
+  }
+}
+
+function readBackRequest(plan: BackendPlan, readBack: ReadBack, fill: (template: string) => string): ReadBackRequest {
+  const { 'content-type': _ofThePost, ...headers } = plan.headers
+  return { url: fill(readBack.url), headers: readBack.authenticated ? headers : {}, found: readBack.found }
+}
+
+function placeholders(plan: BackendPlan, traceId: string, projectName: string | undefined): Record<string, string> {
+  const base = baseUrl(plan.urls.traces ?? plan.urls.metrics ?? '') ?? ''
+  const values: Record<string, string> = { project: projectName ?? DEFAULT_PROJECT }
+  for (const [key, option] of Object.entries(plan.options)) {
+    if (option !== undefined && !plan.row.options[key]?.secret) values[key] = option
+  }
+  return { ...values, base, hostname: base && new URL(base).hostname, trace_id: traceId }
+}
+
+function filled(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = values[name] ?? ''
+    return name === 'base' || name === 'base_url' ? value.replace(/\/+$/, '') : encodeURIComponent(value)
+  })
 }

@@ -1,7 +1,7 @@
 import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { type SpanLine, spansOf } from '../trace-log/index.ts'
-import type { SpanDelivery, SpanSink } from './delivery.ts'
+import type { ExportResult, SpanSink } from './delivery.ts'
 
 const STATUS_ERROR = 2
 /** Traces whose root has not ended. Beyond the limit the oldest is printed incomplete. */
@@ -16,7 +16,7 @@ export class ConsoleSpanSink implements SpanSink {
     this.#write = write
   }
 
-  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
     const finished = new Set<string>()
     for (const span of spansOf(lines)) {
       const { traceId } = span.spanContext()

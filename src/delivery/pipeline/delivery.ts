@@ -1,5 +1,7 @@
 import type { SpanLine } from '../trace-log/index.ts'
 
+export type Signal = 'traces' | 'metrics' | 'logs'
+
 /** The cause of a failed delivery, before it is put in words. Never contains a header or a credential. */
 export type DeliveryFailure =
   | { readonly kind: 'status'; readonly status: number; readonly location?: string }
@@ -18,7 +20,7 @@ export type DeliveryFailure =
   /** An internal failure of hookspan. */
   | { readonly kind: 'internal'; readonly reason: string }
 
-export type Delivery =
+export type TransportResult =
   | { readonly ok: true; readonly answer?: Uint8Array }
   | {
       readonly ok: false
@@ -29,12 +31,12 @@ export type Delivery =
 /** Delivers serialised telemetry over HTTP or to a file. */
 export interface Transport {
   /** Delivers one payload, given in pieces. Never rejects. Resolves soon after `signal` aborts. */
-  deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery>
+  deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult>
   /** Frees resources. Requests in flight are aborted. */
   close(): Promise<void>
 }
 
-export interface SpanDelivery {
+export interface ExportResult {
   /** Spans or log events that did not arrive. */
   readonly lost: number
   readonly failure?: DeliveryFailure
@@ -43,6 +45,6 @@ export interface SpanDelivery {
 
 export interface SpanSink {
   /** Sends the spans of these lines in one request. Never rejects. Resolves soon after `signal` aborts. */
-  export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery>
+  export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult>
   close(): Promise<void>
 }

@@ -1,11 +1,11 @@
 /** The pipeline only delivers. Importing it loads no package of OpenTelemetry. */
 
-export type { OptionRow } from '../backends/row.ts'
+export type { BackendOptionRow } from '../backends/rows.ts'
 export { BACKENDS } from '../backends/rows.ts'
-export { Added, type HandedOver, type MetricReader, type SpanProcessor } from './added.ts'
-export { traceLinks } from './backend-links.ts'
+export { traceLinks } from './backend-plan.ts'
+export type { LogEvent } from './log-emitter.ts'
 export type { LogCounts } from './log-queue.ts'
-export type { LogEvent } from './log-record.ts'
 export { type BackendStats, createPipeline, loadsOf, type Pipeline, type PipelineStats } from './pipeline.ts'
-export type { HoldingSettings, PipelineSettings, Report } from './settings.ts'
+export type { PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 export type { SpanCounts } from './span-tally.ts'
+export { type MetricReader, type SpanProcessor, type UserExtensionOptions, UserExtensions } from './user-extensions.ts'

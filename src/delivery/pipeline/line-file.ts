@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileFailure } from '../trace-log/index.ts'
-import type { Delivery, Transport } from './delivery.ts'
+import type { Transport, TransportResult } from './delivery.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
@@ -28,7 +28,7 @@ export class LineFile implements Transport {
     this.path = path
   }
 
-  async deliver(line: readonly Uint8Array[]): Promise<Delivery> {
+  async deliver(line: readonly Uint8Array[]): Promise<TransportResult> {
     try {
       const handle = await this.#opened()
       // If a full disk cut off the previous line, its remainder must not merge with this line.

@@ -1,5 +1,5 @@
-import { BackOff, judge, reasonOf } from './back-off.ts'
-import type { DeliveryFailure, SpanDelivery } from './delivery.ts'
+import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
+import type { DeliveryFailure, ExportResult } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import type { BatchSettings } from './settings.ts'
 
@@ -19,11 +19,11 @@ export interface LogCounts {
 
 export interface LogSink {
   /** Never rejects. */
-  send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery>
+  send(records: readonly string[], signal: AbortSignal): Promise<ExportResult>
   close(): Promise<void>
 }
 
-export interface LogQueueParts {
+export interface LogQueueOptions {
   readonly sink: LogSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
@@ -35,13 +35,13 @@ export interface LogQueueParts {
  * wait in memory only. Those left when the process ends are lost and counted.
  */
 export class LogQueue {
-  readonly #parts: LogQueueParts
+  readonly #parts: LogQueueOptions
   readonly #backOff: BackOff
   readonly #inFlight = new AbortController()
   /** Includes the records in flight, which come first. */
   #waiting: string[] = []
   /** Maximum number of records in a request. */
-  #most: number
+  #maxRecords: number
   #delivered = 0
   #dropped = 0
   #tries = 0
@@ -50,20 +50,20 @@ export class LogQueue {
   #sentAt = 0
   #isClosed = false
 
-  constructor(parts: LogQueueParts) {
+  constructor(parts: LogQueueOptions) {
     this.#parts = parts
     this.#backOff = parts.backOff ?? new BackOff()
-    this.#most = parts.batch.maxExportBatchSize
+    this.#maxRecords = parts.batch.maxExportBatchSize
   }
 
   /** @param record output of `recordJson` */
-  take(record: string): void {
+  enqueueRecord(record: string): void {
     const { batch } = this.#parts
     const isFull = this.#waiting.length >= batch.maxQueueSize
-    if (this.#isClosed || isFull) this.#lose(1, this.#isClosed ? TOO_LATE : FULL)
+    if (this.#isClosed || isFull) this.#drop(1, this.#isClosed ? TOO_LATE : FULL)
     else this.#waiting.push(record)
     if (this.#waiting.length >= batch.maxExportBatchSize) void this.forceFlush()
-    else this.#arm()
+    else this.#scheduleSend()
   }
 
   /** Sends the queued events. Does not wait for a backend that is paused after a failure. Never rejects. */
@@ -76,7 +76,7 @@ export class LogQueue {
     this.#sentAt = performance.now()
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined
-      this.#arm()
+      this.#scheduleSend()
     })
     return this.#sending
   }
@@ -103,7 +103,7 @@ export class LogQueue {
     clearTimeout(this.#timer)
     this.#inFlight.abort()
     await this.#sending
-    this.#lose(this.#waiting.splice(0).length, TOO_LATE)
+    this.#drop(this.#waiting.splice(0).length, TOO_LATE)
     await this.#parts.sink.close()
   }
 
@@ -111,7 +111,7 @@ export class LogQueue {
     return { delivered: this.#delivered, dropped: this.#dropped, queued: this.#waiting.length }
   }
 
-  #arm(): void {
+  #scheduleSend(): void {
     if (this.#timer || this.#sending || this.#isClosed || this.#waiting.length === 0) return
     const { scheduleDelayMillis } = this.#parts.batch
     const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : scheduleDelayMillis
@@ -125,40 +125,41 @@ export class LogQueue {
     // The request must not run inside the hook that emitted the event.
     await new Promise(setImmediate)
     while (this.#waiting.length > 0 && !this.#backOff.isActive && !this.#inFlight.signal.aborted) {
-      const records = this.#waiting.slice(0, this.#most)
+      const records = this.#waiting.slice(0, this.#maxRecords)
       this.#sentAt = performance.now()
       const delivery = await this.#parts.sink.send(records, this.#inFlight.signal)
-      if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(records.length, delivery)
-      else this.#notTaken(records.length, delivery.failure, delivery.retryAfterMillis)
+      if (delivery.failure === undefined || delivery.failure.kind === 'rejected')
+        this.#onAccepted(records.length, delivery)
+      else this.#onFailed(records.length, delivery.failure, delivery.retryAfterMillis)
     }
   }
 
-  #taken(records: number, { lost, failure }: SpanDelivery): void {
+  #onAccepted(records: number, { lost, failure }: ExportResult): void {
     this.#waiting.splice(0, records)
     this.#delivered += records - lost
     this.#tries = 0
-    this.#most = this.#parts.batch.maxExportBatchSize
+    this.#maxRecords = this.#parts.batch.maxExportBatchSize
     this.#backOff.succeeded()
-    if (failure) this.#lose(lost, failure)
+    if (failure) this.#drop(lost, failure)
     else this.#parts.report.delivered('logs')
   }
 
-  #notTaken(records: number, failure: DeliveryFailure, retryAfterMillis: number | undefined): void {
-    const verdict = judge(failure, this.#tries)
+  #onFailed(records: number, failure: DeliveryFailure, retryAfterMillis: number | undefined): void {
+    const verdict = classifyFailure(failure, this.#tries)
     if (verdict.kind === 'later') {
       this.#tries++
-      this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
+      this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
       this.#parts.report.failed('logs', failure, 0)
     } else if (failure.kind === 'status' && failure.status === TOO_LARGE && records > 1) {
-      this.#most = Math.ceil(records / 2)
+      this.#maxRecords = Math.ceil(records / 2)
     } else {
       this.#waiting.splice(0, records)
       this.#tries = 0
-      this.#lose(records, failure)
+      this.#drop(records, failure)
     }
   }
 
-  #lose(records: number, failure: DeliveryFailure): void {
+  #drop(records: number, failure: DeliveryFailure): void {
     if (records === 0) return
     this.#dropped += records
     this.#parts.report.failed('logs', failure, records)

@@ -1,11 +1,10 @@
-import { Added } from './added.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import type { LogEvent } from './log-record.ts'
+import type { LogEvent } from './log-emitter.ts'
 import type { Pipeline } from './pipeline.ts'
-import { createMeterProvider, createTracerProvider } from './providers.ts'
-import { createResource } from './resource.ts'
+import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
+import { UserExtensions } from './user-extensions.ts'
 
 /** The current state of one series of an instrument. */
 export interface MetricSample {
@@ -38,7 +37,7 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
 /** Creates a pipeline that keeps everything in memory, for our tests and those of users. Nothing is written or sent. */
 export function createMemoryPipeline(
   settings: PipelineSettings,
-  added: Added = new Added({}, settings.flushWaitMillis),
+  added: UserExtensions = new UserExtensions({}, settings.flushWaitMillis),
 ): MemoryPipeline {
   const sdk = traceSdk()
   const exporter = new sdk.InMemorySpanExporter()
@@ -65,13 +64,13 @@ export function createMemoryPipeline(
     flush: async () => {
       await Promise.all([added.flush(), meters.forceFlush()])
     },
-    hurry: () => undefined,
+    startFlush: () => undefined,
     shutdown: () => added.shutdown(),
-    save: () => undefined,
-    noteAgain: () => undefined,
-    saveNow: () => undefined,
-    endNow: () => undefined,
-    judgeEarlyBy: () => undefined,
+    startLogFlush: () => undefined,
+    renewNote: () => undefined,
+    flushLogSync: () => undefined,
+    shutdownSync: () => undefined,
+    setEarlyDecision: () => undefined,
     recover: () => undefined,
     deliverBacklog: () => Promise.resolve(),
     resend: () => undefined,

@@ -23,7 +23,7 @@ type ExportCallback = Parameters<PushMetricExporter['export']>[1]
  * The metrics queued for one backend. `export` completes immediately, because the reader's own timeout would keep the
  * process alive. `forceFlush` waits for pending collections.
  */
-export class MetricOutbox implements PushMetricExporter {
+export class MetricQueue implements PushMetricExporter {
   readonly #sink: OtlpMetricSink
   readonly #report: DeliveryReport
   readonly #temporality: Temporality
@@ -42,7 +42,7 @@ export class MetricOutbox implements PushMetricExporter {
   export(metrics: ResourceMetrics, done: ExportCallback): void {
     const payload = this.#sink.serialize(this.#starts.apply(metrics))
     if (!(payload instanceof Uint8Array)) this.#report.failed('metrics', payload, 0)
-    else this.#take(payload)
+    else this.#enqueue(payload)
     done(DONE)
   }
 
@@ -75,7 +75,7 @@ export class MetricOutbox implements PushMetricExporter {
     return temporalityOf(this.#temporality, instrument)
   }
 
-  #take(payload: Uint8Array): void {
+  #enqueue(payload: Uint8Array): void {
     if (this.#waiting.push(payload) > MAX_WAITING) {
       this.#waiting.shift()
       this.#report.failed('metrics', { kind: 'timeout', afterMillis: Math.round(this.waitedMillis()) }, 0)
@@ -110,7 +110,7 @@ function temporalityOf(temporality: Temporality, instrument: InstrumentType): Ag
   }
 }
 
-export function createMetricReader(outbox: MetricOutbox, intervalMillis: number): MetricReader {
+export function createMetricReader(outbox: MetricQueue, intervalMillis: number): MetricReader {
   return new (metricsSdk().PeriodicExportingMetricReader)({
     exporter: outbox,
     exportIntervalMillis: intervalMillis,

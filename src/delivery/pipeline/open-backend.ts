@@ -1,21 +1,18 @@
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
-import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { writeTo } from '../terminal.ts'
-import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
+import { Cursor, type LossLog, type ReadErrorListener } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
-import type { SpanSink } from './delivery.ts'
+import type { Signal, SpanSink } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import type { Signal } from './endpoint.ts'
 import { LineFile } from './line-file.ts'
-import type { LogFeed } from './log-feed.ts'
+import type { LogEmitter } from './log-emitter.ts'
 import { LogQueue } from './log-queue.ts'
-import { createMetricReader, MetricOutbox } from './metrics.ts'
+import { createMetricReader, MetricQueue } from './metrics.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-sinks.ts'
-import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
-import type { Cursors } from './outgoing.ts'
-import type { PipelineSettings, Report } from './settings.ts'
+import type { Cursors } from './send-scheduler.ts'
+import type { PipelineSettings, Reporter } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
@@ -30,16 +27,16 @@ export interface OpenBackend {
   readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
-  readonly outbox?: MetricOutbox
+  readonly outbox?: MetricQueue
   readonly logs?: LogQueue
 }
 
 export function openBackend(
   plan: BackendPlan,
   settings: PipelineSettings,
-  report: Report,
+  report: Reporter,
   losses: LossLog | undefined,
-  feed: LogFeed,
+  feed: LogEmitter,
 ): OpenBackend {
   const { name, type } = plan.settings
   // Console output shows the current run only: old spans are not printed later.
@@ -48,13 +45,13 @@ export function openBackend(
   const files = readTlsFiles(plan.settings, line => report.error(line))
   const spans = plan.traces ? spanSink(plan, settings, files) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
-  const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
+  const outbox = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
   const tally = new SpanTally((lost, reason) => {
     losses?.note(name, lost, reason)
-    feed.lost(name, lost, reason)
+    feed.countLostSpans(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
-  const { holding } = settings
+  const { tailSampling: holding } = settings
   // HTTP requests enforce their own timeout. This bound covers sinks that do not.
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
   const batch = { ...settings.batch, exportTimeoutMillis }
@@ -80,26 +77,26 @@ function logQueue(
   settings: PipelineSettings,
   files: TlsFiles,
   report: DeliveryReport,
-  feed: LogFeed,
+  feed: LogEmitter,
 ): LogQueue | undefined {
   const { headers, ...to } = target(plan, settings, 'logs', files)
   // Logs are always JSON, regardless of the protocol of the spans.
   const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
   const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
-  feed.add(queue)
+  feed.addQueue(queue)
   return queue
 }
 
-function cursors(name: string, report: Report, queue: () => SpanQueue | undefined): Cursors {
-  const trouble: ReadTrouble = {
+function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefined): Cursors {
+  const trouble: ReadErrorListener = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
     unreadable: ({ path }, error) => {
       const { code } = error as NodeJS.ErrnoException
       report.warn(`trace log: ${path}, which holds spans for backend ${name}, cannot be read (${code ?? 'unknown'})`)
     },
-    missing: ({ path, isAdopted }, spans) => {
+    missing: ({ path, isRecovered: isAdopted }, spans) => {
       report.warn(`trace log: spans are not in ${path} any more; what it held for backend ${name} is lost`)
-      queue()?.missing(spans, isAdopted)
+      queue()?.countMissing(spans, isAdopted)
     },
   }
   return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
@@ -112,7 +109,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', files), settings.localLog !== undefined)
+      return new OtlpSpanSink(plan.protocol, new OtlpSender(target(plan, settings, 'traces', files)))
   }
 }
 
@@ -129,13 +126,6 @@ function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFil
 
 function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
-}
-
-/** Lines of the log are OTLP/JSON already. Without a log, OpenTelemetry's exporter serialises JSON. */
-function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
-  return protocol === 'http/json' && !hasLog
-    ? new OtlpTraceExporterSink(target)
-    : new OtlpSpanSink(protocol, new OtlpSender(target))
 }
 
 function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {

@@ -1,10 +1,10 @@
-import type { Agent } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import type { AgentOptions } from 'node:https'
+import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Delivery, Transport } from './delivery.ts'
-import { createAgent, postOnce } from './otlp-request.ts'
-import { untraced, zlib } from './sdk.ts'
-import type { TlsFiles } from './tls-files.ts'
+import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
+import { http, https, untraced, zlib } from './sdk.ts'
 
 /**
  * Retried within one delivery, as the OTLP specification demands. Other temporary statuses (408) are retried by the queue:
@@ -16,6 +16,14 @@ const FIRST_PAUSE_MILLIS = 500
 /** Multiplied by the number of attempts. Applies even if the server requests a shorter pause. */
 const MIN_PAUSE_MILLIS = 20
 const MAX_PAUSE_MILLIS = 5000
+/** A response is a few bytes. If it is longer, only its status counts. */
+const MAX_ANSWER_BYTES = 65_536
+/** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
+const CONNECT_MILLIS = 3000
+/** A backend has one request in flight per signal. The second socket is a spare. */
+const MAX_SOCKETS = 2
+
+type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
   /** The complete URL of one signal. */
@@ -25,18 +33,16 @@ export interface OtlpTarget {
   readonly gzip: boolean
   /** Time for one payload, retries included. */
   readonly timeoutMillis: number
-  readonly tls: TlsFiles
+  readonly tls: TlsOptions
 }
 
 /**
- * Sends metrics, and the lines of the trace log, to one URL. OpenTelemetry's own exporters are not used here, because they:
+ * Sends all signals to one URL. OpenTelemetry's own exporters are not used, because they:
  * - merge `OTEL_EXPORTER_OTLP_HEADERS` into the headers of every backend, so that one backend's key reaches another;
- * - hold the process with their retry timer;
- * - do not report the status that they retried;
- * - do not report a partial success.
- *
- * Without a log, traces as `http/json` use such an exporter nevertheless (`otlp-trace-exporter.ts`), which corrects all of
- * that from outside. Retries and the reading of responses are shared.
+ * - hold the process with their retry timer and their sockets;
+ * - do not report the status that they retried, nor the pause that the server requested;
+ * - do not report a partial success;
+ * - serialise spans that are OTLP/JSON in the trace log already.
  */
 export class OtlpSender implements Transport {
   readonly #target: OtlpTarget
@@ -47,52 +53,73 @@ export class OtlpSender implements Transport {
     this.#target = { ...target, headers: { ...target.headers, ...encoding } }
   }
 
-  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery> {
+  /**
+   * Retries until the payload is delivered, cannot be delivered, or the timeout has passed. Pauses do not hold the process.
+   */
+  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload))] : payload
-    return deliverBy(deadlineAt, signal, timeoutMillis => this.#post(body, timeoutMillis, signal))
+    let earlier: TransportResult | undefined
+    for (let attempts = 1; ; attempts++) {
+      const made = await untraced(() => this.#post(body, deadlineAt - performance.now(), signal))
+      const pauseMillis = pauseBeforeRetry(made, attempts)
+      if (pauseMillis === undefined) return withReason(made, earlier)
+      if (performance.now() + pauseMillis >= deadlineAt) return made
+      await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
+      if (signal.aborted) return made
+      earlier = made
+    }
   }
 
   async close(): Promise<void> {
     this.#agent?.destroy()
   }
 
-  #post(payload: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
-    const { url, timeoutMillis: allowedMillis } = this.#target
-    const length = payload.reduce((sum, { byteLength }) => sum + byteLength, 0)
-    const headers = { ...this.#target.headers, 'content-length': length }
-    this.#agent ??= createAgent(url, this.#target.tls)
+  /** Sends once. Never rejects. Resolves after the timeout at the latest. */
+  #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
+    const { url, tls } = this.#target
+    const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    const headers: OutgoingHttpHeaders = { ...this.#target.headers, 'content-length': length }
+    this.#agent ??= createAgent(url, tls)
     const agent = this.#agent
-    return untraced(() => postOnce({ url, headers, agent, payload, timeoutMillis, allowedMillis, signal }))
-  }
-}
-
-/**
- * Retries until the payload is delivered, cannot be delivered, or the deadline has passed. Pauses do not hold the process:
- * that is why the exporter's own retry is not used.
- *
- * @param deadlineAt in the time of `performance.now()`
- * @param attempt receives the time it may take
- */
-export async function deliverBy(
-  deadlineAt: number,
-  signal: AbortSignal,
-  attempt: (timeoutMillis: number) => Promise<Delivery>,
-): Promise<Delivery> {
-  let earlier: Delivery | undefined
-  for (let attempts = 1; ; attempts++) {
-    const made = await attempt(deadlineAt - performance.now())
-    const pauseMillis = pauseBeforeRetry(made, attempts)
-    if (pauseMillis === undefined) return withReason(made, earlier)
-    if (performance.now() + pauseMillis >= deadlineAt) return made
-    await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
-    if (signal.aborted) return made
-    earlier = made
+    const startedAt = performance.now()
+    return new Promise(resolve => {
+      let request: ClientRequest | undefined
+      let isSettled = false
+      const settle = (delivery: TransportResult): void => {
+        isSettled = true
+        clearTimeout(expiry)
+        signal.removeEventListener('abort', cut)
+        resolve(delivery)
+      }
+      const fail = (failure: DeliveryFailure): void => {
+        if (isSettled) return
+        settle({ ok: false, failure })
+        request?.destroy()
+      }
+      const giveUp = (afterMillis: number): void => fail({ kind: 'timeout', afterMillis: Math.round(afterMillis) })
+      const cut = (): void => giveUp(performance.now() - startedAt)
+      // The message names the configured timeout, of which earlier attempts may have used a part.
+      const expiry = setTimeout(() => giveUp(this.#target.timeoutMillis), timeoutMillis).unref()
+      if (signal.aborted) return cut()
+      signal.addEventListener('abort', cut)
+      try {
+        request = (url.startsWith('https:') ? https() : http()).request(url, { method: 'POST', headers, agent })
+        leaveProcessFree(request)
+        request.on('error', error => fail({ kind: 'network', code: codeOf(error) }))
+        request.on('response', response => readAnswer(response, settle))
+        for (const piece of body) request.write(piece)
+        request.end()
+      } catch (error) {
+        // A header contains a line break, usually from a key that was read from a file.
+        fail({ kind: 'header', code: codeOf(error) })
+      }
+    })
   }
 }
 
 /** If the last attempt timed out, the earlier response of the server is more useful to the user. */
-function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
+function withReason(last: TransportResult, earlier: TransportResult | undefined): TransportResult {
   return earlier && !last.ok && last.failure.kind === 'timeout' ? earlier : last
 }
 
@@ -101,7 +128,7 @@ function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
  * connection at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the
  * message now.
  */
-function pauseBeforeRetry(delivery: Delivery, attempts: number): number | undefined {
+function pauseBeforeRetry(delivery: TransportResult, attempts: number): number | undefined {
   if (delivery.ok) return undefined
   const { failure, retryAfterMillis } = delivery
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
@@ -112,4 +139,70 @@ function pauseBeforeRetry(delivery: Delivery, attempts: number): number | undefi
 function backoff(attempts: number): number {
   const pauseMillis = Math.min(FIRST_PAUSE_MILLIS * 2 ** (attempts - 1), MAX_PAUSE_MILLIS)
   return pauseMillis * (0.8 + Math.random() * 0.4)
+}
+
+function readAnswer(response: IncomingMessage, settle: (delivery: TransportResult) => void): void {
+  const chunks: Buffer[] = []
+  let size = 0
+  // The status decides, even if the connection breaks in the middle of the body.
+  const done = (): void => settle(deliveryOf(response, Buffer.concat(chunks)))
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= MAX_ANSWER_BYTES) {
+      chunks.push(chunk)
+      return
+    }
+    done()
+    response.destroy(new Error('the answer is too long'))
+  })
+  response.on('end', done)
+  response.on('error', done)
+  response.on('close', done)
+}
+
+function deliveryOf({ statusCode: status = 0, headers }: IncomingMessage, answer: Buffer): TransportResult {
+  if (status >= 200 && status < 300) {
+    const isPage = headers['content-type']?.startsWith('text/html') === true
+    return isPage ? { ok: false, failure: { kind: 'page', status } } : { ok: true, answer }
+  }
+  const retryAfterMillis = retryAfter(headers['retry-after'])
+  const { location } = headers
+  const failure: DeliveryFailure = { kind: 'status', status, ...(location === undefined ? {} : { location }) }
+  return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
+}
+
+function retryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const seconds = Number(header)
+  const millis = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000
+  return Number.isFinite(millis) ? Math.max(0, millis) : undefined
+}
+
+export function codeOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
+}
+
+export function createAgent(url: string, files: TlsOptions): Agent {
+  const { Agent: AgentOfScheme } = url.startsWith('https:') ? https() : http()
+  return new AgentOfScheme({ keepAlive: true, maxSockets: MAX_SOCKETS, ...files })
+}
+
+/**
+ * Keeps a request from holding the process: a host that has finished must be able to end although a collector hangs. A
+ * caller that waits for the request keeps the process alive itself.
+ */
+function leaveProcessFree(request: ClientRequest): void {
+  request.on('socket', socket => {
+    // Done per request: the agent calls `ref()` whenever it reuses a kept socket.
+    socket.unref()
+    if (socket.connecting) boundConnect(socket)
+  })
+}
+
+function boundConnect(socket: Socket): void {
+  const timedOut = (): Error => Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
+  const expiry = setTimeout(() => socket.destroy(timedOut()), CONNECT_MILLIS).unref()
+  socket.once('connect', () => clearTimeout(expiry))
+  socket.once('close', () => clearTimeout(expiry))
 }

@@ -7,7 +7,7 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
-import type { Delivery, DeliveryFailure, SpanDelivery, SpanSink, Transport } from './delivery.ts'
+import type { DeliveryFailure, ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
 import { transformer } from './sdk.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
@@ -30,7 +30,7 @@ export class OtlpSpanSink implements SpanSink {
     this.#transport = transport
   }
 
-  async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult> {
     try {
       const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
       return spanDelivery(await this.#transport.deliver(payload, signal), sizeOf(lines), this.#serializer)
@@ -58,11 +58,11 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
 }
 
 /** The outcome for the spans of a delivery. A server may accept the request and still reject some spans. */
-export function spanDelivery(
-  delivery: Delivery,
+function spanDelivery(
+  delivery: TransportResult,
   spans: number,
   serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,
-): SpanDelivery {
+): ExportResult {
   if (!delivery.ok) {
     const { ok: _not, ...why } = delivery
     return { lost: spans, ...why }
@@ -125,7 +125,7 @@ export class OtlpLogSink {
    * Never rejects.
    * @param records outputs of `recordJson`
    */
-  async send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery> {
+  async send(records: readonly string[], signal: AbortSignal): Promise<ExportResult> {
     const payload = Buffer.from(`${this.#head()}${records.join(',')}]}]}]}`)
     const delivery = await this.#transport.deliver([payload], signal)
     if (!delivery.ok) {
@@ -160,7 +160,7 @@ function serialize(write: () => Uint8Array | undefined): Payload {
 }
 
 /** Many servers respond with an empty or non-OTLP body. Then nothing was rejected. */
-function readAnswer(delivery: Delivery, read: (answer: Uint8Array) => number | undefined): number {
+function readAnswer(delivery: TransportResult, read: (answer: Uint8Array) => number | undefined): number {
   if (!delivery.ok || !delivery.answer || delivery.answer.byteLength === 0) return 0
   try {
     // OTLP/JSON encodes 64-bit numbers as strings.

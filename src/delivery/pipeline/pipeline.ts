@@ -3,31 +3,28 @@ import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelem
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import {
   type Continuation,
-  type CrashedTrace,
   keptDirectory,
   LossLog,
+  type RecoveredTrace,
   type Resend,
   type ResendRequest,
   Store,
 } from '../trace-log/index.ts'
-import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import { FanOut } from './fan-out.ts'
-import { LogFeed } from './log-feed.ts'
+import { LogEmitter, type LogEvent } from './log-emitter.ts'
 import type { LogCounts } from './log-queue.ts'
-import type { LogEvent } from './log-record.ts'
-import { OnlyNew } from './only-new.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
-import { createMeterProvider, createTracerProvider } from './providers.ts'
-import { createResource } from './resource.ts'
+import { createMeterProvider, createResource, createTracerProvider } from './providers.ts'
 import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
-import type { BatchSettings, HoldingSettings, LocalLogSettings, PipelineSettings, Report } from './settings.ts'
+import type { BatchSettings, LocalLogSettings, PipelineSettings, Reporter, TailSamplingSettings } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
+import { DirectSpanProcessor, NewSpanFilter } from './span-processors.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import { type JudgeEarly, TraceHolder } from './trace-holder.ts'
+import { type EarlyDecision, TailSampler } from './tail-sampler.ts'
+import { type UserExtensionOptions, UserExtensions } from './user-extensions.ts'
 
 const BURST_SPANS = 65_536
 
@@ -68,31 +65,31 @@ export interface Pipeline {
    */
   flush(): Promise<void>
   /** Starts sending the queued data on every backend. Used when a turn ends while a flush waits for a hanging backend. */
-  hurry(): void
+  startFlush(): void
   /**
    * Delivers the pending data, then closes. Data not delivered within `flushWaitMillis` stays in the trace log for the next
    * process. Without a trace log it is dropped and counted. Idempotent. Never rejects.
    */
   shutdown(): Promise<void>
   /** Starts writing everything recorded to the trace log, without waiting for `flushMillis`. */
-  save(): void
+  startLogFlush(): void
   /** Writes a new note of an open span to the trace log, if it holds an older one. */
-  noteAgain(span: Span): void
+  renewNote(span: Span): void
   /** Writes everything recorded to the trace log before it returns. */
-  saveNow(): void
+  flushLogSync(): void
   /** For a process that ends immediately: writes everything recorded to the trace log and stops delivery. */
-  endNow(): void
+  shutdownSync(): void
   /**
    * Recovers the trace logs of other processes in the background: ends the spans that were open when those processes were
    * killed, and delivers pending data.
    * @param onCrashed receives the traces that were open
    */
-  recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): void
+  recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
   /**
    * Sets the function that samples a trace early if it needs too much room before its turn has ended. Used if traces are
    * buffered for tail sampling.
    */
-  judgeEarlyBy(judge: JudgeEarly): void
+  setEarlyDecision(judge: EarlyDecision): void
   /** Runs `recover` once. Resolves when each backend has acknowledged the backlog, or cannot accept it now. */
   deliverBacklog(): Promise<void>
   /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
@@ -109,18 +106,22 @@ export interface Pipeline {
  * pipeline.tracerProvider.getTracer('example').startSpan('work').end()
  * await pipeline.shutdown()
  */
-export function createPipeline(settings: PipelineSettings, report: Report, handedOver: HandedOver = {}): Pipeline {
+export function createPipeline(
+  settings: PipelineSettings,
+  report: Reporter,
+  handedOver: UserExtensionOptions = {},
+): Pipeline {
   const plans = planned(settings, report)
   const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
-  const feed = new LogFeed(settings)
+  const feed = new LogEmitter(settings)
   const backends = plans.map(plan => openBackend(plan, settings, report, losses, feed))
   const queues = backends.flatMap(({ queue }) => queue ?? [])
-  const local = localLog && losses && openLocalLog(localLog, losses, backends, settings, report)
+  const local = localLog && losses && openTraceLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
-  feed.describe(resource)
-  const added = new Added(handedOver, settings.flushWaitMillis, report)
+  feed.setResource(resource)
+  const added = new UserExtensions(handedOver, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
@@ -129,54 +130,56 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const { flushWaitMillis: waitMillis, giveUp } = settings
   const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
   const fanOut =
-    store === undefined && queues.length > 0 ? [new FanOut(queues, () => continuation?.isReading === true)] : []
-  const [toSend] = isHolding(settings) && kept !== undefined ? [kept.log] : fanOut
-  const holder = isHolding(settings) && toSend ? new TraceHolder(toSend, settings.holding) : undefined
+    store === undefined && queues.length > 0
+      ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
+      : []
+  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : fanOut
+  const holder = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
   const sender = holder ?? fanOut[0]
   const spanProcessors = [
     ...(store ? [onlyNew(store.log, continuation)] : []),
     ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation)] : []),
     ...added.spanProcessors,
   ]
-  for (const { log } of stores) continuation?.join(() => log.forceFlush())
+  for (const { log } of stores) continuation?.addSaver(() => log.forceFlush())
   // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
-  const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.release())
+  const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.releaseUndecided())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
-    log: feed.isWanted ? event => feed.take(event) : undefined,
+    log: feed.hasQueues ? event => feed.emit(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => shutdown.flush(),
-    hurry: () => shutdown.hurry(),
+    startFlush: () => shutdown.startFlush(),
     shutdown() {
       release()
       return shutdown.shutdown().finally(() => local?.ended())
     },
-    save() {
+    startLogFlush() {
       for (const { log } of stores) void log.forceFlush()
     },
-    noteAgain: span => store?.log.noteAgain(span),
-    saveNow() {
-      for (const { log } of stores) log.saveNow()
+    renewNote: span => store?.log.renewNote(span),
+    flushLogSync() {
+      for (const { log } of stores) log.flushSync()
     },
-    endNow() {
+    shutdownSync() {
       release()
-      for (const { log } of stores) log.endNow()
-      for (const queue of queues) queue.endNow()
+      for (const { log } of stores) log.shutdownSync()
+      for (const queue of queues) queue.abandonNow()
       for (const each of stores) each.release()
       local?.ended()
     },
-    judgeEarlyBy(judge) {
-      if (holder) holder.judgeEarly = judge
+    setEarlyDecision(judge) {
+      if (holder) holder.decideEarly = judge
     },
     recover(onCrashed) {
       const run = (): void => void recoverAll(stores, onCrashed)
-      if (continuation) continuation.whenRead(run)
+      if (continuation) continuation.afterReplay(run)
       else run()
     },
     async deliverBacklog() {
       await recoverAll(stores, () => undefined)
-      await Promise.all(queues.map(queue => queue.drainAdopted()))
+      await Promise.all(queues.map(queue => queue.drainRecovered()))
     },
     resend: request => store?.resend(request),
     stats: () => ({
@@ -187,11 +190,11 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
 }
 
 function onlyNew(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isWritten(traceId, spanId)) : next
+  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isWritten(traceId, spanId)) : next
 }
 
 function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
-  return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
+  return continuation ? new NewSpanFilter(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
 }
 
 /** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */
@@ -202,14 +205,16 @@ function inBursts(batch: BatchSettings): BatchSettings {
 /** Starts all recoveries in the same tick: shutdown waits only for recoveries that have begun. */
 async function recoverAll(
   stores: readonly Store[],
-  onCrashed: (crashed: readonly CrashedTrace[]) => void,
+  onCrashed: (crashed: readonly RecoveredTrace[]) => void,
 ): Promise<void> {
   await Promise.all(stores.map(store => store.recover(onCrashed)))
 }
 
 /** Without a backend, spans need not be buffered for tail sampling. */
-function isHolding(settings: PipelineSettings): settings is PipelineSettings & { readonly holding: HoldingSettings } {
-  return settings.holding !== undefined && settings.backends.length > 0
+function isTailSampling(
+  settings: PipelineSettings,
+): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
+  return settings.tailSampling !== undefined && settings.backends.length > 0
 }
 
 type Load = () => unknown
@@ -220,7 +225,7 @@ export function loadsOf(hasBackends: boolean): { readonly toOpen: readonly Load[
   return hasBackends ? { toOpen: [...toOpen, metricsSdk], toSend: [transformer, http, https] } : { toOpen, toSend: [] }
 }
 
-function planned(settings: PipelineSettings, report: Report): BackendPlan[] {
+function planned(settings: PipelineSettings, report: Reporter): BackendPlan[] {
   return settings.backends.flatMap(backend => {
     const result = planBackend(backend)
     if (!result.ok) {
@@ -242,33 +247,33 @@ const LOCAL_LOG = {
 } as const
 const KEPT_LOG = { ...LOCAL_LOG, type: 'kept_log' } as const
 
-interface LocalLog {
+interface OpenTraceLog {
   readonly store: Store
   readonly kept: Store | undefined
   ended(): void
   stats(): BackendStats
 }
 
-function openLocalLog(
+function openTraceLog(
   localLog: LocalLogSettings,
   losses: LossLog,
   backends: readonly OpenBackend[],
   settings: PipelineSettings,
-  report: Report,
-): LocalLog {
+  report: Reporter,
+): OpenTraceLog {
   const { batch, marks, isPartial } = settings
-  const takers = backends.flatMap(({ queue }) => queue ?? [])
-  const deliveries = new DeliveryReport({ ...LOCAL_LOG, isOnly: takers.length === 0 }, report)
+  const receivers = backends.flatMap(({ queue }) => queue ?? [])
+  const deliveries = new DeliveryReport({ ...LOCAL_LOG, isOnly: receivers.length === 0 }, report)
   // Separate reports: one log may be writable while the other is not.
   const ofKept = new DeliveryReport(KEPT_LOG, report)
-  const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
+  const queues = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
   const destinations = new Map(
-    backends.flatMap(({ name, destination }) => (adopters.has(name) ? [[name, destination]] : [])),
+    backends.flatMap(({ name, destination }) => (queues.has(name) ? [[name, destination]] : [])),
   )
-  const parts = { batch, marks, takers, adopters, destinations, deliveries, report, losses }
+  const parts = { batch, marks, receivers, queues, destinations, deliveries, report, losses }
   const directory = keptDirectory(localLog.directory)
   const maxBytes = localLog.maxBytes / 2
-  const heldBy = isHolding(settings) ? settings.holding.reasonName : undefined
+  const heldBy = isTailSampling(settings) ? settings.tailSampling.reasonName : undefined
   // Traces kept while tail sampling was on are delivered even after it is switched off.
   const ofHolder = { ...parts, batch: inBursts(batch), deliveries: ofKept }
   const kept =
@@ -304,7 +309,7 @@ function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, store
     type,
     ...counts,
     isKept,
-    spoolBytes: stores.reduce((bytes, store) => bytes + store.bytesOwed(name), 0),
+    spoolBytes: stores.reduce((bytes, store) => bytes + store.pendingBytes(name), 0),
     ...(logs && { logs: logs.counts() }),
     ...error,
   }

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
-import type { Server } from 'node:http'
-import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { MetricData, MetricReader, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { PrometheusAddress } from '../backends/backend-config.ts'
-import { type ScrapeLimits, Scrapes } from './scrapes.ts'
 import { http, prometheusExporter, untraced } from './sdk.ts'
-import type { Report } from './settings.ts'
+import type { Reporter } from './settings.ts'
 
 export interface PrometheusEndpoint {
   readonly reader: MetricReader
@@ -22,22 +23,24 @@ const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10
  */
 export function openPrometheus(
   settings: PrometheusAddress,
-  report: Report,
+  report: Reporter,
   limits: ScrapeLimits = LIMITS,
 ): PrometheusEndpoint {
   const { connections, clientMillis } = limits
   const reader = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
-  const scrapes = new Scrapes(reader, limits, report)
+  const scrapes = new ScrapeServer(reader, limits, report)
   const server = http().createServer(
     { headersTimeout: clientMillis, requestTimeout: clientMillis, connectionsCheckingInterval: clientMillis / 2 },
-    (request, response) => scrapes.take(request, response),
+    (request, response) => scrapes.handleRequest(request, response),
   )
   server.maxConnections = connections
   // Instrumentation of HTTP servers usually patches `emit` on the prototype of the server. A scrape is not a request to the
   // host.
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
-  server.on('drop', () => scrapes.say('drop', `more than ${connections} clients at once; further ones are turned away`))
+  server.on('drop', () =>
+    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are turned away`),
+  )
   server.on('error', error => report.warn(describe(settings, error)))
   untraced(() => server.listen(settings.port, settings.host).unref())
   return { reader, close: () => closeServer(server) }
@@ -60,4 +63,209 @@ const WHY: Readonly<Record<string, string>> = {
   EACCES: 'the port may not be opened. Set a prometheus.port above 1023',
   EADDRNOTAVAIL: 'this machine has no such address. Correct prometheus.host',
   ENOTFOUND: 'the host is not known. Correct prometheus.host',
+}
+
+export interface ScrapeLimits {
+  readonly connections: number
+  /** Maximum number of series in one response. */
+  readonly series: number
+  /** Time for a client to send its request, and again to read the response. */
+  readonly clientMillis: number
+}
+
+/** Responses kept for clients that read slowly, including the newest. */
+const HELD_ANSWERS = 2
+
+interface ScrapeResponse {
+  readonly pieces: Promise<readonly Buffer[]>
+  isBuilt: boolean
+  clients: number
+}
+
+/**
+ * Serves scrapes. Concurrent clients share one text, which is built and written in pieces, so that the host runs in
+ * between. A client that does not read, or sends another request before the response, is disconnected.
+ */
+export class ScrapeServer {
+  readonly #reader: MetricReader
+  readonly #limits: ScrapeLimits
+  readonly #report: Reporter
+  readonly #warned = new Set<string>()
+  readonly #held = new Set<ScrapeResponse>()
+  /** Sockets whose request has not been fully answered. */
+  readonly #busy = new WeakSet<object>()
+  #newest: ScrapeResponse | undefined
+
+  constructor(reader: MetricReader, limits: ScrapeLimits, report: Reporter) {
+    this.#reader = reader
+    this.#limits = limits
+    this.#report = report
+  }
+
+  handleRequest(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
+    if (this.#busy.has(socket)) {
+      socket.destroy()
+      return
+    }
+    this.#busy.add(socket)
+    response.once('close', () => this.#busy.delete(socket))
+    if (isScrape(request)) void this.#answer(response)
+    else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
+  }
+
+  /** Warns the user, once per cause. */
+  warnOnce(cause: string, line: string): void {
+    if (this.#warned.has(cause)) return
+    this.#warned.add(cause)
+    this.#report.warn(`prometheus: ${line}`)
+  }
+
+  async #answer(response: ServerResponse): Promise<void> {
+    const answer = this.#current()
+    answer.clients += 1
+    const over = (): void => {
+      answer.clients -= 1
+      if (answer.clients === 0) this.#held.delete(answer)
+    }
+    const pieces = await answer.pieces.catch(() => undefined)
+    if (pieces !== undefined) this.#send(response, pieces, over)
+    else {
+      over()
+      response.writeHead(503, { 'content-type': 'text/plain' }).end('the metrics cannot be collected\n')
+    }
+  }
+
+  /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
+  #current(): ScrapeResponse {
+    const newest = this.#newest
+    if (newest !== undefined && this.#held.has(newest) && (!newest.isBuilt || this.#held.size >= HELD_ANSWERS))
+      return newest
+    const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
+    const built = (): void => {
+      answer.isBuilt = true
+    }
+    answer.pieces.then(built, built)
+    this.#held.add(answer)
+    this.#newest = answer
+    return answer
+  }
+
+  async #build(): Promise<Buffer[]> {
+    const { resourceMetrics } = await this.#reader.collect()
+    const text = prometheusText(resourceMetrics, this.#limits.series)
+    const pieces: Buffer[] = []
+    for (let next = text.next(); ; next = text.next()) {
+      if (next.done) {
+        this.#warnOmitted(next.value)
+        return pieces
+      }
+      pieces.push(Buffer.from(next.value))
+      await setImmediate()
+    }
+  }
+
+  #send(response: ServerResponse, pieces: readonly Buffer[], over: () => void): void {
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-length': length })
+    const { clientMillis } = this.#limits
+    const deadline = setTimeout(() => {
+      response.destroy()
+      this.warnOnce('slow', `a client that had not read its answer after ${clientMillis / 1000} s was cut off`)
+    }, clientMillis)
+    deadline.unref()
+    pipeline(Readable.from(pieces), response, () => {
+      clearTimeout(deadline)
+      over()
+    })
+  }
+
+  #warnOmitted(leftOut: readonly OmittedSeries[]): void {
+    if (leftOut.length === 0) return
+    const labelSets = leftOut.reduce((sum, left) => sum + left.labelSets, 0)
+    const names = leftOut.map(({ metric }) => metric).join(', ')
+    this.warnOnce(
+      'series',
+      `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
+        'Lower metrics_label_limit',
+    )
+  }
+}
+
+function isScrape(request: IncomingMessage): boolean {
+  return request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
+}
+
+/** Series per piece: about a millisecond of work, after which the event loop runs. */
+export const PIECE_SERIES = 100
+
+/** Label sets that did not fit into the response. */
+export interface OmittedSeries {
+  readonly metric: string
+  readonly labelSets: number
+}
+
+type Serialize = (resource: ResourceMetrics['resource'], scopeMetrics: ScopeMetrics[]) => string
+
+/**
+ * The response to a scrape in pieces. The text is that of the official serializer, which gets a few label sets at a time:
+ * for all of them at once it would block long enough for an agent to notice. Label sets beyond `maxSeries` are left out.
+ * Histograms are left out first, because each is as many series as it has buckets. The end of the text lists them.
+ * @returns the label sets that were left out
+ */
+export function* prometheusText(
+  { resource, scopeMetrics }: ResourceMetrics,
+  maxSeries: number,
+): Generator<string, readonly OmittedSeries[]> {
+  const serialize = serializer()
+  const leftOut: OmittedSeries[] = []
+  let room = maxSeries
+  yield targetInfo(resource)
+  for (const [scope, metric] of singlesFirst(scopeMetrics)) {
+    const each = seriesOf(metric)
+    const points = metric.dataPoints.slice(0, Math.floor(room / each))
+    room -= points.length * each
+    const missing = metric.dataPoints.length - points.length
+    if (missing > 0) leftOut.push({ metric: metric.descriptor.name, labelSets: missing })
+    const step = Math.max(1, Math.floor(PIECE_SERIES / each))
+    for (let at = 0; at === 0 || at < points.length; at += step) {
+      const some = { ...metric, dataPoints: points.slice(at, at + step) } as MetricData
+      const text = serialize(resource, [{ scope, metrics: [some] }])
+      yield at === 0 ? text : withoutHead(text)
+    }
+  }
+  for (const { metric, labelSets } of leftOut) yield `# left out of ${metric}: ${labelSets} label sets\n`
+  return leftOut
+}
+
+function serializer(): Serialize {
+  const official = new (prometheusExporter().PrometheusSerializer)('', false, undefined, true)
+  return (resource, scopeMetrics) => official.serialize({ resource, scopeMetrics })
+}
+
+/** For a resource without metrics the serializer adds a line that says so, which is removed. */
+function targetInfo(resource: ResourceMetrics['resource']): string {
+  const official = new (prometheusExporter().PrometheusSerializer)()
+  const text = official.serialize({ resource, scopeMetrics: [] })
+  return text.slice(0, text.lastIndexOf('\n') + 1)
+}
+
+function singlesFirst(scopes: readonly ScopeMetrics[]): [ScopeMetrics['scope'], MetricData][] {
+  const all = scopes.flatMap(({ scope, metrics }) =>
+    metrics.map((metric): [ScopeMetrics['scope'], MetricData] => [scope, metric]),
+  )
+  return [...all.filter(([, metric]) => seriesOf(metric) === 1), ...all.filter(([, metric]) => seriesOf(metric) > 1)]
+}
+
+/** Series per label set. A histogram has one per bucket, plus the unbounded bucket, the sum and the count. */
+function seriesOf({ dataPoints: [first] }: MetricData): number {
+  if (typeof first?.value !== 'object' || !('buckets' in first.value)) return 1
+  return first.value.buckets.boundaries.length + 3
+}
+
+/** Removes the comment lines of a metric that an earlier piece has described. */
+function withoutHead(text: string): string {
+  let from = 0
+  while (text.startsWith('# ', from)) from = text.indexOf('\n', from) + 1
+  return text.slice(from)
 }

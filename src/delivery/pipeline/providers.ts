@@ -1,14 +1,17 @@
-import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import { randomUUID } from 'node:crypto'
+import { arch, hostname, platform } from 'node:os'
+import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { api, metricsSdk, traceSdk } from './sdk.ts'
+import { OPENINFERENCE } from '../../contract/semconv/index.ts'
+import { api, conventions, metricsSdk, resources, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
 /** The SDK's own defaults, set explicitly: unset limits are read from the environment. */
 const PER_EVENT_OR_LINK = 128
 
-export interface TracerProviderParts {
+export interface TracerProviderOptions {
   readonly settings: PipelineSettings
   readonly resource: Resource
   readonly spanProcessors: SpanProcessor[]
@@ -16,7 +19,7 @@ export interface TracerProviderParts {
 }
 
 /** Creates a private provider. It is never registered, so a host's own OpenTelemetry works beside it. */
-export function createTracerProvider(parts: TracerProviderParts): TracerProvider {
+export function createTracerProvider(parts: TracerProviderOptions): TracerProvider {
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
     sampler: createSampler(parts.settings.sampleRate),
@@ -65,4 +68,54 @@ function createSampler(rate: number | undefined): Sampler {
   return new ParentBasedSampler({
     root: rate === undefined ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(rate),
   })
+}
+
+/** Node's names -> those of the semantic conventions, if they differ. */
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  arm: 'arm32',
+  ia32: 'x86',
+  ppc: 'ppc32',
+  x64: 'amd64',
+}
+const SYSTEMS: Readonly<Record<string, string>> = { sunos: 'solaris', win32: 'windows' }
+
+/** Attributes of this process. Omitted with deterministic ids, so that the same input gives the same output on any machine. */
+function thisProcess(): Attributes {
+  return {
+    [conventions().ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
+    'process.pid': process.pid,
+    'process.runtime.name': 'nodejs',
+    'process.runtime.version': process.versions.node,
+    'host.name': hostname(),
+    'host.arch': ARCHITECTURES[arch()] ?? arch(),
+    'os.type': SYSTEMS[platform()] ?? platform(),
+  }
+}
+
+function named(settings: PipelineSettings): Attributes {
+  const names = conventions()
+  return {
+    [names.ATTR_SERVICE_NAME]: settings.serviceName,
+    [names.ATTR_TELEMETRY_DISTRO_NAME]: 'hookspan',
+    [names.ATTR_TELEMETRY_DISTRO_VERSION]: settings.version,
+  }
+}
+
+/**
+ * Later entries win.
+ * @param backendAttributes attributes by which a backend identifies its tenant
+ */
+export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
+  const { defaultResource, resourceFromAttributes } = resources()
+  return defaultResource().merge(
+    // Without a schema URL: the official JSON serializer writes it inside the resource, where OTLP has no such field.
+    resourceFromAttributes({
+      ...named(settings),
+      ...(settings.deterministicIds ? {} : thisProcess()),
+      ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
+      ...backendAttributes,
+      ...settings.globalTags,
+      ...settings.resourceAttributes,
+    }),
+  )
 }

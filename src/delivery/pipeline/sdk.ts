@@ -22,14 +22,6 @@ export function metricsSdk(): typeof import('@opentelemetry/sdk-metrics') {
   return load('@opentelemetry/sdk-metrics')
 }
 
-export function traceExporter(): typeof import('@opentelemetry/exporter-trace-otlp-http') {
-  return load('@opentelemetry/exporter-trace-otlp-http')
-}
-
-export function exporterBase(): typeof import('@opentelemetry/otlp-exporter-base') {
-  return load('@opentelemetry/otlp-exporter-base')
-}
-
 export function transformer(): typeof import('@opentelemetry/otlp-transformer') {
   return load('@opentelemetry/otlp-transformer')
 }

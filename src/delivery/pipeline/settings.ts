@@ -1,11 +1,11 @@
 import type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 import type { BatchSettings, Continuation, LocalLogSettings } from '../trace-log/index.ts'
 
-export type { BatchSettings, LocalLogSettings, Report } from '../trace-log/index.ts'
+export type { BatchSettings, LocalLogSettings, Reporter } from '../trace-log/index.ts'
 
 /** Settings of tail sampling. All settings here are resolved: no default is chosen and no variable is read in this module. */
 
-export interface HoldingSettings {
+export interface TailSamplingSettings {
   /** The attribute of a turn's root that holds the reason why its trace is kept, or `NOT_KEPT`. */
   readonly reasonName: string
   /** Threshold of the share that is kept by trace id, as `thresholdOf` writes it. */
@@ -30,7 +30,7 @@ export interface PipelineSettings {
   /** Absent = off. */
   readonly localLog?: LocalLogSettings
   /** Buffers traces until they are sampled. If absent, everything is sent. */
-  readonly holding?: HoldingSettings | undefined
+  readonly tailSampling?: TailSamplingSettings | undefined
   /**
    * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
    * backends would get them.

@@ -1,20 +1,20 @@
 import type { Store } from '../trace-log/index.ts'
-import type { Added } from './added.ts'
-import { Hold, within } from './hold.ts'
-import type { LogFeed } from './log-feed.ts'
+import { KeepAlive, within } from './keep-alive.ts'
+import type { LogEmitter } from './log-emitter.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
+import type { UserExtensions } from './user-extensions.ts'
 
 /** Time after the deadline to count and report what was aborted. */
 const LAST_WORDS_MILLIS = 200
 
-export interface ShutdownParts {
+export interface ShutdownOptions {
   readonly backends: readonly OpenBackend[]
-  readonly feed: LogFeed
+  readonly feed: LogEmitter
   readonly meters: OwnMeterProvider
-  readonly added: Added
+  readonly added: UserExtensions
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
   readonly giveUp: AbortSignal | undefined
@@ -22,7 +22,7 @@ export interface ShutdownParts {
   readonly stores: readonly Store[]
 }
 
-interface Leaving {
+interface ClosingQueue {
   /** Duration so far of the export in flight. */
   waitedMillis(): number
   /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
@@ -33,36 +33,36 @@ interface Leaving {
 
 /** Flushes or shuts down all components of a pipeline. */
 export class Shutdown {
-  readonly #parts: ShutdownParts
+  readonly #parts: ShutdownOptions
   #closed: Promise<void> | undefined
-  #isHurrying = false
+  #isFlushStarted = false
   /** One listener per signal: many listeners would cause a leak warning on the host's stderr. */
   readonly #givenUp: Promise<void>[]
 
-  constructor(parts: ShutdownParts) {
+  constructor(parts: ShutdownOptions) {
     this.#parts = parts
     this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }
 
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
-    const hold = new Hold(this.#parts.waitMillis)
+    const hold = new KeepAlive(this.#parts.waitMillis)
     const added = this.#parts.added.flush()
     // First: writing to the log passes the spans on to the backends.
-    await this.#written()
+    await this.#flushLog()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
     await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.feed.flush(), added])
-    hold.end()
+    hold.stop()
   }
 
   /** Flushes without a promise. A flush waits for all backends, and a hanging one must not delay new data for the others. */
-  hurry(): void {
-    if (this.#closed || this.#isHurrying) return
-    this.#isHurrying = true
-    void this.#written().finally(() => {
-      this.#isHurrying = false
-      this.#queues(queue => queue.hurry())
+  startFlush(): void {
+    if (this.#closed || this.#isFlushStarted) return
+    this.#isFlushStarted = true
+    void this.#flushLog().finally(() => {
+      this.#isFlushStarted = false
+      this.#queues(queue => queue.startFlush())
     })
     void this.#parts.feed.flush()
   }
@@ -78,14 +78,14 @@ export class Shutdown {
     const leavingAt = performance.now()
     const adopted = Promise.all(this.#parts.stores.map(store => store.recovered()))
     void this.#parts.feed.flush()
-    const left = Promise.all(this.#queues(queue => this.#leave(queue, queue.shutdown(adopted))))
+    const left = Promise.all(this.#queues(queue => this.#closeQueue(queue, queue.shutdown(adopted))))
     await this.#beforeMetrics(left)
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
     const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
     const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
     const read = this.#parts.added.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
-    const logs = this.#parts.feed.close().map(({ queue, sent }) => this.#leave(queue, sent, waitMillis))
-    await Promise.all([left, read, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis)), ...logs])
+    const logs = this.#parts.feed.shutdown().map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
+    await Promise.all([left, read, ...outboxes.map(outbox => this.#closeQueue(outbox, measured, waitMillis)), ...logs])
     await this.#closeStore()
     await added
     this.#parts.prometheus?.close()
@@ -101,7 +101,7 @@ export class Shutdown {
   }
 
   /** Resolves when everything recorded is in the log. */
-  async #written(): Promise<void> {
+  async #flushLog(): Promise<void> {
     await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
   }
 
@@ -118,8 +118,8 @@ export class Shutdown {
   }
 
   /** Subtracts the time that a flush has already waited for this export. */
-  async #leave(
-    leaving: Leaving,
+  async #closeQueue(
+    leaving: ClosingQueue,
     delivered: Promise<unknown>,
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {

@@ -1,18 +1,22 @@
-import { type Adopter, type Batch, type BatchTaker, type Segment, sizeOf } from '../trace-log/index.ts'
-import { type Attempt, TOO_LARGE } from './attempt.ts'
-import { BackOff, judge, reasonOf } from './back-off.ts'
-import { BoundedSink } from './bounded-sink.ts'
-import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
-import type { DeliveryReport } from './delivery-report.ts'
-import { lossReason } from './failure-message.ts'
-import { type Cursors, SendScheduler } from './outgoing.ts'
+import {
+  type Batch,
+  type BatchReceiver,
+  type LogSegment,
+  type RecoveryQueue,
+  type SpanLine,
+  sizeOf,
+} from '../trace-log/index.ts'
+import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
+import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
+import { type DeliveryReport, lossReason } from './delivery-report.ts'
+import { type Cursors, type ExportBatch, SendScheduler, TOO_LARGE } from './send-scheduler.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
 
-export interface SpanQueueParts {
+export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
@@ -29,70 +33,70 @@ export interface SpanQueueParts {
  * other backends. Spans in the log that cannot be delivered now are read from there later, in order. Other undeliverable
  * spans are counted as dropped.
  */
-export class SpanQueue implements BatchTaker, Adopter {
-  readonly #parts: SpanQueueParts
+export class SpanQueue implements BatchReceiver, RecoveryQueue {
+  readonly #parts: SpanQueueOptions
   readonly #sink: BoundedSink
-  readonly #outgoing: SendScheduler
+  readonly #scheduler: SendScheduler
   readonly #waiters = new FlushWaiters()
   readonly #backOff: BackOff
   readonly #tally: SpanTally
-  #current: Attempt | undefined
+  #current: ExportBatch | undefined
   #timer: NodeJS.Timeout | undefined
-  #isPumping = false
+  #isSending = false
   #isClosed = false
   #isStopping = false
   #isAbandoned = false
-  #hasTaken = false
+  #hasAccepted = false
 
-  constructor(parts: SpanQueueParts) {
+  constructor(parts: SpanQueueOptions) {
     this.#parts = parts
     this.#sink = new BoundedSink(parts.sink, parts.batch.exportTimeoutMillis)
     this.#backOff = parts.backOff ?? new BackOff()
     this.#tally = parts.tally ?? new SpanTally()
     const { batch, log, report, burstBytes } = parts
-    this.#outgoing = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
+    this.#scheduler = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
   }
 
-  take(batch: Batch): void {
+  enqueueBatch(batch: Batch): void {
     const { log, batch: limits, report } = this.#parts
     const size = sizeOf(batch.lines)
     this.#tally.accepted += size
     const isKept = log !== undefined && batch.position !== undefined
     if (this.#isAbandoned && isKept) this.#tally.spooled(size)
     else if (this.#isClosed && !isKept) this.#dropTooLate(size)
-    else if (!this.#outgoing.take(batch)) {
+    else if (!this.#scheduler.enqueueBatch(batch)) {
       this.#tally.dropped(size, 'the queue was full')
-      report.overflowed(Math.max(limits.maxQueueSize, this.#outgoing.waiting), size)
+      report.overflowed(Math.max(limits.maxQueueSize, this.#scheduler.waiting), size)
     }
-    if (this.#outgoing.waiting >= limits.maxExportBatchSize) void this.#pump()
-    else this.#arm()
+    if (this.#scheduler.waiting >= limits.maxExportBatchSize) void this.#sendDue()
+    else this.#scheduleSend()
   }
 
   /** Enqueues a segment of a dead process that is pending for this backend. */
-  adopt(segment: Segment): void {
-    this.#outgoing.adopt(segment)
-    this.#arm()
+  enqueueSegment(segment: LogSegment): void {
+    this.#scheduler.enqueueSegment(segment)
+    this.#scheduleSend()
   }
 
-  gone(segment: Segment, reason: string): (owed: number) => void {
-    const inMemory = this.#outgoing.inMemoryOf(segment)
-    return owed => this.#tally.dropped(owed - inMemory, reason, segment.isAdopted ? 'adopted' : 'own')
+  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void {
+    const inMemory = this.#scheduler.inMemoryOf(segment)
+    return owed => this.#tally.dropped(owed - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
   }
 
   /** Counts spans that disappeared from the log without being removed by this process. */
-  missing(spans: number, isAdopted: boolean): void {
+  countMissing(spans: number, isAdopted: boolean): void {
     this.#tally.dropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
   }
 
-  lose(spans: number, reason: string): void {
+  countLost(spans: number, reason: string): void {
     this.#tally.dropped(spans, reason, 'adopted')
   }
 
   /** Resolves when this backend has acknowledged the adopted segments, or cannot accept them now. */
-  async drainAdopted(): Promise<void> {
-    while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isStopping) {
+  async drainRecovered(): Promise<void> {
+    while (this.#scheduler.hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
-      void this.#pump()
+      void this.#sendDue()
       await waiter
     }
   }
@@ -103,17 +107,17 @@ export class SpanQueue implements BatchTaker, Adopter {
    */
   forceFlush(): Promise<void> {
     const until = this.#tally.accepted
-    if (this.#tally.settled >= until || (this.#backOff.isActive && !this.#isPumping)) return Promise.resolve()
-    this.#outgoing.want()
+    if (this.#tally.settled >= until || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
+    this.#scheduler.requestFlush()
     const flushed = this.#waiters.add(until)
-    void this.#pump()
+    void this.#sendDue()
     return flushed
   }
 
   /** Starts a flush without waiting for it. */
-  hurry(): void {
-    this.#outgoing.want()
-    void this.#pump()
+  startFlush(): void {
+    this.#scheduler.requestFlush()
+    void this.#sendDue()
   }
 
   /** Accepts no more spans. Delivers the queued ones and those in `adopted` segments. */
@@ -122,7 +126,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#backOff.tryOnceMore()
     await this.forceFlush()
     await adopted
-    await this.drainAdopted()
+    await this.drainRecovered()
     await this.stop()
     await this.#sink.close()
   }
@@ -131,7 +135,7 @@ export class SpanQueue implements BatchTaker, Adopter {
   async stop(): Promise<void> {
     this.#isStopping = true
     // There is always more of it, so a request is always in flight. If aborted, it would be sent again by the next process.
-    if (this.#isPumping && this.#current?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
+    if (this.#isSending && this.#current?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
   }
 
   /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
@@ -140,19 +144,19 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#isStopping = true
     this.#isAbandoned = true
     clearTimeout(this.#timer)
-    const waiting = this.#outgoing.giveUp()
+    const waiting = this.#scheduler.dropMemory()
     this.#sink.abort()
-    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
-    this.#dropTooLate(waiting, this.#giveUpCurrent())
-    await this.#outgoing.close()
+    if (this.#isSending) await this.#waiters.add(Number.POSITIVE_INFINITY)
+    this.#dropTooLate(waiting, this.#releaseCurrent())
+    await this.#scheduler.close()
   }
 
   /** For a process that ends immediately: spans that are only in memory are dropped and counted. */
-  endNow(): void {
+  abandonNow(): void {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#dropTooLate(this.#outgoing.giveUp(), this.#giveUpCurrent())
+    this.#dropTooLate(this.#scheduler.dropMemory(), this.#releaseCurrent())
   }
 
   counts(): SpanCounts {
@@ -163,41 +167,41 @@ export class SpanQueue implements BatchTaker, Adopter {
     return this.#sink.waitedMillis()
   }
 
-  #arm(): void {
+  #scheduleSend(): void {
     const { batch } = this.#parts
-    const hasMore = this.#current !== undefined || this.#outgoing.hasAny
-    if (this.#timer || this.#isPumping || this.#isAbandoned || !hasMore) return
+    const hasMore = this.#current !== undefined || this.#scheduler.hasAny
+    if (this.#timer || this.#isSending || this.#isAbandoned || !hasMore) return
     // Timers truncate fractions, and would fire too early.
     const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : batch.scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#outgoing.want()
-      void this.#pump()
+      this.#scheduler.requestFlush()
+      void this.#sendDue()
     }, millis).unref()
   }
 
-  async #pump(): Promise<void> {
-    if (this.#isPumping) return
-    if (this.#backOff.isActive) return this.#arm()
-    this.#isPumping = true
+  async #sendDue(): Promise<void> {
+    if (this.#isSending) return
+    if (this.#backOff.isActive) return this.#scheduleSend()
+    this.#isSending = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     // Serialising a batch takes milliseconds, which must not be spent in the hook that ended its last span.
     await new Promise(setImmediate)
-    while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#step())) {
+    while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#sendNext())) {
       // Continues with the next batch.
     }
-    this.#isPumping = false
-    this.#rest()
+    this.#isSending = false
+    this.#finishSending()
   }
 
   /**
    * Sends one request. Resolves with true if there may be more to do. Never rejects, because no caller could handle an
    * error.
    */
-  async #step(): Promise<boolean> {
+  async #sendNext(): Promise<boolean> {
     try {
-      this.#current ??= await this.#outgoing.next(() => !this.#isStopping)
+      this.#current ??= await this.#scheduler.nextBatch(() => !this.#isStopping)
       if (this.#current === undefined || this.#isAbandoned) return false
       if (!this.#current.isDone) await this.#send(this.#current)
     } catch {
@@ -206,46 +210,46 @@ export class SpanQueue implements BatchTaker, Adopter {
         this.#backOff.failed('unwell')
         return false
       }
-      this.#giveUp(this.#current, { kind: 'internal', reason: 'delivering them broke' })
+      this.#dropGroup(this.#current, { kind: 'internal', reason: 'delivering them broke' })
     }
     if (this.#current?.isDone) this.#current = undefined
     return true
   }
 
   /** Continues with work that arrived during the last check. */
-  #rest(): void {
-    const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#outgoing.isDue
+  #finishSending(): void {
+    const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
     this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
-    if (isDue) void this.#pump()
-    else this.#arm()
+    if (isDue) void this.#sendDue()
+    else this.#scheduleSend()
   }
 
-  async #send(attempt: Attempt): Promise<void> {
-    if (attempt.tries > 0) this.#tally.retried += sizeOf(attempt.next)
-    const delivery = await this.#sink.export(attempt.next)
-    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(attempt, delivery)
-    else await this.#notTaken(attempt, delivery.failure, delivery.retryAfterMillis)
+  async #send(attempt: ExportBatch): Promise<void> {
+    if (attempt.tries > 0) this.#tally.retried += sizeOf(attempt.group)
+    const delivery = await this.#sink.export(attempt.group)
+    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(attempt, delivery)
+    else await this.#onFailed(attempt, delivery.failure, delivery.retryAfterMillis)
     this.#waiters.settled(this.#tally.settled)
   }
 
-  #taken(attempt: Attempt, { lost, failure }: SpanDelivery): void {
+  #onAccepted(attempt: ExportBatch, { lost, failure }: ExportResult): void {
     const { report } = this.#parts
-    this.#hasTaken = true
+    this.#hasAccepted = true
     attempt.isServerProven = true
     this.#backOff.succeeded()
-    this.#tally.delivered(sizeOf(attempt.next) - lost, attempt.origin)
+    this.#tally.delivered(sizeOf(attempt.group) - lost, attempt.origin)
     this.#tally.dropped(lost, REJECTED, attempt.origin)
-    attempt.pass()
+    attempt.removeGroup()
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')
-    if (this.#outgoing.waiting === 0) report.drained()
+    if (this.#scheduler.waiting === 0) report.caughtUp()
   }
 
-  async #notTaken(attempt: Attempt, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+  async #onFailed(attempt: ExportBatch, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
-    if (failure.kind === 'status') attempt.look()
-    if (sizeOf(attempt.next) === 0) return attempt.pass()
-    const verdict = judge(failure, attempt.tries)
+    if (failure.kind === 'status') attempt.parseLines()
+    if (sizeOf(attempt.group) === 0) return attempt.removeGroup()
+    const verdict = classifyFailure(failure, attempt.tries)
     const isRefused = verdict.kind === 'refused'
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
@@ -253,39 +257,39 @@ export class SpanQueue implements BatchTaker, Adopter {
       if (attempt.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
       return
     }
-    if (isRefused && sizeOf(attempt.next) > 1) return attempt.split()
-    if (!attempt.isKept || (isRefused && attempt.isAtFault(failure, this.#hasTaken)))
-      return this.#giveUp(attempt, failure)
+    if (isRefused && sizeOf(attempt.group) > 1) return attempt.splitGroup()
+    if (!attempt.isKept || (isRefused && attempt.isAtFault(failure, this.#hasAccepted)))
+      return this.#dropGroup(attempt, failure)
     // The server may have recovered between the two requests. The span is sent once more.
-    if (isRefused && (await this.#provesItself(attempt))) return
-    if (isRefused && attempt.defer()) return
+    if (isRefused && (await this.#acceptsEmptyRequest(attempt))) return
+    if (isRefused && attempt.deferGroup()) return
     attempt.tries++
     attempt.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
-    this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
-    this.#outgoing.fallBehind()
+    this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
+    this.#scheduler.fallBehind()
   }
 
   /** If the server accepts an empty request, it can read our requests. */
-  async #provesItself(attempt: Attempt): Promise<boolean> {
+  async #acceptsEmptyRequest(attempt: ExportBatch): Promise<boolean> {
     const { failure } = await this.#sink.export([])
     attempt.isServerProven = failure === undefined
     return attempt.isServerProven
   }
 
-  #giveUp(attempt: Attempt, failure: DeliveryFailure): void {
-    const lost = sizeOf(attempt.next)
+  #dropGroup(attempt: ExportBatch, failure: DeliveryFailure): void {
+    const lost = sizeOf(attempt.group)
     const isOne = attempt.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
     this.#tally.dropped(lost, lossReason(failure), attempt.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
-    attempt.pass()
+    attempt.removeGroup()
   }
 
   /** Releases the current attempt. Returns the number of its spans that are in no log, and so lost. */
-  #giveUpCurrent(): number {
+  #releaseCurrent(): number {
     const attempt = this.#current
     this.#current = undefined
-    this.#outgoing.letGo()
+    this.#scheduler.releaseInFlight()
     if (attempt === undefined) return 0
     if (!attempt.isKept) {
       // The log may have been pruned meanwhile, so these spans no longer count as spooled.
@@ -299,6 +303,56 @@ export class SpanQueue implements BatchTaker, Adopter {
   /** @param current spans of the current attempt, which are already counted */
   #dropTooLate(waiting: number, current = 0): void {
     this.#tally.dropped(waiting, TOO_LATE)
-    if (waiting + current > 0) this.#parts.report.tooLate(waiting + current)
+    if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
   }
+}
+
+/** Time for an aborted sink to report its result. */
+const LAST_WORD_MILLIS = 50
+
+/** Limits the duration of an export, so that a sink that never answers does not block its queue. One export at a time. */
+export class BoundedSink {
+  readonly #sink: SpanSink
+  readonly #timeoutMillis: number
+  #inFlight: AbortController | undefined
+  #inFlightAt = 0
+
+  constructor(sink: SpanSink, timeoutMillis: number) {
+    this.#sink = sink
+    this.#timeoutMillis = timeoutMillis
+  }
+
+  /** Never rejects. */
+  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
+    const inFlight = new AbortController()
+    this.#inFlight = inFlight
+    this.#inFlightAt = performance.now()
+    const exported = this.#sink.export(lines, inFlight.signal).catch(() => broken(lines))
+    const lastWord = new Promise<ExportResult>(resolve => {
+      const giveUp = (): void =>
+        resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
+      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
+    })
+    const guard = setTimeout(() => inFlight.abort(), this.#timeoutMillis).unref()
+    const delivery = await Promise.race([exported, lastWord])
+    clearTimeout(guard)
+    this.#inFlight = undefined
+    return delivery
+  }
+
+  abort(): void {
+    this.#inFlight?.abort()
+  }
+
+  waitedMillis(): number {
+    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
+  }
+
+  close(): Promise<void> {
+    return this.#sink.close()
+  }
+}
+
+function broken(lines: readonly SpanLine[]): ExportResult {
+  return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

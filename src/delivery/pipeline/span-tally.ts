@@ -1,4 +1,4 @@
-import type { Origin } from './attempt.ts'
+import type { Origin } from './send-scheduler.ts'
 
 /** Counts of spans by outcome. */
 export interface SpanCounts {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { BackendConfig } from '../backends/backend-config.ts'
-import { codeOf } from './otlp-request.ts'
+import { codeOf } from './otlp-sender.ts'
 import { tls } from './sdk.ts'
 
 /** The CA, certificate and key for connections to one backend, as options of `node:tls`. `key` must never be shown. */
@@ -42,24 +42,24 @@ export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): Tls
   const cert = read('client_certificate', client_certificate)
   const key = read('client_key', client_key)
   if (!cert || !key) return trusted
-  const wrong = whatIsWrong(cert, key, client_certificate, client_key)
+  const wrong = certificateProblem(cert, key, client_certificate, client_key)
   if (wrong === undefined) return { ...trusted, cert, key }
   tell(`backend ${name}: ${wrong}; both are left out`)
   return trusted
 }
 
 /** Only codes are reported: messages of TLS may contain unknown data. */
-function whatIsWrong(cert: Buffer, key: Buffer, certPath: string, keyPath: string): string | undefined {
-  const certCode = refusal({ cert })
+function certificateProblem(cert: Buffer, key: Buffer, certPath: string, keyPath: string): string | undefined {
+  const certCode = contextErrorCode({ cert })
   if (certCode !== undefined) return `client_certificate ${certPath} is no certificate in PEM (${certCode})`
-  const keyCode = refusal({ key })
+  const keyCode = contextErrorCode({ key })
   if (keyCode !== undefined) return `client_key ${keyPath} is no key in PEM without a passphrase (${keyCode})`
-  const code = refusal({ cert, key })
+  const code = contextErrorCode({ cert, key })
   if (code === undefined) return undefined
   return `client_key ${keyPath} is not the key of client_certificate ${certPath} (${code})`
 }
 
-function refusal(files: TlsFiles): string | undefined {
+function contextErrorCode(files: TlsFiles): string | undefined {
   try {
     tls().createSecureContext(files)
     return undefined

@@ -8,7 +8,7 @@ import {
   segmentStartAt,
 } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader } from './segment-file.ts'
 
 /** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
@@ -29,7 +29,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   const rows = new Map<string, BacklogEntry>()
   // Sequential: a long outage leaves more files than a process may have open.
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const part of await owedOf(directory, entry)) {
+    for (const part of await pendingOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
       rows.set(key, sum(rows.get(key), part))
     }
@@ -41,10 +41,10 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
  * The destinations (`destinationOf`) of the data pending for a backend of this name. An unknown destination is ''. Never
  * rejects.
  */
-export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
+export async function pendingDestinations(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
-    for (const row of await owedOf(directory, entry)) {
+    for (const row of await pendingOf(directory, entry)) {
       if (row.backend !== backend) continue
       destinations.add((await readHeader(segmentPath(directory, entry.segment))).backends.get(backend) ?? '')
     }
@@ -63,7 +63,7 @@ async function checkpointsOf(
   return (await Promise.all(found)).flat()
 }
 
-async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
+async function pendingOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
   const [state, stats] = await Promise.all([
     readCheckpoint(entry),
     stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),
@@ -106,4 +106,22 @@ function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry
 function byName(one: BacklogEntry, other: BacklogEntry): number {
   if (one.backend !== other.backend) return one.backend < other.backend ? -1 : 1
   return Number(one.isLive) - Number(other.isLive)
+}
+
+export interface OpenSegment {
+  readonly path: string
+  /** True if the owner process is alive. Otherwise the next process ends or continues the spans. */
+  readonly isOwned: boolean
+}
+
+/** Oldest first. Never rejects. Empty if there is no directory. */
+export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
+  const segments: OpenSegment[] = []
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    const state = await readCheckpoint(entry)
+    if (state?.open !== true) continue
+    const isOwned = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, now)
+    segments.push({ path: segmentPath(stateDirectory, entry.segment), isOwned })
+  }
+  return segments
 }

@@ -2,7 +2,7 @@ import { renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { lstat, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Owner, parseOwner } from './owner.ts'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from './private-place.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from './private-file.ts'
 import { segmentIdentity } from './segment-file.ts'
 
 /** A write of this size fits into one page of memory, so no signal can interrupt it. */

@@ -16,13 +16,13 @@ import {
   writeCheckpointFile,
 } from './checkpoint-file.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
-import { readOwnFile } from './private-place.ts'
+import { readOwnFile } from './private-file.ts'
 import type { ResendProgress } from './resend-progress.ts'
 
 export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-file.ts'
 
 /** `taken`: another process considered this one dead. Only `ours` may be written. */
-type Custody = 'ours' | 'taken' | 'free' | 'removed'
+type Ownership = 'ours' | 'taken' | 'free' | 'removed'
 
 const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamaged: false }
 
@@ -42,10 +42,10 @@ export class Checkpoint {
   /** Requested sends to backends for which nothing of the segment is pending. Not saved in this file. */
   readonly #resends = new Map<string, ResendProgress>()
   #open: boolean
-  #custody: Custody = 'ours'
+  #ownership: Ownership = 'ours'
   #isSaved = true
 
-  /** For an existing file under the name of this process: see `create` and `adoptCheckpoint`. */
+  /** For an existing file under the name of this process: see `create` and `takeOverCheckpoint`. */
   constructor(stateDirectory: string, segment: string, content: CheckpointContent, path?: string) {
     this.segment = segment
     this.segmentPath = path ?? segmentPath(stateDirectory, segment)
@@ -71,7 +71,7 @@ export class Checkpoint {
    * another process owns it.
    * @throws the error of the file system
    */
-  static hold(stateDirectory: string, segment: string): Checkpoint | undefined {
+  static lock(stateDirectory: string, segment: string): Checkpoint | undefined {
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
     const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
     if (!checkpoint.#isTaken()) return checkpoint
@@ -82,7 +82,7 @@ export class Checkpoint {
   /** Wraps a file outside the log. Its state is not saved. */
   static ofFile(path: string): Checkpoint {
     const checkpoint = new Checkpoint(dirname(path), basename(path), NOTHING, path)
-    checkpoint.#custody = 'removed'
+    checkpoint.#ownership = 'removed'
     return checkpoint
   }
 
@@ -97,24 +97,24 @@ export class Checkpoint {
 
   /** Acknowledged bytes. Undefined if nothing is pending or requested for the backend. */
   offsetOf(backend: string): number | undefined {
-    return this.resendTo(backend)?.offset ?? this.#delivered.get(backend)
+    return this.resendOf(backend)?.offset ?? this.#delivered.get(backend)
   }
 
-  resendTo(backend: string): ResendProgress | undefined {
+  resendOf(backend: string): ResendProgress | undefined {
     return this.#resends.get(backend)
   }
 
   /** Starts sending on request to a backend for which nothing is pending. Undefined stops it. */
-  send(backend: string, progress: ResendProgress | undefined): void {
+  setResend(backend: string, progress: ResendProgress | undefined): void {
     if (progress === undefined) this.#resends.delete(backend)
     else this.#resends.set(backend, progress)
   }
 
   /** The offset never decreases. Returns true if everything is saved. */
   advance(backend: string, offset: number): boolean {
-    this.resendTo(backend)?.advance(offset)
+    this.resendOf(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
-    if (before === undefined || !isOffset(offset) || offset <= before) return this.#saved()
+    if (before === undefined || !isOffset(offset) || offset <= before) return this.#ensureSaved()
     this.#delivered.set(backend, offset)
     return this.#save()
   }
@@ -128,30 +128,30 @@ export class Checkpoint {
 
   /** Marks the segment as free of open spans. Returns true if everything is saved. */
   close(): boolean {
-    if (!this.#open) return this.#saved()
+    if (!this.#open) return this.#ensureSaved()
     this.#open = false
     return this.#save()
   }
 
   /** Cancels delivery to the backend, because it gave up or the segment was pruned. */
-  forgive(backend: string): void {
+  cancelDelivery(backend: string): void {
     this.#resends.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
   }
 
   /** Removes the file if the checkpoint is closed and every backend has acknowledged `bytes`. Returns true if it is gone. */
-  settle(bytes: number): boolean {
+  removeIfDone(bytes: number): boolean {
     const offsets = [...this.#delivered.values(), ...[...this.#resends.values()].map(({ offset }) => offset)]
     const isOwed = this.#open || offsets.some(offset => offset < bytes)
-    if (this.#custody === 'ours' && !isOwed) this.remove()
-    return this.#custody === 'removed'
+    if (this.#ownership === 'ours' && !isOwed) this.remove()
+    return this.#ownership === 'removed'
   }
 
   /** Releases the checkpoint to other processes. */
   release(): void {
-    this.#saved()
-    if (this.#custody !== 'ours') return
-    this.#custody = 'free'
+    this.#ensureSaved()
+    if (this.#ownership !== 'ours') return
+    this.#ownership = 'free'
     try {
       renameSync(this.#path, checkpointPath(this.#stateDirectory, this.segment, FREE))
     } catch {
@@ -164,33 +164,33 @@ export class Checkpoint {
    * this one dead.
    */
   touch(): boolean {
-    this.#saved()
-    if (this.#custody !== 'ours') return false
+    this.#ensureSaved()
+    if (this.#ownership !== 'ours') return false
     try {
-      beat(this.#path)
+      updateHeartbeat(this.#path)
     } catch (error) {
       if (codeOf(error) === 'ENOENT') this.#save()
     }
-    return this.#custody === 'ours'
+    return this.#ownership === 'ours'
   }
 
   /** Removes the file even if data is pending. No effect if the checkpoint is not ours any more. */
   remove(): void {
-    if (this.#custody !== 'ours') return
+    if (this.#ownership !== 'ours') return
     try {
       unlinkSync(this.#path)
-      this.#custody = 'removed'
+      this.#ownership = 'removed'
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') this.#custody = 'removed'
+      if (codeOf(error) === 'ENOENT') this.#ownership = 'removed'
     }
   }
 
-  #saved(): boolean {
+  #ensureSaved(): boolean {
     return this.#isSaved || this.#save()
   }
 
   #save(): boolean {
-    this.#isSaved = this.#custody === 'ours' && this.#write(checkpointText(this.#open, this.#delivered))
+    this.#isSaved = this.#ownership === 'ours' && this.#write(checkpointText(this.#open, this.#delivered))
     return this.#isSaved
   }
 
@@ -199,14 +199,14 @@ export class Checkpoint {
       writeCheckpointFile(this.#path, text)
       return true
     } catch (error) {
-      return codeOf(error) === 'ENOENT' && this.#writeAnew(text)
+      return codeOf(error) === 'ENOENT' && this.#recreate(text)
     }
   }
 
   /** Recreates a deleted file, unless it was taken: then a new file would be a second checkpoint of the segment. */
-  #writeAnew(text: string): boolean {
+  #recreate(text: string): boolean {
     if (this.#isTaken()) {
-      this.#custody = 'taken'
+      this.#ownership = 'taken'
       return false
     }
     try {
@@ -233,21 +233,21 @@ export class Checkpoint {
  * Takes over a free checkpoint or that of a dead process. Returns undefined if its owner lives, if another process was
  * first, or if it cannot be read now. A damaged one is taken, too: see `Checkpoint.isDamaged`.
  */
-export function adoptCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
+export function takeOverCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
   const path = ownPath(stateDirectory, entry.segment)
   try {
     // Another checkpoint of this segment can only be held by this process. Its file must not be overwritten.
-    if (isHeld(entry) || existsSync(path)) return undefined
+    if (isOwnedByLiving(entry) || existsSync(path)) return undefined
     // Before the rename: under our name with the old heartbeat, a process on another machine would consider us dead.
-    beat(entry.path)
+    updateHeartbeat(entry.path)
     renameSync(entry.path, path)
   } catch {
     return undefined
   }
-  return openAdopted(stateDirectory, entry.segment, path)
+  return openTakenOver(stateDirectory, entry.segment, path)
 }
 
-function openAdopted(stateDirectory: string, segment: string, path: string): Checkpoint | undefined {
+function openTakenOver(stateDirectory: string, segment: string, path: string): Checkpoint | undefined {
   try {
     return new Checkpoint(stateDirectory, segment, parseCheckpoint(readOwnFile(path).toString()))
   } catch {
@@ -258,11 +258,11 @@ function openAdopted(stateDirectory: string, segment: string, path: string): Che
 }
 
 /** The heartbeat may be newer than the directory listing. */
-function isHeld({ owner, path }: CheckpointEntry): boolean {
+function isOwnedByLiving({ owner, path }: CheckpointEntry): boolean {
   return owner !== undefined && isAlive(owner, statSync(path).mtimeMs, Date.now())
 }
 
-function beat(path: string): void {
+function updateHeartbeat(path: string): void {
   const now = new Date()
   utimesSync(path, now, now)
 }

@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { segmentIdentity } from './segment-file.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
 import { SpanLine } from './span-line.ts'
 
 /** Tolerance for a clock that was set back. */
@@ -12,7 +11,7 @@ const TRACE_ID_CHARS = 32
  * The kind of events that a continuing process receives: `past`, events whose spans the previous process has ended;
  * `again`, events it received while spans were open; `new`, events not received before.
  */
-type Telling = 'past' | 'again' | 'new'
+type ReplayPhase = 'past' | 'again' | 'new'
 
 /**
  * Continues the open spans of the previous process, for example of a receiver, and leaves its own open spans to the next
@@ -22,29 +21,29 @@ type Telling = 'past' | 'again' | 'new'
 export class Continuation {
   /** If true, spans open at the end of the process are left to the next one. */
   leavesOpen = true
-  #telling: Telling = 'new'
+  #phase: ReplayPhase = 'new'
   #at = 0
   #isSafe = true
   #written: ReadonlySet<string> = new Set()
   /** With tail sampling: spans that the previous process has passed to the backends. */
   #kept: ReadonlySet<string> = new Set()
   /** Traces that were read again, and their spans that this process continues. */
-  readonly #met = new Set<string>()
-  readonly #takenUp = new Set<string>()
+  readonly #replayedTraces = new Set<string>()
+  readonly #continued = new Set<string>()
   readonly #savers: (() => Promise<void>)[] = []
-  readonly #over: (() => void)[] = []
+  readonly #afterReplay: (() => void)[] = []
 
   /** True while old events are read. They are not measured or sent, because the previous process has done so. */
-  get isReading(): boolean {
-    return this.#telling !== 'new'
+  get isReplaying(): boolean {
+    return this.#phase !== 'new'
   }
 
   /** Epoch milliseconds. While old events are read, the time at which they were first received. */
-  readonly now = (): number => (this.isReading ? this.#at : Date.now())
+  readonly now = (): number => (this.isReplaying ? this.#at : Date.now())
 
   /** Announces that the following events were first received at this time. */
-  read(telling: 'past' | 'again', at: number): void {
-    this.#telling = telling
+  beginReplay(telling: 'past' | 'again', at: number): void {
+    this.#phase = telling
     this.#at = at
     this.#isSafe = false
   }
@@ -53,35 +52,35 @@ export class Continuation {
    * @param written ended spans of the log: trace id and span id
    * @param kept ended spans of the log of kept traces
    */
-  knows(written: ReadonlySet<string>, kept: ReadonlySet<string>): void {
+  setWritten(written: ReadonlySet<string>, kept: ReadonlySet<string>): void {
     this.#written = written
     this.#kept = kept
   }
 
   /** True if a starting span is already written, or ended before the events of kind `again`. */
   isWritten(traceId: string, spanId: string): boolean {
-    if (this.#telling === 'past') return true
-    if (this.#telling === 'again') this.#met.add(traceId)
+    if (this.#phase === 'past') return true
+    if (this.#phase === 'again') this.#replayedTraces.add(traceId)
     else if (this.#written.size === 0) return false
     const key = `${traceId}${spanId}`
     const isWritten = this.#written.has(key)
-    if (this.#telling === 'again' && !isWritten) this.#takenUp.add(key)
+    if (this.#phase === 'again' && !isWritten) this.#continued.add(key)
     return isWritten
   }
 
   /** Like `isWritten`, with tail sampling: spans undecided by the previous process were not sent. */
   isKept(traceId: string, spanId: string): boolean {
-    return this.#telling === 'past' || this.#kept.has(`${traceId}${spanId}`)
+    return this.#phase === 'past' || this.#kept.has(`${traceId}${spanId}`)
   }
 
   /**
    * True if this process continues a span, given as trace id and span id. Such a span has not crashed, whatever the log
    * says.
    */
-  readonly isTakenUp = (key: string): boolean => this.#takenUp.has(key)
+  readonly isContinuedHere = (key: string): boolean => this.#continued.has(key)
 
   /** @param save resolves when everything recorded is in the log; never rejects */
-  join(save: () => Promise<void>): void {
+  addSaver(save: () => Promise<void>): void {
     this.#savers.push(save)
   }
 
@@ -90,21 +89,21 @@ export class Continuation {
     await Promise.all(this.#savers.map(save => save()))
   }
 
-  /** Ends the reading of old events. Resolves when the open spans are saved, after running the callbacks of `whenRead`. */
-  async end(): Promise<void> {
-    this.#telling = 'new'
-    this.#written = new Set([...this.#written].filter(key => this.#met.has(key.slice(0, TRACE_ID_CHARS))))
-    this.#kept = new Set([...this.#kept].filter(key => this.#met.has(key.slice(0, TRACE_ID_CHARS))))
-    this.#met.clear()
+  /** Ends the reading of old events. Resolves when the open spans are saved, after running the callbacks of `afterReplay`. */
+  async endReplay(): Promise<void> {
+    this.#phase = 'new'
+    this.#written = new Set([...this.#written].filter(key => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))))
+    this.#kept = new Set([...this.#kept].filter(key => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))))
+    this.#replayedTraces.clear()
     await this.saved()
     this.#isSafe = true
-    for (const run of this.#over.splice(0)) run()
+    for (const run of this.#afterReplay.splice(0)) run()
   }
 
   /** Runs the callback once the open spans are noted. Until then they look crashed. */
-  whenRead(run: () => void): void {
+  afterReplay(run: () => void): void {
     if (this.#isSafe) run()
-    else this.#over.push(run)
+    else this.#afterReplay.push(run)
   }
 }
 
@@ -145,7 +144,7 @@ export async function isContinued(path: string): Promise<boolean> {
 async function* wholeLines(path: string): AsyncGenerator<SpanLine, void> {
   const reader = new SegmentReader(path)
   try {
-    for await (const line of reader.found(0, (await stat(path)).size)) if (line instanceof SpanLine) yield line
+    for await (const line of reader.spanLines(0, (await stat(path)).size)) if (line instanceof SpanLine) yield line
   } finally {
     await reader.close()
   }

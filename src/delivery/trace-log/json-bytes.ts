@@ -47,22 +47,22 @@ export class JsonBytes {
 
   start(): void {
     this.cutTo(0)
-    if (this.#bytes.length > MAX_KEPT_BYTES) this.letGo()
+    if (this.#bytes.length > MAX_KEPT_BYTES) this.replaceBuffer()
   }
 
   /** Replaces the buffer while another thread still reads it. */
-  letGo(): void {
+  replaceBuffer(): void {
     this.#bytes = Buffer.allocUnsafeSlow(0)
   }
 
   /** Discards the bytes after `length`. */
   cutTo(length: number): void {
     this.#length = length
-    this.forget()
+    this.clearRecent()
   }
 
   /** Content must not stay in memory until other content replaces it. */
-  forget(): void {
+  clearRecent(): void {
     for (const recent of this.#recent) recent.text = ''
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, futimesSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
-import { OPEN, PRIVATE_FILE, reason, withOwnFile, writePrivate } from './private-place.ts'
+import { fileErrorReason, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from './private-file.ts'
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
@@ -14,7 +14,7 @@ const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000
 export interface Lock {
   /** Updates the heartbeat, for processes in another container or on another machine, which cannot look up the holder. */
   touch(): void
-  free(): void
+  release(): void
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Lock {
  * @returns the lock, or its current owner
  * @throws Error with a one-line message
  */
-export function takeLock(directory: string, now: () => number): Lock | Owner {
+export function acquireLock(directory: string, now: () => number): Lock | Owner {
   const until = performance.now() + PATIENCE_MILLIS
   do {
     const newest = numbersIn(directory).at(-1)
@@ -55,7 +55,7 @@ export function lockHolder(directory: string, now: () => number): Owner | undefi
 }
 
 /** True if the pid refers to a process of this container and machine. */
-export function isHere({ place }: Owner): boolean {
+export function isOnThisHost({ place }: Owner): boolean {
   return place === thisOwner().place
 }
 
@@ -79,7 +79,7 @@ function holderOf(path: string, now: number): Owner | 'changed' | undefined {
     })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'changed'
-    throw new Error(`cannot read ${path}: ${reason(error)}`, { cause: error })
+    throw new Error(`cannot read ${path}: ${fileErrorReason(error)}`, { cause: error })
   }
 }
 
@@ -99,7 +99,7 @@ function make(directory: string, number: number): Lock | undefined {
     return undefined
   }
   for (const old of numbers.slice(0, -1)) rmSync(lockFile(directory, old), { force: true })
-  return { touch: () => touch(path), free: () => writePrivate(path, FREE) }
+  return { touch: () => touch(path), release: () => writePrivate(path, FREE) }
 }
 
 function touch(path: string): void {

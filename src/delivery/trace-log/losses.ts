@@ -1,7 +1,7 @@
 import { fstatSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-place.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-file.ts'
 
 /** Spans that a backend will never receive. */
 export interface Loss {

@@ -1,68 +1,68 @@
 import { existsSync, type Stats } from 'node:fs'
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Attributes, HrTime } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
-  adoptCheckpoint,
   type Checkpoint,
   type CheckpointEntry,
   listCheckpoints,
   readCheckpoint,
+  takeOverCheckpoint,
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
-import { type CrashedTrace, endCrashedSpans } from './crashed-spans.ts'
-import type { SegmentManager } from './custody.ts'
+import { type Destinations, endedSpan, type SegmentMarks, type StoredLine } from './line-parser.ts'
 import { isAlive } from './owner.ts'
-import { isOwnFile, placesOf, tighten } from './private-place.ts'
+import { isOwnFile, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
-import type { Segment } from './segment.ts'
-import { segmentIdentity } from './segment-file.ts'
-import { readHeader } from './segment-reader.ts'
-import type { Continued, Report } from './settings.ts'
-import type { Destinations } from './stored-line.ts'
+import { readHeader, SegmentFile, SegmentReader, segmentIdentity } from './segment-file.ts'
+import type { LogSegment, SegmentManager } from './segments.ts'
+import type { ContinuationSettings, Reporter } from './settings.ts'
+import { SpanLine } from './span-line.ts'
 
 /** Delivers recovered segments to one backend. */
-export interface Adopter {
-  adopt(segment: Segment): void
+export interface RecoveryQueue {
+  enqueueSegment(segment: LogSegment): void
   /**
    * Called before a segment is removed. Returns a function that receives the number of pending spans. Those in memory are
    * still sent, the others are lost.
    */
-  gone(segment: Segment, reason: string): (owed: number) => void
+  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void
   /** Counts lost spans of another process. */
-  lose(spans: number, reason: string): void
+  countLost(spans: number, reason: string): void
 }
 
-export interface RecoveryParts {
+export interface RecoveryOptions {
   readonly stateDirectory: string
-  readonly custody: SegmentManager
-  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly segments: SegmentManager
+  readonly queues: ReadonlyMap<string, RecoveryQueue>
   readonly destinations: Destinations
-  readonly report: Report
+  readonly report: Reporter
   /** Set if this process continues previous ones. It has noted all of their open spans. */
-  readonly continued: Continued | undefined
+  readonly continued: ContinuationSettings | undefined
   /**
    * Sends the spans that a killed process had buffered in a segment for the attribute `heldBy`. Absent if there is no log
    * of kept traces.
    */
-  readonly sendHeld?: ((path: string, heldBy: string) => Promise<void>) | undefined
+  readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
   /** Receives the traces whose spans a killed process had left open. */
-  readonly onCrashed: (crashed: readonly CrashedTrace[]) => void
+  readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
 }
 
 /** Recovers the segments of dead processes: ends their open spans and delivers pending data. */
 export class Recovery {
-  readonly #parts: RecoveryParts
+  readonly #parts: RecoveryOptions
   #running: Promise<void> | undefined
   #isStopped = false
   #isRefused = false
 
-  constructor(parts: RecoveryParts) {
+  constructor(parts: RecoveryOptions) {
     this.#parts = parts
   }
 
   /** Resolves when everything possible is adopted, before it is delivered. Never rejects. */
   run(): Promise<void> {
-    this.#running ??= this.#adoptAll().finally(() => {
+    this.#running ??= this.#recoverAll().finally(() => {
       this.#running = undefined
     })
     return this.#running
@@ -78,13 +78,13 @@ export class Recovery {
     await this.#running
   }
 
-  async #adoptAll(): Promise<void> {
+  async #recoverAll(): Promise<void> {
     if (!this.#isPrivate()) return
     for (const entry of await listCheckpoints(this.#parts.stateDirectory)) {
       if (this.#isStopped) return
       if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
       try {
-        await this.#adopt(entry)
+        await this.#recoverSegment(entry)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         this.#parts.report.debug(`trace log: ${entry.segment} is left for later (${code ?? String(error)})`)
@@ -96,7 +96,8 @@ export class Recovery {
   #isPrivate(): boolean {
     const { stateDirectory, report } = this.#parts
     try {
-      for (const place of placesOf(stateDirectory)) if (existsSync(place)) tighten(place, line => report.warn(line))
+      for (const place of logDirectories(stateDirectory))
+        if (existsSync(place)) makePrivate(place, line => report.warn(line))
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
@@ -107,14 +108,14 @@ export class Recovery {
     }
   }
 
-  async #adopt(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, adopters } = this.#parts
+  async #recoverSegment(entry: CheckpointEntry): Promise<void> {
+    const { stateDirectory, queues: adopters } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
     const owed = Object.keys(state.delivered)
     const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
     if (!state.open && !isMine) return
-    const checkpoint = adoptCheckpoint(stateDirectory, entry)
+    const checkpoint = takeOverCheckpoint(stateDirectory, entry)
     if (checkpoint === undefined) return
     try {
       await this.#takeOver(checkpoint, entry)
@@ -125,7 +126,7 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { custody, adopters } = this.#parts
+    const { segments: custody, queues: adopters } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -143,14 +144,14 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = custody.adopt(checkpoint, (await stat(checkpoint.segmentPath)).size)
-    await this.#noteMoved(segment)
-    for (const backend of checkpoint.backends) adopters.get(backend)?.adopt(segment)
-    segment.settle()
+    const segment = custody.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    await this.#recordMoved(segment)
+    for (const backend of checkpoint.backends) adopters.get(backend)?.enqueueSegment(segment)
+    segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
-  async #noteMoved({ checkpoint, path, bytes }: Segment): Promise<void> {
+  async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
     const owed = checkpoint.backends.filter(backend => destinations.has(backend))
     if (owed.length === 0) return
@@ -167,15 +168,15 @@ export class Recovery {
    * Open spans and buffered traces may belong to a process that continues the dead one, as long as that process writes
    * (`paths`). A process that has itself continued them knows that they do not.
    */
-  async #isLeftToOthers(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
+  async #mayBeContinued(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
     if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
     const writtenAt = await Promise.all(paths.map(async path => (await statOf(path))?.mtimeMs ?? 0))
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
   /** Resolves with false if the spans are left to a process with the same backends. */
-  async #sendHeld(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
-    const { sendHeld, destinations } = this.#parts
+  async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
+    const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
     if (sendHeld === undefined || !isSame(backends, destinations)) return false
     await sendHeld(path, heldBy)
@@ -187,16 +188,16 @@ export class Recovery {
       const { segmentPath } = checkpoint
       const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
       const laterPaths = await laterSegments(segmentPath, continuedMillis > 0)
-      const isLeftToOthers = await this.#isLeftToOthers([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
+      const mayBeContinued = await this.#mayBeContinued([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
       const crashed = await endCrashedSpans(segmentPath, {
         heartbeatAt,
         laterPaths,
-        isLeftToOthers,
-        isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
+        mayBeContinued,
+        isContinuedHere: this.#parts.continued?.isContinuedHere ?? (() => false),
       })
       if (crashed === undefined) return
       if (crashed.length > 0) this.#parts.onCrashed(crashed)
-      const isJudged = heldBy === '' || (!isLeftToOthers && (await this.#sendHeld(segmentPath, heldBy, backends)))
+      const isJudged = heldBy === '' || (!mayBeContinued && (await this.#sendUndecided(segmentPath, heldBy, backends)))
       if (isJudged) checkpoint.close()
     } catch (error) {
       // For example on a full disk. Ended spans are delivered anyway. The next process ends the open ones.
@@ -240,4 +241,150 @@ async function laterSegments(path: string, isContinued: boolean): Promise<string
     if (other.pid === own.pid || (isContinued && (await isContinuedSegment(otherPath)))) later.push(otherPath)
   }
   return later
+}
+
+const SPANS_PER_LINE = 128
+const LINE_END: Buffer = Buffer.from('\n')
+const NANO_DIGITS = 9
+const LIVE_WITHIN_MILLIS = 60_000
+/** The kind of a turn's root span. */
+const ROOT_KIND = 'session'
+export const CRASHED = 'crashed'
+
+const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
+
+/** The open spans of one trace in a killed process. */
+export interface RecoveredTrace {
+  readonly traceId: string
+  /** Id of the outermost span */
+  readonly spanId: string
+  readonly spans: number
+}
+
+/** The facts of a dead process outside its segment. */
+export interface CrashFacts {
+  /** Latest heartbeat of the process, epoch milliseconds. */
+  readonly heartbeatAt: number
+  /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
+  readonly laterPaths: readonly string[]
+  /** True if another process may still continue the open spans. */
+  readonly mayBeContinued: boolean
+  /** True if this process continues the span: trace id and span id. */
+  readonly isContinuedHere: (key: string) => boolean
+}
+
+/**
+ * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
+ * which the process was known to be alive.
+ *
+ * @returns the affected traces; undefined if some spans stay open
+ * @throws the error of the file system
+ */
+export async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
+  const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
+  const scan = await openSpansIn(path, laterPaths)
+  for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)
+  if (scan.open.size === 0) return []
+  if (mayBeContinued) return undefined
+  const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
+  const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
+  await append(
+    path,
+    spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
+  )
+  return tracesOf(spans)
+}
+
+/** @param spans the innermost first */
+function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
+  const traces = new Map<string, RecoveredTrace>()
+  for (const span of spans) {
+    const { traceId, spanId } = span.spanContext()
+    traces.set(traceId, { traceId, spanId, spans: (traces.get(traceId)?.spans ?? 0) + 1 })
+  }
+  return [...traces.values()]
+}
+
+/**
+ * The last time at which the process was known to be alive. For live records, the times of the file and the heartbeat are
+ * more accurate than the records. In a replay of old records only their own times count. A record may lie in the future.
+ */
+function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number): number {
+  const isLive = recordedAt > writtenAt - LIVE_WITHIN_MILLIS
+  return isLive ? Math.max(writtenAt, heartbeatAt) : recordedAt
+}
+
+interface OpenSpanScan {
+  readonly open: Map<string, ReadableSpan>
+  readonly marks: SegmentMarks
+  readonly lastAt: number
+}
+
+async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
+  const open = new Map<string, ReadableSpan>()
+  let [marks, lastAt] = [NO_MARKS, 0]
+  await eachLine(path, line => {
+    if (line instanceof SpanLine) {
+      for (const { key, start, end } of line.stamps()) {
+        lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
+        open.delete(key)
+      }
+    } else if (line.kind === 'open') {
+      for (const span of line.spans) {
+        lastAt = Math.max(lastAt, millis(span.startTime))
+        open.set(keyOf(span), span)
+      }
+    } else if (line.kind === 'header') marks = line.marks
+  })
+  for (const later of open.size === 0 ? [] : laterPaths) {
+    await eachLine(later, line => {
+      if (line instanceof SpanLine) for (const { key } of line.stamps()) open.delete(key)
+      else if (line.kind === 'open') for (const span of line.spans) open.delete(keyOf(span))
+    })
+  }
+  return { open, marks, lastAt }
+}
+
+async function eachLine(path: string, visit: (line: SpanLine | StoredLine) => void): Promise<void> {
+  const reader = new SegmentReader(path)
+  try {
+    for await (const line of reader.spanLines(0, (await stat(path)).size)) visit(line)
+  } finally {
+    await reader.close()
+  }
+}
+
+function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: SegmentMarks): Attributes {
+  const isRoot = spanKind === '' ? span.parentSpanContext === undefined : span.attributes[spanKind] === ROOT_KIND
+  return {
+    ...(incomplete === '' ? {} : { [incomplete]: CRASHED }),
+    ...(isRoot && finalStatus !== '' ? { [finalStatus]: CRASHED } : {}),
+  }
+}
+
+async function append(path: string, spans: readonly ReadableSpan[]): Promise<void> {
+  const file = SegmentFile.open(path)
+  try {
+    // If the process died in the middle of a line, the remainder must not merge with the next line.
+    if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
+    for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
+      const { json } = SpanLine.of(spans.slice(at, at + SPANS_PER_LINE))
+      await file.append(Buffer.concat([json, LINE_END]))
+    }
+  } finally {
+    file.close()
+  }
+}
+
+function keyOf(span: ReadableSpan): string {
+  const { traceId, spanId } = span.spanContext()
+  return `${traceId}${spanId}`
+}
+
+function millisOf(nanos: string): number {
+  return millis([Number(nanos.slice(0, -NANO_DIGITS)), Number(nanos.slice(-NANO_DIGITS))])
+}
+
+function millis([seconds, nanos]: HrTime): number {
+  return seconds * 1000 + nanos / 1e6
 }

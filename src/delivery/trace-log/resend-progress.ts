@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { codeOf, createCheckpointFile, isOffset, writeCheckpointFile } from './checkpoint-file.ts'
-import { readOwnFile } from './private-place.ts'
+import { readOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 
@@ -15,7 +15,7 @@ export interface SentTally {
   readonly to: number
 }
 
-export interface ResendProgressParts {
+export interface ResendProgressOptions {
   readonly pass: SentState
   /** If absent, all traces are included. */
   readonly traceId: string | undefined
@@ -27,7 +27,7 @@ export interface ResendProgressParts {
 
 /** The progress of sending one file to one backend on request. */
 export class ResendProgress {
-  readonly #parts: ResendProgressParts
+  readonly #parts: ResendProgressOptions
   readonly #traceIds = new Set<string>()
   #offset: number
   #spans = 0
@@ -36,7 +36,7 @@ export class ResendProgress {
   /** Spans in flight. */
   #reading: readonly ReadableSpan[] = []
 
-  constructor(parts: ResendProgressParts) {
+  constructor(parts: ResendProgressOptions) {
     this.#parts = parts
     this.#offset = parts.pass.offset
   }
@@ -51,8 +51,8 @@ export class ResendProgress {
   }
 
   /** Selects the spans to be sent. */
-  wanted(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
-    this.#reading = spans.filter(span => this.#isWanted(span))
+  selectSpans(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
+    this.#reading = spans.filter(span => this.#isSelected(span))
     return this.#reading
   }
 
@@ -65,7 +65,7 @@ export class ResendProgress {
     this.#parts.onSent({ ...this.#parts.pass, offset })
   }
 
-  #isWanted(span: ReadableSpan): boolean {
+  #isSelected(span: ReadableSpan): boolean {
     const { pass, traceId: wanted, begunAt } = this.#parts
     const { traceId } = span.spanContext()
     if (wanted !== undefined && traceId !== wanted) return false

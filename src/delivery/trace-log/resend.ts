@@ -1,14 +1,12 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { adoptCheckpoint, Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
 import { segmentPath } from './checkpoint-file.ts'
-import type { SegmentManager } from './custody.ts'
+import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { Segment } from './segment.ts'
-import { segmentIdentity } from './segment-file.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
-import type { Destinations } from './stored-line.ts'
+import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { LogSegment, type SegmentManager } from './segments.ts'
 
 /** A request of the user to send traces again. */
 export interface ResendRequest {
@@ -45,15 +43,15 @@ export interface ResendOutcome {
 }
 
 /** Delivers adopted segments to one backend, or stops if the backend does not accept them now. */
-export interface ResendTaker {
-  adopt(segment: Segment): void
-  drainAdopted(): Promise<void>
+export interface ResendQueue {
+  enqueueSegment(segment: LogSegment): void
+  drainRecovered(): Promise<void>
 }
 
-export interface ResendParts {
+export interface ResendOptions {
   readonly stateDirectory: string
-  readonly custody: SegmentManager
-  readonly takers: ReadonlyMap<string, ResendTaker>
+  readonly segments: SegmentManager
+  readonly queues: ReadonlyMap<string, ResendQueue>
   readonly destinations: Destinations
 }
 
@@ -64,11 +62,11 @@ interface TraceFile {
   readonly bytes: number
 }
 
-type BegunAt = (traceId: string) => number
+type TraceStart = (traceId: string) => number
 
 interface Task {
   readonly backend: string
-  readonly segment: Segment
+  readonly segment: LogSegment
   readonly progress: ResendProgress
 }
 
@@ -76,7 +74,7 @@ const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: 
 
 /** Sends traces that were never pending for a backend: from before it was configured, or from files of other machines. */
 export class Resend {
-  readonly #parts: ResendParts
+  readonly #parts: ResendOptions
   readonly #request: ResendRequest
   /** Backends that do not accept data now. */
   readonly #stuck = new Set<string>()
@@ -85,9 +83,9 @@ export class Resend {
   #progress = { done: 0, total: 0 }
   #files: readonly TraceFile[] = []
   #checkpoints: ReadonlyMap<string, CheckpointEntry> = new Map()
-  #begunAt: Promise<BegunAt> | undefined
+  #begunAt: Promise<TraceStart> | undefined
 
-  constructor(parts: ResendParts, request: ResendRequest) {
+  constructor(parts: ResendOptions, request: ResendRequest) {
     this.#parts = parts
     this.#request = request
   }
@@ -124,7 +122,7 @@ export class Resend {
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
     let done = 0
     for (const file of this.#files) {
-      if (signal.aborted) this.#say(file, this.#backends(), 'left')
+      if (signal.aborted) this.#addOutcome(file, this.#backends(), 'left')
       else await this.#sendFile(file, offset => (this.#progress = { done: done + offset, total }))
       done += file.bytes
       this.#progress = { done, total }
@@ -132,56 +130,56 @@ export class Resend {
   }
 
   async #sendFile(file: TraceFile, onSent: (offset: number) => void): Promise<void> {
-    const segment = await this.#hold(file)
-    if (segment === undefined) return this.#say(file, this.#backends(), 'running')
+    const segment = await this.#lockSegment(file)
+    if (segment === undefined) return this.#addOutcome(file, this.#backends(), 'running')
     const record = file.segment === undefined ? undefined : new SentRecord(this.#parts.stateDirectory, file.segment)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
       // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
       const tasks = await this.#tasksOf(segment, open, record, onSent)
       const busy = tasks.map(({ backend }) => backend)
-      if (isFirst) this.#say(file, without(open, busy), 'had')
+      if (isFirst) this.#addOutcome(file, without(open, busy), 'had')
       await Promise.all(tasks.map(task => this.#deliver(task)))
       open = record === undefined ? [] : without(busy, [...this.#stuck])
     }
     // A request in flight to a stuck backend may still arrive, and must be recorded then.
-    if (this.#stuck.size === 0) segment.stopSending()
+    if (this.#stuck.size === 0) segment.cancelResends()
   }
 
   /** Resolves with undefined if another process owns it. */
-  async #hold({ path, segment: name, bytes }: TraceFile): Promise<Segment | undefined> {
-    const { stateDirectory, custody } = this.#parts
+  async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
+    const { stateDirectory, segments: custody } = this.#parts
     if (name === undefined) {
-      return new Segment(
+      return new LogSegment(
         Checkpoint.ofFile(path),
         { bytes, isAdopted: true, backends: this.#backends() },
         () => undefined,
       )
     }
-    const held = [...custody.held].find(({ checkpoint }) => checkpoint.segment === name)
+    const held = [...custody.owned].find(({ checkpoint }) => checkpoint.segment === name)
     if (held !== undefined) return held.isWritten ? undefined : held
     const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
-      entry === undefined ? Checkpoint.hold(stateDirectory, name) : adoptCheckpoint(stateDirectory, entry)
+      entry === undefined ? Checkpoint.lock(stateDirectory, name) : takeOverCheckpoint(stateDirectory, entry)
     // It may have grown: the open spans of a dead process were ended.
-    return checkpoint && custody.adopt(checkpoint, (await stat(path)).size)
+    return checkpoint && custody.addRecovered(checkpoint, (await stat(path)).size)
   }
 
   /** The backends that may lack a part of the file. */
-  async #candidates(file: TraceFile, { checkpoint, path, bytes }: Segment): Promise<readonly string[]> {
+  async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
     const { backends: meant, heldBy } = await readHeader(path)
     const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
     const owed = this.#backends().filter(isOwed)
     const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))
-    this.#say(file, owed, 'owed')
-    this.#say(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
+    this.#addOutcome(file, owed, 'owed')
+    this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
     return without(this.#backends(), [...owed, ...had])
   }
 
   async #tasksOf(
-    segment: Segment,
+    segment: LogSegment,
     backends: readonly string[],
     record: SentRecord | undefined,
     onSent: (offset: number) => void,
@@ -201,7 +199,7 @@ export class Resend {
         progress: new ResendProgress({
           pass,
           traceId: this.#request.traceId,
-          begunAt: await this.#begunFor(pass),
+          begunAt: await this.#traceStartsFor(pass),
           onSent: note,
         }),
       })
@@ -213,25 +211,25 @@ export class Resend {
     const { backend, segment, progress } = task
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
-    const taker = this.#parts.takers.get(backend)
-    segment.checkpoint.send(backend, progress)
-    taker?.adopt(segment)
-    await taker?.drainAdopted()
+    const taker = this.#parts.queues.get(backend)
+    segment.checkpoint.setResend(backend, progress)
+    taker?.enqueueSegment(segment)
+    await taker?.drainRecovered()
     if (progress.offset < segment.bytes) this.#stuck.add(backend)
   }
 
-  #begunFor({ since, before }: SentState): Promise<BegunAt> | undefined {
+  #traceStartsFor({ since, before }: SentState): Promise<TraceStart> | undefined {
     if (since === 0 && before === null) return undefined
-    this.#begunAt ??= beginnings(this.#files, this.#request.signal)
+    this.#begunAt ??= traceStarts(this.#files, this.#request.signal)
     return this.#begunAt
   }
 
-  #say({ path }: TraceFile, backends: readonly string[], state: ResendState): void {
+  #addOutcome({ path }: TraceFile, backends: readonly string[], state: ResendState): void {
     for (const backend of backends) this.#outcomes.push({ path, backend, state, tally: NOTHING })
   }
 
   #backends(): readonly string[] {
-    return [...this.#parts.takers.keys()]
+    return [...this.#parts.queues.keys()]
   }
 
   #destination(backend: string): string {
@@ -263,7 +261,7 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
 }
 
 /** The start of each trace, as far as the files contain it. */
-async function beginnings(files: readonly TraceFile[], signal: AbortSignal): Promise<BegunAt> {
+async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {
     const reader = new SegmentReader(path)

@@ -7,7 +7,7 @@ export interface LocalLogSettings {
   /** Maximum time that recorded data stays in memory only. */
   readonly flushMillis: number
   /** If absent, no process continues this one. */
-  readonly continued?: Continued | undefined
+  readonly continued?: ContinuationSettings | undefined
   /**
    * Set with tail sampling: the attribute in which roots carry the reason why their trace is kept. Then this log is pending
    * for no backend, and kept traces are written to a log of their own.
@@ -18,11 +18,11 @@ export interface LocalLogSettings {
 /** Value of that attribute if the trace is not kept. */
 export const NOT_KEPT = 'none'
 
-export interface Continued {
+export interface ContinuationSettings {
   /** Time after the end of this process within which another one may continue it. */
   readonly withinMillis: number
   /** True if this process continues a span of a previous one: trace id and span id. */
-  readonly isTakenUp: (key: string) => boolean
+  readonly isContinuedHere: (key: string) => boolean
 }
 
 export interface BatchSettings {
@@ -34,7 +34,7 @@ export interface BatchSettings {
 }
 
 /** Receives messages for the user. They have no prefix and never contain a secret. */
-export interface Report {
+export interface Reporter {
   warn(line: string): void
   error(line: string): void
   debug(line: string): void
@@ -50,7 +50,7 @@ export const UNSERIALISABLE: LogFailure & { readonly kind: 'internal' } = {
   reason: 'they cannot be serialised',
 }
 
-export interface LogReport {
+export interface LogReporter {
   failed(signal: 'traces', failure: LogFailure, lost: number): void
   delivered(signal: 'traces'): void
 }

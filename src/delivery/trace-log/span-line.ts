@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { LineParser } from './line-parser.ts'
 import { estimatedBytes, requestJson } from './span-json.ts'
 import { requestProtobuf } from './span-protobuf.ts'
-import type { LineParser } from './stored-line.ts'
 
 const HEAD: Buffer = Buffer.from('{"resourceSpans":[')
 const COMMA: Buffer = Buffer.from(',')
@@ -59,7 +59,7 @@ export class SpanLine {
    * Wraps a line of a file, without its end, that looks like ours. It is parsed when its spans are needed. Returns
    * undefined for other lines.
    */
-  static found(json: Buffer, parser: LineParser): SpanLine | undefined {
+  static fromFile(json: Buffer, parser: LineParser): SpanLine | undefined {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined

@@ -1,34 +1,35 @@
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import type { BatchTaker } from './batch.ts'
-import type { CrashedTrace } from './crashed-spans.ts'
-import { SegmentManager } from './custody.ts'
-import { spansHeldBack } from './held-back.ts'
+import { type Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
+import type { Destinations, SegmentMarks } from './line-parser.ts'
 import type { LossLog } from './losses.ts'
-import { pruneSegments } from './prune.ts'
-import { type Adopter, Recovery, type RecoveryParts } from './recovery.ts'
-import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
-import type { Segment } from './segment.ts'
-import type { BatchSettings, LocalLogSettings, LogReport, Report } from './settings.ts'
-import type { Destinations, SegmentMarks } from './stored-line.ts'
+import { isAlive } from './owner.ts'
+import { type RecoveredTrace, Recovery, type RecoveryOptions, type RecoveryQueue } from './recovery.ts'
+import { Resend, type ResendQueue, type ResendRequest } from './resend.ts'
+import { removeSentRecord } from './resend-progress.ts'
+import { SegmentReader, segmentIdentity } from './segment-file.ts'
+import { type BatchReceiver, type LogSegment, SegmentManager } from './segments.ts'
+import type { BatchSettings, LocalLogSettings, LogReporter, Reporter } from './settings.ts'
 import { TraceLog } from './trace-log.ts'
+import { countUndecided, undecidedSpans } from './undecided-spans.ts'
 
 /** Interval of recovery: other processes may die at any time and leave pending data. */
 const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
 const REMOVED = 'the trace log was removed'
 
-export interface StoreParts {
+export interface StoreOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
   /** Receivers of all spans, in order. */
-  readonly takers: readonly BatchTaker[]
+  readonly receivers: readonly BatchReceiver[]
   /** Backends, by name, that can receive spans from the log later. */
-  readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
+  readonly queues: ReadonlyMap<string, RecoveryQueue & ResendQueue>
   readonly destinations: Destinations
-  readonly deliveries: LogReport
-  readonly report: Report
+  readonly deliveries: LogReporter
+  readonly report: Reporter
   readonly losses: LossLog
   /** The log of kept traces, if traces are or were buffered for tail sampling. */
   readonly kept?: Store | undefined
@@ -37,22 +38,22 @@ export interface StoreParts {
 /** The trace log of this process: the segments it writes, the data it still has to deliver, and recovered segments. */
 export class Store {
   readonly log: TraceLog
-  readonly #parts: StoreParts
-  readonly #custody: SegmentManager
+  readonly #parts: StoreOptions
+  readonly #segments: SegmentManager
   #recovery: Recovery | undefined
-  #lookAgain: NodeJS.Timeout | undefined
+  #recoveryTimer: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
-  readonly #saidPruned = new Set<string>()
+  readonly #warnedPruned = new Set<string>()
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreOptions) {
     this.#parts = parts
-    const { settings, batch, marks, destinations, takers, deliveries } = parts
-    this.#custody = new SegmentManager({
+    const { settings, batch, marks, destinations, receivers: takers, deliveries } = parts
+    this.#segments = new SegmentManager({
       settings,
-      backends: [...parts.adopters.keys()],
-      onBegun: () => this.prune(),
-      onGone: segment => this.#gone(segment),
-      say: line => parts.report.warn(line),
+      backends: [...parts.queues.keys()],
+      onCreated: () => this.prune(),
+      onRemoved: segment => this.#onRemoved(segment),
+      warn: line => parts.report.warn(line),
     })
     const toTake = settings.heldBy === undefined ? takers : []
     this.log = new TraceLog({
@@ -60,43 +61,46 @@ export class Store {
       batch,
       marks,
       destinations,
-      takers: toTake,
-      custody: this.#custody,
+      receivers: toTake,
+      segments: this.#segments,
       report: deliveries,
     })
   }
 
   /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
-    return this.#custody.paths
+    return this.#segments.paths
   }
 
-  bytesOwed(backend: string): number {
-    return this.#custody.bytesOwed(backend)
+  pendingBytes(backend: string): number {
+    return this.#segments.pendingBytes(backend)
   }
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
-  recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): Promise<void> {
-    const { settings, adopters, destinations, report } = this.#parts
+  recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
+    const { settings, queues: adopters, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,
-      custody: this.#custody,
-      adopters,
+      segments: this.#segments,
+      queues: adopters,
       destinations,
       report,
       continued: settings.continued,
-      sendHeld: this.#sendHeld,
+      sendUndecided: this.#sendUndecided,
       onCrashed,
     })
     const recovery = this.#recovery
-    this.#lookAgain ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
+    this.#recoveryTimer ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
   }
 
   /** Sends traces on request: see `Resend`. */
   resend(request: ResendRequest): Resend {
-    const { settings, adopters: takers, destinations } = this.#parts
-    return new Resend({ stateDirectory: settings.directory, custody: this.#custody, takers, destinations }, request)
+    const { settings, queues: takers, destinations } = this.#parts
+    return new Resend(
+      { stateDirectory: settings.directory, segments: this.#segments, queues: takers, destinations },
+      request,
+    )
   }
 
   /** Resolves when the current recovery, if any, has finished. */
@@ -106,24 +110,25 @@ export class Store {
 
   /** Stops recovery. Resolves when current work is done. */
   async stop(): Promise<void> {
-    clearInterval(this.#lookAgain)
+    clearInterval(this.#recoveryTimer)
     await Promise.all([this.#recovery?.stop(), this.#pruning])
   }
 
   /** Stops delivery. Pending data is left to the next process. */
   release(): void {
-    clearInterval(this.#lookAgain)
-    this.#custody.release()
+    clearInterval(this.#recoveryTimer)
+    this.#segments.releaseAll()
     this.#parts.losses.save()
   }
 
-  get #sendHeld(): RecoveryParts['sendHeld'] {
+  get #sendUndecided(): RecoveryOptions['sendUndecided'] {
     const { kept, settings } = this.#parts
     if (kept === undefined) return undefined
     const keptTraces = join(kept.#parts.settings.directory, 'traces')
-    const isTakenUp = settings.continued?.isTakenUp ?? (() => false)
+    const isContinuedHere = settings.continued?.isContinuedHere ?? (() => false)
     return async (path, heldBy) => {
-      for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) await kept.#write(spans)
+      for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere }))
+        await kept.#writeRecovered(spans)
     }
   }
 
@@ -133,12 +138,12 @@ export class Store {
    *
    * @throws if they cannot be written: a later recovery, or the next process, finds the missing ones
    */
-  async #write(spans: readonly ReadableSpan[]): Promise<void> {
+  async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { log } = this
     if (log.isClosed) throw new Error('this process ends')
     // Checked first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
     // spans.
-    const opened = this.#custody.current(() => undefined)
+    const opened = this.#segments.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)
       throw new Error('what is kept cannot be written')
@@ -151,40 +156,170 @@ export class Store {
 
   /** Removes segments that are too old or too large, in the background. */
   prune(): void {
-    const { settings, adopters, losses } = this.#parts
+    const { settings, queues: adopters, losses } = this.#parts
     const listener = {
-      goes: (segment: Segment) => {
-        const tells = new Map([...adopters].map(([backend, adopter]) => [backend, adopter.gone(segment, PRUNED)]))
+      beforeRemoval: (segment: LogSegment) => {
+        const tells = new Map(
+          [...adopters].map(([backend, adopter]) => [backend, adopter.beforeRemoval(segment, PRUNED)]),
+        )
         return (backend: string, owed: number): void => {
-          if (owed > 0) this.#sayPruned(backend, owed)
+          if (owed > 0) this.#warnPruned(backend, owed)
           tells.get(backend)?.(owed)
         }
       },
-      gone: (backend: string, owed: number) => {
-        this.#sayPruned(backend, owed)
+      onRemoved: (backend: string, owed: number) => {
+        this.#warnPruned(backend, owed)
         const adopter = adopters.get(backend)
-        if (adopter) adopter.lose(owed, PRUNED)
+        if (adopter) adopter.countLost(owed, PRUNED)
         else losses.note(backend, owed, PRUNED)
       },
     }
-    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#custody, listener)).catch(() => undefined)
+    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#segments, listener)).catch(() => undefined)
     // The log of kept traces may not be written for a long time, but must be pruned, too.
     this.#parts.kept?.prune()
   }
 
   /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
-  #sayPruned(backend: string, spans: number): void {
+  #warnPruned(backend: string, spans: number): void {
     const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
-    if (this.#saidPruned.has(backend)) this.#parts.report.debug(line)
+    if (this.#warnedPruned.has(backend)) this.#parts.report.debug(line)
     else this.#parts.report.warn(line)
-    this.#saidPruned.add(backend)
+    this.#warnedPruned.add(backend)
   }
 
   /** A segment of this process was deleted externally. */
-  #gone(segment: Segment): void {
-    if (this.#parts.settings.heldBy !== undefined && !segment.isAdopted) return
-    for (const [backend, adopter] of this.#parts.adopters) {
-      adopter.gone(segment, REMOVED)(segment.spansOwedTo(backend))
+  #onRemoved(segment: LogSegment): void {
+    if (this.#parts.settings.heldBy !== undefined && !segment.isRecovered) return
+    for (const [backend, adopter] of this.#parts.queues) {
+      adopter.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
     }
   }
+}
+
+const HOUR_MILLIS = 3_600_000
+const NONE: ReadonlyMap<string, number> = new Map()
+
+interface TraceFile {
+  readonly name: string
+  readonly path: string
+  readonly startAt: number
+  readonly changedAt: number
+  readonly bytes: number
+}
+
+/** Handles spans that a backend will never receive. */
+export interface PruneListener {
+  /**
+   * Called before a segment of this process is removed. Returns a function that receives the number of pending spans per
+   * backend.
+   */
+  beforeRemoval(segment: LogSegment): (backend: string, owed: number) => void
+  /** Called after a segment without an owner was removed. */
+  onRemoved(backend: string, owed: number): void
+}
+
+/**
+ * Removes segments that are too old, then the oldest ones if the log is too large. Keeps segments that are being written,
+ * and those that another living process still has to deliver. Never rejects.
+ */
+export async function pruneSegments(
+  settings: LocalLogSettings,
+  custody: SegmentManager,
+  listener: PruneListener,
+): Promise<void> {
+  const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
+  const files = await traceFiles(join(settings.directory, 'traces'))
+  // Read after the files: a segment's checkpoint is created before the segment.
+  const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
+  const held = new Map([...custody.owned].map(segment => [segment.checkpoint.segment, segment]))
+  let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  for (const file of files) {
+    if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
+    const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
+    if (await removeSegment(settings, file, owner, custody, listener)) bytes -= file.bytes
+  }
+}
+
+async function removeSegment(
+  settings: LocalLogSettings,
+  file: TraceFile,
+  { segment, entry }: { readonly segment: LogSegment | undefined; readonly entry: CheckpointEntry | undefined },
+  custody: SegmentManager,
+  listener: PruneListener,
+): Promise<boolean> {
+  const { directory } = settings
+  if (segment?.isWritten) return false
+  if (segment) {
+    segment.isRemoved = true
+    const tell = listener.beforeRemoval(segment)
+    for (const [backend, owed] of await pendingOf(segment, file, settings)) tell(backend, owed)
+    custody.removeSegment(segment)
+  } else if (entry) {
+    if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
+    const checkpoint = takeOverCheckpoint(directory, entry)
+    if (checkpoint === undefined) return false
+    for (const [backend, owed] of await pendingSpans(checkpoint, file, settings)) listener.onRemoved(backend, owed)
+    checkpoint.remove()
+  } else if (await hasCheckpoint(directory, file.name)) return false
+  await rm(file.path, { force: true }).catch(() => undefined)
+  await removeSentRecord(directory, file.name)
+  return true
+}
+
+/** The segment may have been taken over while others were examined. */
+async function hasCheckpoint(directory: string, segment: string): Promise<boolean> {
+  const names = await readdir(join(directory, 'spool')).catch(() => [])
+  return names.some(name => name.startsWith(`${segment}.`))
+}
+
+async function pendingOf(
+  segment: LogSegment,
+  file: TraceFile,
+  settings: LocalLogSettings,
+): Promise<ReadonlyMap<string, number>> {
+  if (segment.isRecovered) return pendingSpans(segment.checkpoint, file, settings)
+  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)]))
+}
+
+/** Number of pending spans of a segment for each backend. */
+async function pendingSpans(
+  checkpoint: Checkpoint,
+  { path, bytes }: TraceFile,
+  settings: LocalLogSettings,
+): Promise<ReadonlyMap<string, number>> {
+  const unjudged = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
+  const owed = new Map<string, number>()
+  const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
+  for (const [backend, offset] of offsets) {
+    const spans = await countSpans(path, offset, bytes).catch(() => 0)
+    if (spans > 0) owed.set(backend, spans)
+  }
+  // A buffered segment is pending for no backend, so only one of the two counts applies.
+  return owed.size > 0 ? owed : unjudged
+}
+
+async function countSpans(path: string, from: number, until: number): Promise<number> {
+  const reader = new SegmentReader(path)
+  let spans = 0
+  try {
+    for await (const { line } of reader.lines(from, until)) if (line.kind === 'spans') spans += line.spans.length
+  } finally {
+    await reader.close()
+  }
+  return spans
+}
+
+/** Oldest first. Foreign files in the directory are ignored. */
+async function traceFiles(directory: string): Promise<TraceFile[]> {
+  const names = await readdir(directory).catch(() => [])
+  const files = await Promise.all(names.map(fileName => traceFile(directory, fileName)))
+  return files.filter(file => file !== undefined).sort((a, b) => a.startAt - b.startAt)
+}
+
+async function traceFile(directory: string, fileName: string): Promise<TraceFile | undefined> {
+  const identity = segmentIdentity(fileName)
+  const path = join(directory, fileName)
+  const stats = identity && (await stat(path).catch(() => undefined))
+  if (!stats) return undefined
+  return { name: identity.name, path, startAt: identity.startAt, changedAt: stats.mtimeMs, bytes: stats.size }
 }

@@ -1,16 +1,17 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { BatchTaker } from './batch.ts'
-import type { SegmentManager } from './custody.ts'
-import { Heartbeat } from './heartbeat.ts'
 import { JsonBytes } from './json-bytes.ts'
-import { OpenSpans } from './open-spans.ts'
-import type { Segment } from './segment.ts'
+import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
 import { attempt, failureAt, type SegmentFile } from './segment-file.ts'
-import type { BatchSettings, LocalLogSettings, LogFailure, LogReport } from './settings.ts'
-import { UNSERIALISABLE } from './settings.ts'
+import type { BatchReceiver, LogSegment, SegmentManager } from './segments.ts'
+import {
+  type BatchSettings,
+  type LocalLogSettings,
+  type LogFailure,
+  type LogReporter,
+  UNSERIALISABLE,
+} from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine, sizeOf } from './span-line.ts'
-import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
 /** Approximate size of one line. Writing more at a time would block the event loop for too long. */
@@ -18,27 +19,27 @@ const LINE_BYTES = 262_144
 /** If a write takes longer and there is no room left in memory, the log does not wait for the disk. */
 const STALLED_MILLIS = 2000
 
-export interface TraceLogParts {
+export interface TraceLogOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
   readonly destinations: Destinations
-  readonly custody: SegmentManager
-  readonly takers: readonly BatchTaker[]
-  readonly report: LogReport
+  readonly segments: SegmentManager
+  readonly receivers: readonly BatchReceiver[]
+  readonly report: LogReporter
 }
 
 /** The data of one write. */
-interface Slice {
+interface LogWrite {
   readonly line: SpanLine
   readonly bytes: Uint8Array
-  readonly segment: Segment
+  readonly segment: LogSegment
   readonly file: SegmentFile
   isSettled: boolean
   isStalled: boolean
 }
 
-export interface LogCounts {
+export interface TraceLogCounts {
   readonly stored: number
   readonly dropped: number
   readonly waiting: number
@@ -49,15 +50,15 @@ export interface LogCounts {
  * Spans that cannot be delivered now can be read again from there.
  */
 export class TraceLog implements SpanProcessor {
-  readonly #parts: TraceLogParts
+  readonly #parts: TraceLogOptions
   readonly #open = new OpenSpans()
   readonly #heartbeat = new Heartbeat(
-    () => this.#parts.custody.touchCurrent(),
+    () => this.#parts.segments.touchCurrent(),
     () => this.#open.isAnyNoted,
   )
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
-  #slice: Slice | undefined
+  #write: LogWrite | undefined
   #draining: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -65,72 +66,72 @@ export class TraceLog implements SpanProcessor {
   #stored = 0
   #dropped = 0
 
-  constructor(parts: TraceLogParts) {
+  constructor(parts: TraceLogOptions) {
     this.#parts = parts
   }
 
   onStart(span: unknown): void {
     if (this.#isClosed || !isSampled(span as ReadableSpan)) return
-    this.#open.started(span as ReadableSpan)
-    this.#arm()
+    this.#open.addSpan(span as ReadableSpan)
+    this.#scheduleDrain()
   }
 
   onEnd(span: ReadableSpan): void {
     if (!isSampled(span)) return
-    this.#open.ended(span)
+    this.#open.removeSpan(span)
     if (this.#isClosed) {
       this.#dropped++
-      this.#hand({ lines: [SpanLine.of([span])] })
+      this.#enqueueBatch({ lines: [SpanLine.of([span])] })
       return
     }
     this.#pending.push(span)
     // If so many spans are pending, they are written synchronously instead of being dropped.
     if (this.#pending.length >= this.#parts.batch.maxQueueSize) this.#makeRoom()
-    else this.#arm()
+    else this.#scheduleDrain()
   }
 
   /** Writes a new note of an open span, because it has new attributes. */
-  noteAgain(span: unknown): void {
-    if (this.#open.noteAgain(span as ReadableSpan)) this.#arm()
+  renewNote(span: unknown): void {
+    if (this.#open.renewNote(span as ReadableSpan)) this.#scheduleDrain()
   }
 
   /** Resolves when everything recorded until now is in the log, or could not be written. Never rejects. */
   forceFlush(): Promise<void> {
-    return this.#hasWork() || this.#slice ? this.#drain() : (this.#draining ?? Promise.resolve())
+    return this.#hasWork() || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
   /** Writes everything synchronously, for a process that ends. */
-  saveNow(): void {
-    this.#finishSlice()
-    while (this.#hasWork()) this.#writeSliceNow()
+  flushSync(): void {
+    this.#finishWriteSync()
+    while (this.#hasWork()) this.#writeNextSync()
   }
 
   async shutdown(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.forceFlush()
-    this.#end()
+    this.#endWriting()
   }
 
   /** Like `shutdown`, but synchronous. */
-  endNow(): void {
+  shutdownSync(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    this.saveNow()
-    this.#end()
+    this.flushSync()
+    this.#endWriting()
   }
 
-  #end(): void {
+  #endWriting(): void {
     this.#heartbeat.stop()
-    this.#parts.custody.end(this.#open.isEmpty)
+    this.#parts.segments.endWriting(this.#open.isEmpty)
   }
 
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  counts(): LogCounts {
-    const inFlight = this.#slice?.line.size ?? 0
+  counts(): TraceLogCounts {
+    const inFlight = this.#write?.line.size ?? 0
     return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
   }
 
@@ -138,7 +139,7 @@ export class TraceLog implements SpanProcessor {
     return this.#pending.length > 0 || this.#open.hasNotes
   }
 
-  #arm(): void {
+  #scheduleDrain(): void {
     if (this.#timer || this.#draining) return
     // The first spans have already waited for the log to be opened.
     const millis = this.#hasWritten ? this.#parts.settings.flushMillis : 0
@@ -157,69 +158,69 @@ export class TraceLog implements SpanProcessor {
     this.#open.repeatMissing()
     // Serialising spans takes milliseconds, which must not be spent in the hook that ended the last one.
     await new Promise(setImmediate)
-    while (this.#hasWork()) await this.#writeSlice().catch(() => this.#broke())
+    while (this.#hasWork()) await this.#writeNext().catch(() => this.#dropPending())
     this.#draining = undefined
   }
 
-  async #writeSlice(): Promise<void> {
-    const slice = this.#takeSlice()
+  async #writeNext(): Promise<void> {
+    const slice = this.#prepareWrite()
     if (slice === undefined) return
-    this.#slice = slice
+    this.#write = slice
     // A busy host learns late that the write has finished. Only a write still pending after a turn of the event loop is
     // late.
     const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
     const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
     clearTimeout(watch)
-    this.#settle(slice, failure)
+    this.#completeWrite(slice, failure)
   }
 
-  #writeSliceNow(): void {
+  #writeNextSync(): void {
     try {
-      const slice = this.#takeSlice()
+      const slice = this.#prepareWrite()
       if (slice === undefined) return
-      this.#settle(
+      this.#completeWrite(
         slice,
         attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
       )
     } catch {
-      this.#broke()
+      this.#dropPending()
     }
   }
 
   /** No cause is known. Pending spans are dropped, because another attempt would fail in the same way. */
-  #broke(): void {
-    this.#slice = undefined
-    this.#open.takeNotes(Number.POSITIVE_INFINITY)
+  #dropPending(): void {
+    this.#write = undefined
+    this.#open.shiftUnnoted(Number.POSITIVE_INFINITY)
     this.#failed(this.#pending.splice(0), UNSERIALISABLE)
   }
 
   #makeRoom(): void {
-    if (this.#slice?.isStalled) {
-      const { path } = this.#slice.file
+    if (this.#write?.isStalled) {
+      const { path } = this.#write.file
       this.#failed(this.#takeEnded(), { kind: 'file', code: 'ETIMEDOUT', path })
       return
     }
-    this.#finishSlice()
-    this.#writeSliceNow()
+    this.#finishWriteSync()
+    this.#writeNextSync()
   }
 
   /** Repeats the pending write of another thread synchronously, so that later spans are handed over after it. */
-  #finishSlice(): void {
-    const slice = this.#slice
+  #finishWriteSync(): void {
+    const slice = this.#write
     if (slice === undefined) return
     // The other thread may still be reading the buffer.
-    this.#out.letGo()
+    this.#out.replaceBuffer()
     const failure = attempt(slice.file, () => slice.file.finishAppend())
-    this.#settle(slice, failure)
+    this.#completeWrite(slice, failure)
   }
 
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
-  #takeSlice(): Slice | undefined {
-    const opened = this.#parts.custody.current(() => this.#open.repeatAll())
+  #prepareWrite(): LogWrite | undefined {
+    const opened = this.#parts.segments.current(() => this.#open.repeatAll())
     if (!opened.ok) {
-      this.#open.takeNotes(Number.POSITIVE_INFINITY)
-      this.#open.missedSome()
+      this.#open.shiftUnnoted(Number.POSITIVE_INFINITY)
+      this.#open.markIncomplete()
       this.#failed(this.#takeEnded(), opened.failure)
       return undefined
     }
@@ -227,12 +228,13 @@ export class TraceLog implements SpanProcessor {
     const out = this.#out
     out.start()
     if (file.bytes === 0) out.json(`${this.#header()}\n`)
-    this.#writeNotes(this.#open.takeNotes(this.#parts.batch.maxExportBatchSize))
+    this.#writeNotes(this.#open.shiftUnnoted(this.#parts.batch.maxExportBatchSize))
     const from = out.length
     const spans = this.#writeEnded()
     const bytes = out.written
     // The next line overwrites these bytes.
-    const json = spans.length > 0 && this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
+    const json =
+      spans.length > 0 && this.#parts.receivers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
     return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
   }
 
@@ -262,13 +264,13 @@ export class TraceLog implements SpanProcessor {
     return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
   }
 
-  #settle(slice: Slice, failure: LogFailure | undefined): void {
+  #completeWrite(slice: LogWrite, failure: LogFailure | undefined): void {
     if (slice.isSettled) return
     slice.isSettled = true
-    if (this.#slice === slice) this.#slice = undefined
+    if (this.#write === slice) this.#write = undefined
     const { line, segment, file } = slice
     if (failure !== undefined) {
-      this.#open.missedSome()
+      this.#open.markIncomplete()
       this.#failed(line.spans, failure)
       return
     }
@@ -277,23 +279,124 @@ export class TraceLog implements SpanProcessor {
     segment.spans += line.size
     this.#stored += line.size
     this.#parts.report.delivered('traces')
-    if (this.#open.isComplete) this.#parts.custody.noted()
+    if (this.#open.isComplete) this.#parts.segments.markNoted()
     this.#heartbeat.start()
-    this.#hand({ lines: [line], position: { segment, end: file.bytes } })
+    this.#enqueueBatch({ lines: [line], position: { segment, end: file.bytes } })
   }
 
   #failed(spans: readonly ReadableSpan[], failure: LogFailure): void {
     this.#dropped += spans.length
     this.#parts.report.failed('traces', failure, spans.length)
-    this.#hand({ lines: [SpanLine.of(spans)] })
+    this.#enqueueBatch({ lines: [SpanLine.of(spans)] })
   }
 
-  #hand(batch: Parameters<BatchTaker['take']>[0]): void {
+  #enqueueBatch(batch: Parameters<BatchReceiver['enqueueBatch']>[0]): void {
     if (sizeOf(batch.lines) === 0) return
-    for (const taker of this.#parts.takers) taker.take(batch)
+    for (const taker of this.#parts.receivers) taker.enqueueBatch(batch)
   }
 }
 
 function isSampled(span: ReadableSpan): boolean {
   return (span.spanContext().traceFlags & SAMPLED) !== 0
+}
+
+/** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
+export class OpenSpans {
+  readonly #unnoted = new Set<ReadableSpan>()
+  readonly #noted = new Set<ReadableSpan>()
+  #hasMissed = false
+
+  addSpan(span: ReadableSpan): void {
+    this.#unnoted.add(span)
+  }
+
+  removeSpan(span: ReadableSpan): void {
+    if (!this.#unnoted.delete(span)) this.#noted.delete(span)
+  }
+
+  get isEmpty(): boolean {
+    return this.#unnoted.size === 0 && this.#noted.size === 0
+  }
+
+  get isAnyNoted(): boolean {
+    return this.#noted.size > 0
+  }
+
+  get hasNotes(): boolean {
+    return this.#unnoted.size > 0
+  }
+
+  /** True if the segment notes all open spans. */
+  get isComplete(): boolean {
+    return !this.hasNotes && !this.#hasMissed
+  }
+
+  shiftUnnoted(most: number): ReadableSpan[] {
+    const notes: ReadableSpan[] = []
+    for (const span of this.#unnoted) {
+      if (notes.length >= most) break
+      notes.push(span)
+    }
+    for (const span of notes) {
+      this.#unnoted.delete(span)
+      this.#noted.add(span)
+    }
+    return notes
+  }
+
+  /** Returns true if the span was noted before, and so is queued to be noted again. */
+  renewNote(span: ReadableSpan): boolean {
+    if (!this.#noted.delete(span)) return false
+    this.#unnoted.add(span)
+    return true
+  }
+
+  /** A new segment must note all open spans. */
+  repeatAll(): void {
+    for (const span of this.#noted) this.#unnoted.add(span)
+    this.#noted.clear()
+    this.#hasMissed = false
+  }
+
+  /** Marks that notes could not be written. They are not retried at once: a full disk stays full for a while. */
+  markIncomplete(): void {
+    this.#hasMissed = true
+  }
+
+  repeatMissing(): void {
+    if (this.#hasMissed) this.repeatAll()
+  }
+}
+
+const INTERVAL_MILLIS = 2000
+
+/**
+ * Marks this process as alive while spans are open. If it is killed in the middle of a tool, recovery uses the last
+ * heartbeat as the end of the tool.
+ */
+export class Heartbeat {
+  readonly #beat: () => void
+  readonly #isNeeded: () => boolean
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param isNeeded called before each beat; the beats stop when it returns false */
+  constructor(beat: () => void, isNeeded: () => boolean) {
+    this.#beat = beat
+    this.#isNeeded = isNeeded
+  }
+
+  /** Starts the beats if they are needed. Does not keep the process alive. */
+  start(): void {
+    if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  readonly #tick = (): void => {
+    if (this.#isNeeded()) this.#beat()
+    else this.stop()
+  }
 }

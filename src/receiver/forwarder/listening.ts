@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { readOwnFile } from '../../delivery/trace-log/private-place.ts'
+import { readOwnFile } from '../../delivery/trace-log/private-file.ts'
 import { type ReceiverPlace, TOKEN } from '../../plugin/config/receiver-place.ts'
 
 export interface Listening {

@@ -1,5 +1,5 @@
 import { futimesSync, lstatSync, writeSync } from 'node:fs'
-import { OPEN, withOwnFile } from '../../delivery/trace-log/private-place.ts'
+import { OPEN, withOwnFile } from '../../delivery/trace-log/private-file.ts'
 import type { ReceiverPlace } from '../../plugin/config/receiver-place.ts'
 
 /** Interval between starts: an agent fires dozens of hooks while a receiver starts, or if none can start. */

@@ -1,7 +1,7 @@
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
-import { PRIVATE_FILE } from '../../delivery/trace-log/private-place.ts'
+import { PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
 
 export type Where = { readonly path: string } | { readonly port: number }
 

@@ -1,7 +1,12 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isHere, type Owner } from '../../delivery/trace-log/index.ts'
-import { makePrivateDirectory, readOwnFile, reason, writePrivate } from '../../delivery/trace-log/private-place.ts'
+import { isOnThisHost, type Owner } from '../../delivery/trace-log/index.ts'
+import {
+  fileErrorReason,
+  makePrivateDirectory,
+  readOwnFile,
+  writePrivate,
+} from '../../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome } from '../../plugin/config/paths.ts'
 
 export interface ViewAddress {
@@ -22,7 +27,7 @@ export function makeViewDirectory(directory: string, say: (line: string) => void
   try {
     makePrivateDirectory(directory, say)
   } catch (error) {
-    throw new Error(`${directory} cannot be used: ${reason(error)}`, { cause: error })
+    throw new Error(`${directory} cannot be used: ${fileErrorReason(error)}`, { cause: error })
   }
 }
 
@@ -35,7 +40,7 @@ function addressFile(directory: string): string {
  */
 export function addressOf(directory: string, holder: Owner): ViewAddress | undefined {
   const address = readAddress(directory)
-  return isHere(holder) && address?.pid !== holder.pid ? undefined : address
+  return isOnThisHost(holder) && address?.pid !== holder.pid ? undefined : address
 }
 
 function readAddress(directory: string): ViewAddress | undefined {

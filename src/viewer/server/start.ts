@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Lock, takeLock } from '../../delivery/trace-log/index.ts'
+import { acquireLock, type Lock } from '../../delivery/trace-log/index.ts'
 import type { PageFiles } from './page-files.ts'
 import { addressOf, makeViewDirectory, removeAddress, urlOf, type ViewAddress, writeAddress } from './place.ts'
 import { startServer, type ViewServer } from './server.ts'
@@ -47,8 +47,8 @@ export async function startView(options: StartOptions): Promise<RunningView | Ot
   const { directory, now, say } = options
   if (directory === undefined) return serve(options, undefined)
   makeViewDirectory(directory, say)
-  const taken = takeLock(directory, now)
-  if ('free' in taken) return serve(options, taken)
+  const taken = acquireLock(directory, now)
+  if ('release' in taken) return serve(options, taken)
   for (let waited = 0; waited < START_MILLIS; waited += AGAIN_MILLIS) {
     const already = addressOf(directory, taken)
     if (already !== undefined) return { already }
@@ -68,7 +68,7 @@ async function serve(options: StartOptions, lock: Lock | undefined): Promise<Run
   } catch (error) {
     await server?.close()
     await source?.close()
-    lock?.free()
+    lock?.release()
     throw error
   }
   const running = { source, server }
@@ -78,7 +78,7 @@ async function serve(options: StartOptions, lock: Lock | undefined): Promise<Run
     if (directory !== undefined) removeAddress(directory, token)
     await running.server.close()
     await running.source.close()
-    lock?.free()
+    lock?.release()
   }
   return { url: urlOf({ port: server.port, token }), close }
 }

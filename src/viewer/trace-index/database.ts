@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
-import { PRIVATE_FILE } from '../../delivery/trace-log/private-place.ts'
+import { PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
 import type { EngineName } from './answers.ts'
 
 export type Value = string | number | null

@@ -2,16 +2,16 @@ import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
+  acquireLock,
   isAlive,
-  isHere,
+  isOnThisHost,
   type Lock,
   lockHolder,
   ownerToken,
   parseOwner,
-  takeLock,
   thisOwner,
 } from '../../delivery/trace-log/index.ts'
-import { makePrivateDirectory } from '../../delivery/trace-log/private-place.ts'
+import { makePrivateDirectory } from '../../delivery/trace-log/private-file.ts'
 import type { EngineName } from './answers.ts'
 import { type Database, openDatabase, removeDatabase, removeLeftLock } from './database.ts'
 import { prepareTables, SCHEMA_VERSION, versionOf } from './schema.ts'
@@ -59,7 +59,7 @@ export async function openTemporary(engine: EngineName): Promise<OpenIndex> {
 function removeLeftTemporary(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = parseOwner(TEMPORARY.exec(name)?.[1] ?? '')
-    if (owner === undefined || !isHere(owner) || isAlive(owner, 0, Date.now())) continue
+    if (owner === undefined || !isOnThisHost(owner) || isAlive(owner, 0, Date.now())) continue
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true })
     } catch {
@@ -79,7 +79,7 @@ export async function openKept(stateDirectory: string, engine: EngineName): Prom
   makePrivateDirectory(join(stateDirectory, 'index'))
   makePrivateDirectory(directory)
   const path = join(directory, FILE)
-  const lock = takeLock(directory, Date.now)
+  const lock = acquireLock(directory, Date.now)
   if ('touch' in lock) {
     removeUnused(join(stateDirectory, 'index'), Date.now())
     return openOwn(path, engine, lock)
@@ -117,7 +117,7 @@ async function openOwn(path: string, engine: EngineName, lock: Lock): Promise<Op
     }
     return { database, isWriter: true, touch: () => lock.touch(), close }
   } catch (error) {
-    lock.free()
+    lock.release()
     throw error
   }
 }
@@ -129,7 +129,7 @@ async function openOwn(path: string, engine: EngineName, lock: Lock): Promise<Op
 function letGo(directory: string, lock: Lock): void {
   try {
     const holder = lockHolder(directory, Date.now)
-    if (holder !== undefined && ownerToken(holder) === ownerToken(thisOwner())) lock.free()
+    if (holder !== undefined && ownerToken(holder) === ownerToken(thisOwner())) lock.release()
   } catch {
     // Without a directory there is no lock.
   }

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { OPEN } from '../../delivery/trace-log/private-place.ts'
+import { OPEN } from '../../delivery/trace-log/private-file.ts'
 import { readEntry, type TraceFileEntry } from '../../reading/stored-span.ts'
 
 const LINE_END = 0x0a

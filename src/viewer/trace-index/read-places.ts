@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { OPEN } from '../../delivery/trace-log/private-place.ts'
+import { OPEN } from '../../delivery/trace-log/private-file.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { putSpan } from '../../reading/trace-forest.ts'
 import type { Database } from './database.ts'

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { traceLinks } from '../../../src/delivery/pipeline/backend-links.ts'
+import { traceLinks } from '../../../src/delivery/pipeline/backend-plan.ts'
 import { START_MILLIS } from '../servers/phoenix.ts'
 import { openBrowser } from '../support/browser.ts'
 import type { Fed, FedSpan } from '../workload/feed.ts'

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createAgent } from '../../../src/delivery/pipeline/otlp-request.ts'
+import { createAgent } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
 test('connections are kept, and an own certificate authority is trusted', () => {

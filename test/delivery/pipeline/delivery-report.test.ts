@@ -76,7 +76,7 @@ test('what there was no room for is counted in spans, and said when all has been
   report.overflowed(2048, 128)
   report.overflowed(2048, 64)
   report.delivered('traces')
-  report.drained()
+  report.caughtUp()
   expect(lines.said.slice(1)).toEqual([
     expect.stringContaining('2048 spans are waiting for it, and further ones are dropped'),
     'backend jaeger: traces arrive again',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { shownUrl } from '../../../src/delivery/backends/http-url.ts'
-import { baseUrl, exactUrl, signalUrl } from '../../../src/delivery/pipeline/endpoint.ts'
+import { baseUrl, exactUrl, signalUrl } from '../../../src/delivery/pipeline/backend-plan.ts'
 
 test.each([
   ['http://127.0.0.1:4318', 'http://127.0.0.1:4318/v1/traces'],

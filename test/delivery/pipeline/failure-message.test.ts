@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DeliveryFailure } from '../../../src/delivery/pipeline/delivery.ts'
-import { type BackendFacts, describeFailure, failureClass } from '../../../src/delivery/pipeline/failure-message.ts'
+import { type BackendFacts, describeFailure, failureClass } from '../../../src/delivery/pipeline/delivery-report.ts'
 
 const facts: BackendFacts = {
   name: 'mine',

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { BackOff } from '../../../src/delivery/pipeline/back-off.ts'
-import type { DeliveryFailure, SpanDelivery } from '../../../src/delivery/pipeline/delivery.ts'
+import type { DeliveryFailure, ExportResult } from '../../../src/delivery/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
 import { LogQueue } from '../../../src/delivery/pipeline/log-queue.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -15,27 +15,27 @@ const FACTS = {
   defaultEndpoint: undefined,
 } as const
 const BATCH = { maxQueueSize: 4, scheduleDelayMillis: 3_600_000, maxExportBatchSize: 2, exportTimeoutMillis: 10_000 }
-const TAKEN: SpanDelivery = { lost: 0 }
+const TAKEN: ExportResult = { lost: 0 }
 
-function failing(failure: DeliveryFailure): SpanDelivery {
+function failing(failure: DeliveryFailure): ExportResult {
   return { lost: 0, failure }
 }
 
-function status(code: number): SpanDelivery {
+function status(code: number): ExportResult {
   return failing({ kind: 'status', status: code })
 }
 
 /** A queue whose backend answers as it is told, and then takes everything. No pause is longer than the rounding of the clock. */
-function queueOf(...answers: SpanDelivery[]) {
+function queueOf(...answers: ExportResult[]) {
   return queueThatPauses(0, answers)
 }
 
 /** @param scale of the pauses */
-function queueThatPauses(scale: number, answers: SpanDelivery[]) {
+function queueThatPauses(scale: number, answers: ExportResult[]) {
   const sent: string[] = []
   const lines = new Lines()
   const sink = {
-    send(records: readonly string[]): Promise<SpanDelivery> {
+    send(records: readonly string[]): Promise<ExportResult> {
       sent.push(records.join(' '))
       return Promise.resolve(answers.shift() ?? TAKEN)
     },
@@ -51,7 +51,7 @@ function queueThatPauses(scale: number, answers: SpanDelivery[]) {
 }
 
 function take(queue: LogQueue, ...records: string[]): void {
-  for (const record of records) queue.take(record)
+  for (const record of records) queue.enqueueRecord(record)
 }
 
 test('what is told is sent in order, in requests of the size that is set', async () => {

@@ -9,16 +9,15 @@ import {
   createPipeline,
   type Pipeline,
   type PipelineSettings,
-  type Report,
+  type Reporter,
 } from '../../../src/delivery/pipeline/index.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../../support/otlp-sink.ts'
 
-/** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
 export const PROTOCOLS = ['http/json', 'http/protobuf'] as const
 
 /** A report that remembers. */
-export class Lines implements Report {
+export class Lines implements Reporter {
   readonly warnings: string[] = []
   readonly errors: string[] = []
   readonly details: string[] = []

@@ -172,35 +172,6 @@ describe('what is loaded', () => {
   })
 })
 
-const EXPORTER = 'exporter-trace-otlp-http'
-
-describe('the exporter of traces over http/json is loaded', () => {
-  const loadedBy = async (settings: object): Promise<string[]> => {
-    const ended = await room.run(`
-      const backends = [{ type: 'otlp', name: 'otlp', headers: {}, options: {}, ...${JSON.stringify(settings)} }]
-      createPipeline(settings({ backends }), report)
-      process.stdout.write(JSON.stringify(loaded()))
-    `)
-    expect(ended).toMatchObject({ code: 0, stderr: '' })
-    return JSON.parse(ended.stdout) as string[]
-  }
-
-  test('by a backend that takes them', async () => {
-    expect(await loadedBy({ protocol: 'http/json' })).toContain(EXPORTER)
-  })
-
-  const OTHERS: [string, object][] = [
-    ['traces over http/protobuf', { protocol: 'http/protobuf' }],
-    ['metrics alone', { protocol: 'http/json', traces: false }],
-    ['a file', { type: 'file', options: { path: '/nowhere/spans.jsonl' } }],
-    ['the console', { type: 'console' }],
-  ]
-
-  test.each(sample(OTHERS, 2))(`not by %s, ${SAMPLED}`, async (_what, settings) => {
-    expect(await loadedBy(settings)).not.toContain(EXPORTER)
-  })
-})
-
 describe.each(sample(PROTOCOLS, 1))(`over %s, a host with an OpenTelemetry of its own, ${SAMPLED}`, protocol => {
   test('nothing global is touched', async () => {
     const sink = await startSink({ kind: 'status', status: 500 })

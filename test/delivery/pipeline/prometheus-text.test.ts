@@ -1,7 +1,7 @@
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider, type MetricReader, type ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { expect, test } from 'vitest'
-import { type LeftOut, PIECE_SERIES, prometheusText } from '../../../src/delivery/pipeline/prometheus-text.ts'
+import { type OmittedSeries, PIECE_SERIES, prometheusText } from '../../../src/delivery/pipeline/prometheus.ts'
 
 const BUCKETS = [1, 10, 100]
 /** Of one label set of such a histogram: its buckets, the one without a bound, sum and count. */
@@ -20,7 +20,7 @@ async function collected(labelSets: number): Promise<ResourceMetrics> {
   return (await reader.collect()).resourceMetrics
 }
 
-function textOf(metrics: ResourceMetrics, maxSeries: number): { pieces: string[]; leftOut: readonly LeftOut[] } {
+function textOf(metrics: ResourceMetrics, maxSeries: number): { pieces: string[]; leftOut: readonly OmittedSeries[] } {
   const text = prometheusText(metrics, maxSeries)
   const pieces: string[] = []
   for (let next = text.next(); ; next = text.next()) {

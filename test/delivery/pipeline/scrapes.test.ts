@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { afterEach, expect, test, vi } from 'vitest'
-import { openPrometheus } from '../../../src/delivery/pipeline/prometheus.ts'
-import type { ScrapeLimits } from '../../../src/delivery/pipeline/scrapes.ts'
+import { openPrometheus, type ScrapeLimits } from '../../../src/delivery/pipeline/prometheus.ts'
 import { freePort, Lines } from './pipeline-fixture.ts'
 
 /** More than the buffers of two sockets take of one who does not read. */

@@ -1,10 +1,10 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
-import type { SpanDelivery, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
+import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
-import { FanOut } from '../../../src/delivery/pipeline/fan-out.ts'
+import { DirectSpanProcessor } from '../../../src/delivery/pipeline/span-processors.ts'
 import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
-import type { Batch } from '../../../src/delivery/trace-log/batch.ts'
+import type { Batch } from '../../../src/delivery/trace-log/segments.ts'
 import { SpanLine, sizeOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { Lines } from './pipeline-fixture.ts'
 
@@ -40,9 +40,9 @@ test('an exporter that never answers cannot hold the queue', async () => {
     lines,
     20,
   )
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
   expect(lines.said[0]).toContain('did not answer within 20 ms')
@@ -53,7 +53,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
   const queue = queueOf(
     {
       export: (lines, signal) =>
-        new Promise<SpanDelivery>(resolve => {
+        new Promise<ExportResult>(resolve => {
           const failure = { kind: 'status', status: 429 } as const
           signal.addEventListener('abort', () => resolve({ lost: sizeOf(lines), failure }))
         }),
@@ -61,7 +61,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
     lines,
     20,
   )
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
   expect(lines.said).toEqual([expect.stringContaining('answered 429')])
 })
@@ -73,9 +73,9 @@ test('an exporter that breaks its promise loses its batch only', async () => {
     { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
     lines,
   )
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
 })
@@ -95,7 +95,7 @@ test('one export at a time, however many flushes', async () => {
   )
   const flushes: Promise<void>[] = []
   for (let ended = 0; ended < 55; ended++) {
-    queue.take(batch())
+    queue.enqueueBatch(batch())
     flushes.push(queue.forceFlush())
   }
   await Promise.all(flushes)
@@ -106,7 +106,7 @@ test('one export at a time, however many flushes', async () => {
 test('ending a span never runs the exporter in the same breath', () => {
   let exports = 0
   const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
-  for (let ended = 0; ended < 50; ended++) queue.take(batch())
+  for (let ended = 0; ended < 50; ended++) queue.enqueueBatch(batch())
   void queue.forceFlush()
   expect(exports).toBe(0)
 })
@@ -116,18 +116,18 @@ test('what comes at once may be more spans than else wait, up to so many bytes',
   const { bytes } = SpanLine.of([span()])
   const queue = queueOf({}, lines, undefined, 150 * bytes)
   // The last one may be larger than what is left, as where they were held.
-  for (let ended = 0; ended < 160; ended++) queue.take(batch())
+  for (let ended = 0; ended < 160; ended++) queue.enqueueBatch(batch())
   expect(queue.counts()).toMatchObject({ dropped: 9, queued: 151 })
   expect(lines.said).toEqual([expect.stringContaining('151 spans are waiting')])
   await queue.forceFlush()
-  queue.take(batch())
+  queue.enqueueBatch(batch())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ dropped: 9, delivered: 152 })
 })
 
 test('spans without the sampled flag are not handed over', () => {
   const taken: Batch[] = []
-  const fanOut = new FanOut([{ take: batch => taken.push(batch) }])
+  const fanOut = new DirectSpanProcessor([{ enqueueBatch: batch => taken.push(batch) }])
   fanOut.onEnd(span(0))
   expect(taken).toEqual([])
   fanOut.onEnd(span())

@@ -2,8 +2,8 @@ import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'no
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Checkpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { SegmentManager } from '../../../src/delivery/trace-log/custody.ts'
-import { pruneSegments } from '../../../src/delivery/trace-log/prune.ts'
+import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
+import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
 import {
   backend,
   countPoint,
@@ -170,10 +170,10 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const custody = new SegmentManager({ settings, backends: [], onBegun: nothing, onGone: nothing })
+    const custody = new SegmentManager({ settings, backends: [], onCreated: nothing, onRemoved: nothing })
     await pruneSegments(settings, custody, {
-      goes: () => () => undefined,
-      gone: (backend, spans) => pruned.push([backend, spans]),
+      beforeRemoval: () => () => undefined,
+      onRemoved: (backend, spans) => pruned.push([backend, spans]),
     })
     return pruned
   }

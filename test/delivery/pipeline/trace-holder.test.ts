@@ -2,9 +2,8 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
-import { FanOut } from '../../../src/delivery/pipeline/fan-out.ts'
-import { OnlyNew } from '../../../src/delivery/pipeline/only-new.ts'
-import { TraceHolder } from '../../../src/delivery/pipeline/trace-holder.ts'
+import { DirectSpanProcessor, NewSpanFilter } from '../../../src/delivery/pipeline/span-processors.ts'
+import { TailSampler } from '../../../src/delivery/pipeline/tail-sampler.ts'
 import { type Batch, estimatedBytes, spansOf } from '../../../src/delivery/trace-log/index.ts'
 import fc from '../../support/fast-check.ts'
 
@@ -26,7 +25,7 @@ function spanOf({ trace, span, reason }: Told, traceState?: object): ReadableSpa
 }
 
 interface Watched {
-  readonly holder: TraceHolder
+  readonly holder: TailSampler
   /** Names of what has gone on, in order. */
   readonly sent: string[]
   readonly states: (string | undefined)[]
@@ -43,7 +42,7 @@ function watched(maxBytes: number = PLENTY, threshold?: string): Watched {
       states.push(span.spanContext().traceState?.serialize())
     },
   } as unknown as SpanProcessor
-  const holder = new TraceHolder(next, { reasonName: REASON, threshold, maxBytes })
+  const holder = new TailSampler(next, { reasonName: REASON, threshold, maxBytes })
   return {
     holder,
     sent,
@@ -122,7 +121,7 @@ describe('a trace', () => {
     const { holder, begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end(CHILD)
-    holder.release()
+    holder.releaseUndecided()
     expect(sent).toEqual(['1.1'])
   })
 
@@ -130,16 +129,16 @@ describe('a trace', () => {
     const { holder, begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end({ ...ROOT, reason: 'none' })
-    holder.release()
+    holder.releaseUndecided()
     expect(sent).toEqual([])
   })
 
   test('goes at that end when another turn in it is open, which nobody has judged', () => {
     const { holder, begin, end, sent } = watched()
-    holder.judgeEarly = () => 'none'
+    holder.decideEarly = () => 'none'
     begin(ROOT, CHILD)
     end({ ...ROOT, reason: 'none' })
-    holder.release()
+    holder.releaseUndecided()
     expect(sent).toEqual(['1.0'])
   })
 })
@@ -150,9 +149,9 @@ describe('what a process reads again of one before it that had no log', () => {
     const reading = { isReading: true }
     const sent: string[] = []
     const take = ({ lines }: Batch): void => void sent.push(...spansOf(lines).map(({ name }) => name))
-    const fanOut = new FanOut([{ take }], () => reading.isReading)
-    const holder = new TraceHolder(fanOut, { reasonName: REASON, threshold: undefined, maxBytes: PLENTY })
-    const first = new OnlyNew(holder, () => false)
+    const fanOut = new DirectSpanProcessor([{ enqueueBatch: take }], () => reading.isReading)
+    const holder = new TailSampler(fanOut, { reasonName: REASON, threshold: undefined, maxBytes: PLENTY })
+    const first = new NewSpanFilter(holder, () => false)
     for (const told of [ROOT, CHILD, LATER]) first.onStart(spanOf(told), ROOT_CONTEXT)
     return { sent, holder, reading, end: (told: Told): void => first.onEnd(spanOf(told)) }
   }
@@ -166,7 +165,7 @@ describe('what a process reads again of one before it that had no log', () => {
     reading.isReading = false
     end(LATER)
     end({ ...ROOT, reason })
-    holder.release()
+    holder.releaseUndecided()
     expect(sent).toEqual(expected)
   })
 
@@ -222,7 +221,7 @@ describe('when there is no room', () => {
   test('the largest trace is judged by what is known of it, and what follows goes its way', () => {
     const { holder, begin, end, sent } = watched(4 * ONE)
     const asked: string[] = []
-    holder.judgeEarly = traceId => {
+    holder.decideEarly = traceId => {
       asked.push(String(Number(traceId)))
       return traceId.endsWith('1') ? 'none' : 'cost'
     }
@@ -261,7 +260,7 @@ describe('when there is no room', () => {
 
   test('a turn that is worth it takes back that its trace is not: what comes from then on goes', () => {
     const { holder, begin, end, sent } = watched(2 * ONE)
-    holder.judgeEarly = () => 'none'
+    holder.decideEarly = () => 'none'
     begin(...fill(1, 6))
     end(...fill(1, 3))
     expect(sent).toEqual([])

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { ProtobufWriter } from '../../../src/delivery/trace-log/protobuf-writer.ts'
-import { LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
+import { LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
+import { ProtobufWriter } from '../../../src/delivery/trace-log/span-protobuf.ts'
 import type { OtlpSink } from '../../support/otlp-sink.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from '../pipeline/pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
@@ -75,7 +75,7 @@ test('protobuf is made once for all backends that want it', async () => {
     { ...backend('otlp', two.url, protobuf), name: 'two' },
   ]
   const pipeline = openPipeline({ backends, localLog: logIn(await scratchDirectory()) })
-  const made = vi.spyOn(ProtobufWriter.prototype, 'take')
+  const made = vi.spyOn(ProtobufWriter.prototype, 'finish')
   recordSpans(pipeline, 'first', 'second')
   await pipeline.flush()
   expect([one.spanNames, two.spanNames]).toEqual([

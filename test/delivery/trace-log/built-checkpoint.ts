@@ -50,7 +50,7 @@ const PRELUDE = `
 import { readFileSync } from 'node:fs'
 import * as checkpoints from '${new URL('../../../build/delivery/trace-log/checkpoint.js', import.meta.url)}'
 import * as losses from '${new URL('../../../build/delivery/trace-log/losses.js', import.meta.url)}'
-const { Checkpoint, adoptCheckpoint, listCheckpoints } = checkpoints
+const { Checkpoint, takeOverCheckpoint, listCheckpoints } = checkpoints
 const { LossLog } = losses
 const state = process.argv[2]
 const index = Number(process.argv[3])

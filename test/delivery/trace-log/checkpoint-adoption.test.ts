@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { adoptCheckpoint, listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
+import { listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { isAlive } from '../../../src/delivery/trace-log/owner.ts'
 import { BuiltCheckpoint } from './built-checkpoint.ts'
 import { deadOwner, farOwner, leave, SEGMENT, spoolNames, stateDirectory } from './checkpoint-fixture.ts'
@@ -24,7 +24,7 @@ const entries = await listCheckpoints(state)
 waitForAll()
 const won = []
 for (const entry of entries) {
-  const checkpoint = adoptCheckpoint(state, entry)
+  const checkpoint = takeOverCheckpoint(state, entry)
   if (checkpoint === undefined) continue
   won.push(checkpoint.segment)
   if (checkpoint.offsetOf('jaeger') !== 10 || !checkpoint.advance('jaeger', 100 + index)) throw new Error('not what was left')
@@ -79,7 +79,7 @@ test('a process that is killed while it saves leaves a whole checkpoint, which i
   expect(entries).toHaveLength(4)
   for (const entry of entries) {
     expect(isAlive(entry.owner!, entry.heartbeatAt, Date.now())).toBe(false)
-    const checkpoint = adoptCheckpoint(state, entry)
+    const checkpoint = takeOverCheckpoint(state, entry)
     expect(checkpoint).toMatchObject({ open: true, isDamaged: false, backends })
     const [first = 0, ...others] = backends.map(name => checkpoint?.offsetOf(name) ?? 0)
     expect(first).toBeGreaterThanOrEqual(SAVES)
@@ -99,7 +99,7 @@ test('a living process is not taken from', async () => {
     if (index === 1) while (!existsSync(state + '.looked-at')) await new Promise(resolve => setTimeout(resolve, 1))
     else {
       const entries = await listCheckpoints(state)
-      process.stdout.write(JSON.stringify(entries.map(entry => adoptCheckpoint(state, entry) !== undefined)))
+      process.stdout.write(JSON.stringify(entries.map(entry => takeOverCheckpoint(state, entry) !== undefined)))
       writeFileSync(state + '.looked-at', '')
     }
     `,

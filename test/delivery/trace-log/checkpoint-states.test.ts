@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { adoptCheckpoint, Checkpoint, listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
+import { Checkpoint, listCheckpoints, takeOverCheckpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './checkpoint-fixture.ts'
@@ -63,13 +63,13 @@ const ACTS: {
   },
   forgive(model, { backend }) {
     const wasOwed = model.owed.delete(backend)
-    model.checkpoint.forgive(backend)
+    model.checkpoint.cancelDelivery(backend)
     if (wasOwed) model.changed()
   },
   settle(model, { bytes }) {
     const isOwed = model.open || [...model.owed.values()].some(offset => offset < bytes)
     model.isGone ||= !isOwed
-    expect(model.checkpoint.settle(bytes)).toBe(model.isGone)
+    expect(model.checkpoint.removeIfDone(bytes)).toBe(model.isGone)
   },
   close(model) {
     model.open = false
@@ -98,9 +98,9 @@ const ACTS: {
     expect(existsSync(pathOf(model.state, SEGMENT, 'free'))).toBe(true)
     const [entry] = await listCheckpoints(model.state)
     const before = model.checkpoint
-    model.checkpoint = adoptCheckpoint(model.state, entry!)!
+    model.checkpoint = takeOverCheckpoint(model.state, entry!)!
     before.advance('jaeger', 1000)
-    expect([before.settle(0), before.touch()]).toEqual([false, false])
+    expect([before.removeIfDone(0), before.touch()]).toEqual([false, false])
     model.changed()
   },
 }

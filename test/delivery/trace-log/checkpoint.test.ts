@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utim
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
-  adoptCheckpoint,
   Checkpoint,
   type CheckpointEntry,
   listCheckpoints,
   readCheckpoint,
+  takeOverCheckpoint,
 } from '../../../src/delivery/trace-log/checkpoint.ts'
 import { isAlive, ownerToken, thisOwner } from '../../../src/delivery/trace-log/owner.ts'
 import {
@@ -94,7 +94,7 @@ describe('a checkpoint', () => {
       expect(Object.entries(delivered)).toEqual([[name, 7]])
       expect(Object.getPrototypeOf(delivered)).toBeNull()
       checkpoint.release()
-      const adopted = adoptCheckpoint(state, await onlyEntry(state))
+      const adopted = takeOverCheckpoint(state, await onlyEntry(state))
       expect(adopted?.backends).toEqual([name])
       expect(adopted?.offsetOf(name)).toBe(7)
     },
@@ -105,11 +105,11 @@ describe('a checkpoint', () => {
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
     checkpoint.advance('jaeger', 100)
     checkpoint.advance('phoenix', 120)
-    expect(checkpoint.settle(100)).toBe(false)
+    expect(checkpoint.removeIfDone(100)).toBe(false)
     checkpoint.close()
-    expect(checkpoint.settle(110)).toBe(false)
+    expect(checkpoint.removeIfDone(110)).toBe(false)
     expect(spoolNames(state)).toHaveLength(1)
-    expect([checkpoint.settle(100), checkpoint.settle(100)]).toEqual([true, true])
+    expect([checkpoint.removeIfDone(100), checkpoint.removeIfDone(100)]).toEqual([true, true])
     expect(spoolNames(state)).toEqual([])
     expect(checkpoint.advance('jaeger', 500)).toBe(false)
     expect(checkpoint.touch()).toBe(false)
@@ -119,14 +119,14 @@ describe('a checkpoint', () => {
   test('is owed no more to who is forgiven', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
-    checkpoint.forgive('phoenix')
-    checkpoint.forgive('nobody')
+    checkpoint.cancelDelivery('phoenix')
+    checkpoint.cancelDelivery('nobody')
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
     expect([checkpoint.backends, checkpoint.offsetOf('phoenix')]).toEqual([['jaeger'], undefined])
-    checkpoint.forgive('jaeger')
-    expect(checkpoint.settle(100)).toBe(false)
+    checkpoint.cancelDelivery('jaeger')
+    expect(checkpoint.removeIfDone(100)).toBe(false)
     checkpoint.close()
-    expect(checkpoint.settle(100)).toBe(true)
+    expect(checkpoint.removeIfDone(100)).toBe(true)
   })
 
   test('is removed whatever it is owed', () => {
@@ -135,7 +135,7 @@ describe('a checkpoint', () => {
     checkpoint.remove()
     checkpoint.remove()
     expect(spoolNames(state)).toEqual([])
-    expect(checkpoint.settle(100)).toBe(true)
+    expect(checkpoint.removeIfDone(100)).toBe(true)
   })
 })
 
@@ -210,7 +210,7 @@ describe('a save that fails', () => {
     expect(saved(state, SEGMENT)).toMatchObject({ delivered: { [backends[0]!]: 5 } })
     expect(spoolNames(state)).toHaveLength(1)
     disk.isFull = false
-    for (const name of backends.slice(1)) checkpoint.forgive(name)
+    for (const name of backends.slice(1)) checkpoint.cancelDelivery(name)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { [backends[0]!]: 10 } })
     expect(statSync(ownPathOf(state, SEGMENT)).size).toBeLessThan(4096)
     expect(statSync(ownPathOf(state, SEGMENT)).mode & 0o777).toBe(0o600)
@@ -230,10 +230,10 @@ describe('a checkpoint that was taken, because somebody took us for dead', () =>
     writeFileSync(theirs, '{"open":true,"delivered":{"jaeger":3}}')
     expect(act(checkpoint)).toBe(false)
     expect(checkpoint.touch()).toBe(false)
-    checkpoint.forgive('jaeger')
+    checkpoint.cancelDelivery('jaeger')
     checkpoint.release()
     checkpoint.remove()
-    expect(checkpoint.settle(0)).toBe(false)
+    expect(checkpoint.removeIfDone(0)).toBe(false)
     expect(spoolNames(state).map(name => join(state, 'spool', name))).toEqual([theirs])
     expect(readFileSync(theirs, 'utf8')).toBe('{"open":true,"delivered":{"jaeger":3}}')
   })
@@ -285,7 +285,7 @@ describe('the list', () => {
     const entry = await onlyEntry(state)
     rmSync(path)
     expect(await readCheckpoint(entry)).toBeUndefined()
-    expect(adoptCheckpoint(state, entry)).toBeUndefined()
+    expect(takeOverCheckpoint(state, entry)).toBeUndefined()
   })
 })
 
@@ -294,22 +294,26 @@ describe('to adopt', () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner(), heartbeatAt: 5000 })
     const before = Date.now()
-    const checkpoint = adoptCheckpoint(state, await onlyEntry(state))
+    const checkpoint = takeOverCheckpoint(state, await onlyEntry(state))
     expect(checkpoint).toMatchObject({ segment: SEGMENT, open: true, backends: ['jaeger'], isDamaged: false })
     const entry = await onlyEntry(state)
     expect(entry.owner).toEqual(thisOwner())
     expect(entry.heartbeatAt).toBeGreaterThan(before - 1000)
-    expect([checkpoint?.close(), checkpoint?.advance('jaeger', 20), checkpoint?.settle(20)]).toEqual([true, true, true])
+    expect([checkpoint?.close(), checkpoint?.advance('jaeger', 20), checkpoint?.removeIfDone(20)]).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 
   test('takes what is free, and whoever let go of it writes no more', async () => {
     const state = stateDirectory()
     const first = Checkpoint.create(state, SEGMENT, ['jaeger'])
     first.release()
-    expect([first.advance('jaeger', 10), first.touch(), first.settle(0)]).toEqual([false, false, false])
+    expect([first.advance('jaeger', 10), first.touch(), first.removeIfDone(0)]).toEqual([false, false, false])
     first.release()
     first.remove()
-    const second = adoptCheckpoint(state, await onlyEntry(state))
+    const second = takeOverCheckpoint(state, await onlyEntry(state))
     expect(second?.offsetOf('jaeger')).toBe(0)
     first.close()
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
@@ -318,10 +322,10 @@ describe('to adopt', () => {
   test('leaves alone what is ours, and what belongs to a living process', async () => {
     const state = stateDirectory()
     Checkpoint.create(state, SEGMENT, [])
-    expect(adoptCheckpoint(state, await onlyEntry(state))).toBeUndefined()
+    expect(takeOverCheckpoint(state, await onlyEntry(state))).toBeUndefined()
     const other = stateDirectory()
     leave(other, { owner: farOwner(), heartbeatAt: Date.now() })
-    expect(adoptCheckpoint(other, await onlyEntry(other))).toBeUndefined()
+    expect(takeOverCheckpoint(other, await onlyEntry(other))).toBeUndefined()
     expect((await onlyEntry(other)).owner).toEqual(farOwner())
   })
 
@@ -331,9 +335,9 @@ describe('to adopt', () => {
     const entry = await onlyEntry(state)
     expect(isAlive(farOwner(), entry.heartbeatAt, Date.now())).toBe(false)
     utimesSync(path, new Date(), new Date())
-    expect(adoptCheckpoint(state, entry)).toBeUndefined()
+    expect(takeOverCheckpoint(state, entry)).toBeUndefined()
     utimesSync(path, new Date(), new Date(5000))
-    expect(adoptCheckpoint(state, entry)).toBeInstanceOf(Checkpoint)
+    expect(takeOverCheckpoint(state, entry)).toBeInstanceOf(Checkpoint)
   })
 
   test('writes over no checkpoint of the same segment that we hold', async () => {
@@ -341,10 +345,10 @@ describe('to adopt', () => {
     leave(state, { owner: deadOwner() })
     const entry = await onlyEntry(state)
     const ours = Checkpoint.create(state, SEGMENT, ['phoenix'])
-    expect(adoptCheckpoint(state, entry)).toBeUndefined()
+    expect(takeOverCheckpoint(state, entry)).toBeUndefined()
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { phoenix: 0 } })
     ours.remove()
-    expect(adoptCheckpoint(state, entry)?.backends).toEqual(['jaeger'])
+    expect(takeOverCheckpoint(state, entry)?.backends).toEqual(['jaeger'])
   })
 
   test.each([
@@ -366,11 +370,11 @@ describe('to adopt', () => {
     leave(state, { text })
     const expected = { open: true, delivered: {}, isDamaged: true }
     expect(await readCheckpoint(await onlyEntry(state))).toEqual(expected)
-    const checkpoint = adoptCheckpoint(state, await onlyEntry(state))
+    const checkpoint = takeOverCheckpoint(state, await onlyEntry(state))
     expect(checkpoint).toMatchObject({ open: true, backends: [], isDamaged: true })
-    expect(checkpoint?.settle(1000)).toBe(false)
+    expect(checkpoint?.removeIfDone(1000)).toBe(false)
     checkpoint?.close()
-    expect(checkpoint?.settle(1000)).toBe(true)
+    expect(checkpoint?.removeIfDone(1000)).toBe(true)
   })
 
   test('reads what a later version may add', async () => {

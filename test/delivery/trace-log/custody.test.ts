@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { Checkpoint } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { SegmentManager } from '../../../src/delivery/trace-log/custody.ts'
+import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
 import { scratch } from './spooled-queue.ts'
 
 test('a checkpoint of the same name, of another thread of this process, is gone out of the way of', () => {
@@ -9,9 +9,14 @@ test('a checkpoint of the same name, of another thread of this process, is gone 
   try {
     Checkpoint.create(state, `${Date.now()}-${process.pid}`, [])
     const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-    const custody = new SegmentManager({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
+    const custody = new SegmentManager({
+      settings,
+      backends: [],
+      onCreated: () => undefined,
+      onRemoved: () => undefined,
+    })
     expect(custody.current(() => undefined)).toMatchObject({ ok: true })
-    custody.end(true)
+    custody.endWriting(true)
   } finally {
     vi.useRealTimers()
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/delivery/pipeline/console-sink.ts'
+import { headerJson, LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
-import { headerJson, LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { anySpans, lineOf, noteOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
-import { SegmentManager } from '../../../src/delivery/trace-log/custody.ts'
-import type { CrashedTrace } from '../../../src/delivery/trace-log/index.ts'
+import type { RecoveredTrace } from '../../../src/delivery/trace-log/index.ts'
+import { LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { readLosses } from '../../../src/delivery/trace-log/losses.ts'
 import { ownerToken } from '../../../src/delivery/trace-log/owner.ts'
-import { pruneSegments } from '../../../src/delivery/trace-log/prune.ts'
-import { LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
+import { SegmentManager } from '../../../src/delivery/trace-log/segments.ts'
+import { pruneSegments } from '../../../src/delivery/trace-log/store.ts'
 import { until } from '../../support/until.ts'
 import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
 import { always, type Faults, mend, once, wholeForEachTest } from './broken-disk.ts'
@@ -59,7 +59,7 @@ describe('a read that fails for the moment (no descriptors)', () => {
     await scene.close()
     const next = sceneOf(server, { directory: scene.directory })
     await next.store.recover(() => undefined)
-    await next.queue.drainAdopted()
+    await next.queue.drainRecovered()
     await next.close()
     expect(server.taken).toEqual(['one', 'two'])
   })
@@ -100,11 +100,11 @@ describe('a read that fails for the moment (no descriptors)', () => {
     const faultOnce = once('EMFILE')
     const second = sceneOf(server, { directory: first.directory })
     await second.store.recover(() => undefined)
-    await second.queue.drainAdopted()
+    await second.queue.drainRecovered()
     await second.close()
     const third = sceneOf(server, { directory: first.directory })
     await third.store.recover(() => undefined)
-    await third.queue.drainAdopted()
+    await third.queue.drainRecovered()
     await third.close()
     expect(server.taken).toEqual(['one'])
   })
@@ -202,7 +202,7 @@ async function givenUp(failing: (code: string) => () => void, meanwhile: (scene:
   await until(() => faults.held?.length === 1)
   // The process is about to end, say.
   faults.onWriteNow = failing('ENOSPC')
-  scene.store.log.saveNow()
+  scene.store.log.flushSync()
   meanwhile(scene)
   const late = faults.held
   mend(faults)
@@ -214,7 +214,7 @@ describe('a write that comes back after it was given up', () => {
   test('does not spoil what was written in its place', async () => {
     const scene = await givenUp(once, ({ record, store }) => {
       record('a')
-      store.log.saveNow()
+      store.log.flushSync()
     })
     await scene.flush()
     await scene.close()
@@ -228,7 +228,7 @@ describe('a write that comes back after it was given up', () => {
     expect(scene.queue.counts()).toMatchObject({ dropped: 1 })
     const next = sceneOf(new FakeServer(TAKEN), { directory: scene.directory })
     await next.store.recover(() => undefined)
-    await next.queue.drainAdopted()
+    await next.queue.drainRecovered()
     await next.close()
     expect(next.queue.counts()).toMatchObject({ recovered: 1 })
   })
@@ -252,7 +252,7 @@ test('a segment is not let go while the next one does not say what is open', asy
   const left = copyOfState(scene.directory)
   for (const span of open) span.end()
   await scene.close()
-  const crashed: CrashedTrace[] = []
+  const crashed: RecoveredTrace[] = []
   const next = sceneOf(new FakeServer(), { directory: left })
   await next.store.recover(traces => void crashed.push(...traces))
   await next.close()
@@ -292,10 +292,10 @@ test('a checkpoint that changes hands while the log is pruned keeps its segment'
   const custody = new SegmentManager({
     settings,
     backends: ['jaeger'],
-    onBegun: () => undefined,
-    onGone: () => undefined,
+    onCreated: () => undefined,
+    onRemoved: () => undefined,
   })
-  await pruneSegments(settings, custody, { goes: () => () => undefined, gone: () => undefined })
+  await pruneSegments(settings, custody, { beforeRemoval: () => () => undefined, onRemoved: () => undefined })
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })
 
@@ -305,7 +305,7 @@ test('spans that are in memory only when the process ends at once count as lost'
   const pipeline = openPipeline({ backends: [backend('jaeger', DEAD_URL)], localLog })
   faults.onWriteNow = always('ENOSPC')
   recordSpans(pipeline, 'one', 'two')
-  pipeline.endNow()
+  pipeline.shutdownSync()
   const losses = await readLosses(directory, 0)
   expect(losses.map(loss => [loss.backend, loss.spans])).toEqual([['jaeger', 2]])
 })

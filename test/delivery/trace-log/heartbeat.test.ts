@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Span } from '@opentelemetry/api'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { listCheckpoints } from '../../../src/delivery/trace-log/checkpoint.ts'
-import { Heartbeat } from '../../../src/delivery/trace-log/heartbeat.ts'
+import { Heartbeat } from '../../../src/delivery/trace-log/trace-log.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { openScene } from './spooled-queue.ts'
 
@@ -55,12 +55,12 @@ test('a note is written again when an open span has got its attributes', async (
   const size = (): string => readFileSync(scene.store.paths[0] ?? '', 'utf8')
   expect(size()).not.toContain('Why does CI fail?')
   root.setAttribute('input.value', 'Why does CI fail?')
-  scene.store.log.noteAgain(root)
+  scene.store.log.renewNote(root)
   await scene.store.log.forceFlush()
   expect(size()).toContain('Why does CI fail?')
   const written = size()
   root.end()
-  scene.store.log.noteAgain(root)
+  scene.store.log.renewNote(root)
   await scene.store.log.forceFlush()
   expect(size().slice(written.length)).not.toContain('hookspan.open')
 })

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { spansHeldBack } from '../../../src/delivery/trace-log/held-back.ts'
-import { headerJson } from '../../../src/delivery/trace-log/stored-line.ts'
+import { headerJson } from '../../../src/delivery/trace-log/line-parser.ts'
+import { undecidedSpans } from '../../../src/delivery/trace-log/undecided-spans.ts'
 
 const REASON = 'x.sampling.reason'
 const MARKS = { incomplete: 'x.incomplete', finalStatus: '', spanKind: '' }
@@ -60,10 +60,10 @@ function kept(...lines: readonly string[]): void {
   writeFileSync(join(directory, 'kept', `${NOW}-${PID}.jsonl`), [headerJson(MARKS, new Map()), ...lines, ''].join('\n'))
 }
 
-async function heldBack(path: string, isTakenUp: (key: string) => boolean = () => false): Promise<string[]> {
+async function heldBack(path: string, isContinuedHere: (key: string) => boolean = () => false): Promise<string[]> {
   const names: string[] = []
-  const given = { path, heldBy: REASON, keptTraces: join(directory, 'kept'), isTakenUp }
-  for await (const spans of spansHeldBack(given)) names.push(...spans.map(({ name }) => name))
+  const given = { path, heldBy: REASON, keptTraces: join(directory, 'kept'), isContinuedHere }
+  for await (const spans of undecidedSpans(given)) names.push(...spans.map(({ name }) => name))
   return names
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { SpanDelivery, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
+import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
 import { type SpanLine, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { always, type Faults, failure } from './broken-disk.ts'
 import { type Answer, openScene, type Scene, scratch, status, TAKEN } from './spooled-queue.ts'
@@ -29,7 +29,7 @@ class Server {
   link(): SpanSink & { isCut: boolean } {
     const link = {
       isCut: false,
-      export: async (lines: readonly SpanLine[]): Promise<SpanDelivery> => {
+      export: async (lines: readonly SpanLine[]): Promise<ExportResult> => {
         const names = spansOf(lines).map(span => span.name.trimEnd())
         for (let turn = 0; turn < this.turns; turn++) await new Promise(setImmediate)
         if (link.isCut) return { lost: names.length, failure: { kind: 'network', code: 'ECONNRESET' } }
@@ -90,7 +90,7 @@ export class World {
       case 'end':
         return this.#endOne()
       case 'save':
-        this.scene.store.log.saveNow()
+        this.scene.store.log.flushSync()
         return this.#isSafe()
       case 'flush':
         this.#letGo()
@@ -133,7 +133,7 @@ export class World {
       await this.scene.store.recover(crashed => {
         for (const { spans } of crashed) this.crashed += spans
       })
-      await Promise.all(this.scene.queues.map(queue => queue.drainAdopted()))
+      await Promise.all(this.scene.queues.map(queue => queue.drainRecovered()))
     }
     for (const name of this.#open.keys()) this.#end(name)
     await this.scene.flush()
@@ -165,7 +165,7 @@ export class World {
     this.#record({ do: 'record', count: 1, size: 0, isOdd: false })
     await new Promise(resolve => setTimeout(resolve, 8))
     for (const count of counts) {
-      this.scene.store.log.saveNow()
+      this.scene.store.log.flushSync()
       this.#record({ do: 'record', count, size: 0, isOdd: false })
     }
     this.#letGo()
@@ -243,8 +243,8 @@ export class World {
   /** `process.exit()`. */
   async #exit(): Promise<void> {
     for (const name of [...this.#open.keys()]) this.#end(name)
-    this.scene.store.log.endNow()
-    for (const queue of this.scene.queues) queue.endNow()
+    this.scene.store.log.shutdownSync()
+    for (const queue of this.scene.queues) queue.abandonNow()
     this.scene.store.release()
     for (const link of this.#links) link.isCut = true
     this.#letGo()

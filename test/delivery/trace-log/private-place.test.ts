@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { LossLog, readLosses } from '../../../src/delivery/trace-log/losses.ts'
-import { makePrivateDirectory } from '../../../src/delivery/trace-log/private-place.ts'
+import { makePrivateDirectory } from '../../../src/delivery/trace-log/private-file.ts'
 import { SegmentFile } from '../../../src/delivery/trace-log/segment-file.ts'
 import { runHost } from '../../plugin/child-host.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
@@ -42,7 +42,7 @@ async function delivered(directory: string): Promise<{ taken: readonly string[];
   const server = new FakeServer(TAKEN)
   const scene = openScene({ jaeger: server }, { directory })
   await scene.store.recover(() => undefined)
-  await Promise.all(scene.queues.map(queue => queue.drainAdopted()))
+  await Promise.all(scene.queues.map(queue => queue.drainRecovered()))
   await scene.close()
   return { taken: server.taken, lines: scene.lines.said }
 }

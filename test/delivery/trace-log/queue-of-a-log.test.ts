@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { BackOff } from '../../../src/delivery/pipeline/back-off.ts'
-import type { SpanDelivery, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
+import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
 import { readBacklog } from '../../../src/delivery/trace-log/backlog.ts'
 import { type SpanLine, sizeOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { until } from '../../support/until.ts'
@@ -32,7 +32,7 @@ describe('what is pruned while it is on its way', () => {
     await until(() => scene.lines.said.some(line => line.includes('oldest part of the log')))
     server.answer = TAKEN
     await until(() => server.taken.length > 100)
-    await until(() => scene.store.bytesOwed('jaeger') === 0)
+    await until(() => scene.store.pendingBytes('jaeger') === 0)
     return { ...scene, recorded }
   }
 
@@ -60,13 +60,13 @@ describe('an answer that comes after the deadline', () => {
   /** Says only when it is cut off what it thinks of the spans. */
   class LateServer implements SpanSink {
     requests = 0
-    readonly #delivery: Partial<SpanDelivery>
+    readonly #delivery: Partial<ExportResult>
 
-    constructor(delivery: Partial<SpanDelivery>) {
+    constructor(delivery: Partial<ExportResult>) {
       this.#delivery = delivery
     }
 
-    export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
+    export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult> {
       this.requests++
       return new Promise(resolve => {
         signal.addEventListener('abort', () => resolve({ lost: sizeOf(lines), ...this.#delivery }))
@@ -189,7 +189,7 @@ test('a cursor beyond the end of a file that a machine lost the end of does not 
   const server = new FakeServer()
   const scene = sceneOf(server, { directory: state })
   await scene.store.recover(() => undefined)
-  await scene.queue.drainAdopted()
+  await scene.queue.drainRecovered()
   await scene.close()
   expect(server.taken).toEqual(['open'])
 })

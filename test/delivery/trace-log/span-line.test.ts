@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { LineParser } from '../../../src/delivery/trace-log/line-parser.ts'
 import { jsonRequest, SpanLine, sizeOf, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
-import { LineParser } from '../../../src/delivery/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
 const LOOKS_LIKE_SPANS = { '"startTimeUnixNano":': '{"startTimeUnixNano":"5"}', startTimeUnixNano: 'startTimeUnixNano' }
 
 function found(line: string | Buffer): SpanLine | undefined {
-  return SpanLine.found(Buffer.from(line), new LineParser())
+  return SpanLine.fromFile(Buffer.from(line), new LineParser())
 }
 
 describe('a line that is found', () => {
@@ -47,7 +47,7 @@ describe('a line that is found', () => {
     parser.read = () => {
       throw new Error('it was read')
     }
-    const one = SpanLine.found(Buffer.from(line), parser) as SpanLine
+    const one = SpanLine.fromFile(Buffer.from(line), parser) as SpanLine
     expect(Buffer.concat(jsonRequest([one])).toString()).toBe(line)
     expect(Buffer.concat(jsonRequest([one, one])).toString()).toBe(
       JSON.stringify({ resourceSpans: [...resourcesIn(line), ...resourcesIn(line)] }),

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 import { BackOff } from '../../../src/delivery/pipeline/back-off.ts'
-import type { SpanDelivery, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
+import type { ExportResult, SpanSink } from '../../../src/delivery/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/delivery/pipeline/delivery-report.ts'
 import type { BatchSettings } from '../../../src/delivery/pipeline/settings.ts'
 import { SpanQueue } from '../../../src/delivery/pipeline/span-queue.ts'
 import { Cursor } from '../../../src/delivery/trace-log/cursor.ts'
 import { LossLog } from '../../../src/delivery/trace-log/losses.ts'
-import type { Segment } from '../../../src/delivery/trace-log/segment.ts'
+import type { LogSegment } from '../../../src/delivery/trace-log/segments.ts'
 import { type SpanLine, spansOf } from '../../../src/delivery/trace-log/span-line.ts'
 import { Store } from '../../../src/delivery/trace-log/store.ts'
 import { Lines, MARKS } from '../pipeline/pipeline-fixture.ts'
 
-export type Answer = (spans: readonly string[]) => SpanDelivery
+export type Answer = (spans: readonly string[]) => ExportResult
 
 export const TAKEN: Answer = () => ({ lost: 0 })
 export const status =
@@ -37,7 +37,7 @@ export class FakeServer implements SpanSink {
     this.answer = answer
   }
 
-  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<ExportResult> {
     await new Promise(setImmediate)
     const names = spansOf(lines).map(span => span.name)
     const delivery = this.answer(names)
@@ -97,7 +97,7 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     const trouble = {
       damaged: () => lines.warn('damaged'),
       unreadable: () => lines.warn('unreadable'),
-      missing: (segment: Segment, spans: number) => byName.get(name)?.missing(spans, segment.isAdopted),
+      missing: (segment: LogSegment, spans: number) => byName.get(name)?.countMissing(spans, segment.isRecovered),
     }
     const log = { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
@@ -108,8 +108,8 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     settings: { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 },
     batch,
     marks: MARKS,
-    takers: queues,
-    adopters: byName,
+    receivers: queues,
+    queues: byName,
     destinations: new Map([...byName.keys()].map(name => [name, `where ${name} is`])),
     deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, lines),
     report: lines,

@@ -54,7 +54,7 @@ describe('what a backend does not take', () => {
     server.answer = TAKEN
     const second = sceneOf(server, { directory: first.directory })
     await second.store.recover(() => undefined)
-    await second.queue.drainAdopted()
+    await second.queue.drainRecovered()
     expect(server.taken).toEqual(names(300))
     expect(second.queue.counts()).toMatchObject({ delivered: 0, recovered: 300 })
     expect(second.spool()).toEqual([])
@@ -120,7 +120,7 @@ describe('ten thousand spans in one tick', () => {
     server.answer = TAKEN
     const second = sceneOf(server, { directory: first.directory })
     await second.store.recover(() => undefined)
-    await second.queue.drainAdopted()
+    await second.queue.drainRecovered()
     expect(server.taken).toEqual(names(10_000))
     await second.close()
   })

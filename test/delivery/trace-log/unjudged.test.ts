@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readLosses } from '../../../src/delivery/trace-log/index.ts'
+import { headerJson } from '../../../src/delivery/trace-log/line-parser.ts'
 import { thisOwner } from '../../../src/delivery/trace-log/owner.ts'
-import { headerJson } from '../../../src/delivery/trace-log/stored-line.ts'
-import { readUnjudged } from '../../../src/delivery/trace-log/unjudged.ts'
+import { readUndecided } from '../../../src/delivery/trace-log/undecided-spans.ts'
 import { MARKS } from '../pipeline/pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
 import { leave } from './checkpoint-fixture.ts'
@@ -112,7 +112,7 @@ describe('what is there of it', () => {
     const directory = scratch()
     segment(directory, { lines: TRACES, segment: '2000-7' })
     segment(directory, { lines: TRACES })
-    const [first, ...others] = await readUnjudged(directory)
+    const [first, ...others] = await readUndecided(directory)
     expect(others).toEqual([])
     expect(first).toMatchObject({ destinations: HELD_FOR, segments: 2, oldestAt: 1000 })
     expect(first?.bytes).toBeGreaterThan(1000)
@@ -126,6 +126,6 @@ describe('what is there of it', () => {
     const directory = scratch()
     segment(directory, { lines: TRACES, ...more })
     if (owner) leave(directory, { segment: SEGMENT, owner, text: '{"open":true,"delivered":{}}' })
-    expect(await readUnjudged(directory)).toEqual([])
+    expect(await readUndecided(directory)).toEqual([])
   })
 })

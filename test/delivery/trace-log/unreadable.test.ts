@@ -33,7 +33,7 @@ function unreadable(times: number, after = 0, when: Promise<void> = Promise.reso
 async function deliverRest(directory: string, servers: Record<string, FakeServer>): Promise<void> {
   const next = openScene(servers, { directory })
   await next.store.recover(() => undefined)
-  await Promise.all(next.queues.map(queue => queue.drainAdopted()))
+  await Promise.all(next.queues.map(queue => queue.drainRecovered()))
   await next.close()
 }
 

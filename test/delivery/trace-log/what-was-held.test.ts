@@ -77,7 +77,7 @@ test('it is left for later, too, when the disk becomes full while it is written'
 
 test('what a receiver had held is left to the next one, which may have gone on with it, for as long as that writes', async () => {
   const minute = 60_000
-  const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isTakenUp: () => false })
+  const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isContinuedHere: () => false })
   sink.behaviour = { kind: 'ok' }
   const [path, later] = [segment, `${Date.now() + 1000}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
   const header = readFileSync(path ?? '', 'utf8').split('\n', 1)

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { headerJson } from '../../../src/delivery/trace-log/line-parser.ts'
 import { spansOf } from '../../../src/delivery/trace-log/span-line.ts'
-import { headerJson } from '../../../src/delivery/trace-log/stored-line.ts'
 import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline/pipeline-fixture.ts'
 import { lineOf, noteOf, spanWith } from './any-span.ts'
@@ -114,7 +114,7 @@ describe('a lack of descriptors that lasts', () => {
     mend(faults)
     const next = sceneOf(scene.server, { directory: scene.directory })
     await next.store.recover(() => undefined)
-    await next.queue.drainAdopted()
+    await next.queue.drainRecovered()
     await next.close()
     expect(scene.queue.counts().dropped).toBe(0)
     expect(scene.server.taken).toEqual(['one', 'two', 'three'])
@@ -205,7 +205,7 @@ test('a segment that somebody has taken over is not written to any more', async 
   server.answer = TAKEN
   const next = sceneOf(server, { directory: scene.directory })
   await next.store.recover(() => undefined)
-  await next.queue.drainAdopted()
+  await next.queue.drainRecovered()
   await next.close()
   expect(server.taken).toEqual(expect.arrayContaining(['two', 'three']))
 })

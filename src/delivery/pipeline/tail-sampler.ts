@@ -1,35 +1,35 @@
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { estimatedBytes, NOT_KEPT } from '../trace-log/index.ts'
 import { api } from './sdk.ts'
-import type { HoldingSettings } from './settings.ts'
+import type { TailSamplingSettings } from './settings.ts'
 
 const SAMPLED = 1
 /**
  * Number of traces whose verdict is remembered for late spans. A forgotten trace is sent: too much is better than too
  * little.
  */
-const VERDICTS_LIMIT = 20_000
+const MAX_DECISIONS = 20_000
 /** OpenTelemetry's key in `tracestate`, and the threshold of a trace that represents itself only. */
 const OT = 'ot'
-const FOR_ITSELF = '0'
+const NO_THRESHOLD = '0'
 const RATE = 'rate'
 /** Verdict of a trace without a turn. It is sent. */
-const UNJUDGED = ''
+const UNDECIDED = ''
 
 /**
  * Samples a turn that has not ended by what is known so far. Returns the reason why its trace is kept, or `NOT_KEPT`.
  * Returns undefined if there is no such turn.
  */
-export type JudgeEarly = (traceId: string) => string | undefined
+export type EarlyDecision = (traceId: string) => string | undefined
 
-interface HeldTrace {
+interface BufferedTrace {
   open: number
   spans: ReadableSpan[]
   bytes: number
   /** The reason why the trace is kept, or `NOT_KEPT`. Undefined until it is known. */
-  verdict: string | undefined
+  decision: string | undefined
   /** A turn of the trace was not kept. Another one may be. */
-  isPassedOver: boolean
+  hasDroppedTurn: boolean
 }
 
 /**
@@ -38,15 +38,15 @@ interface HeldTrace {
  * root had a reason to keep it, the trace is dropped. If no root had a verdict at all, for example in a trace without a
  * turn, it is sent.
  */
-export class TraceHolder implements SpanProcessor {
+export class TailSampler implements SpanProcessor {
   readonly #next: SpanProcessor
-  readonly #settings: HoldingSettings
-  readonly #traces = new Map<string, HeldTrace>()
-  readonly #verdicts = new Map<string, string>()
+  readonly #settings: TailSamplingSettings
+  readonly #traces = new Map<string, BufferedTrace>()
+  readonly #decisions = new Map<string, string>()
   #bytes = 0
-  judgeEarly: JudgeEarly = () => undefined
+  decideEarly: EarlyDecision = () => undefined
 
-  constructor(next: SpanProcessor, settings: HoldingSettings) {
+  constructor(next: SpanProcessor, settings: TailSamplingSettings) {
     this.#next = next
     this.#settings = settings
   }
@@ -60,11 +60,11 @@ export class TraceHolder implements SpanProcessor {
     const trace = this.#traceOf(span)
     trace.open = Math.max(0, trace.open - 1)
     const reason = span.attributes[this.#settings.reasonName]
-    if (reason === NOT_KEPT) trace.isPassedOver = true
+    if (reason === NOT_KEPT) trace.hasDroppedTurn = true
     // A trace dropped for lack of room may get another turn, which is kept.
-    else if (typeof reason === 'string' && (trace.verdict ?? NOT_KEPT) === NOT_KEPT) trace.verdict = reason
-    this.#hold(trace, span)
-    if (trace.open === 0) this.#close(span.spanContext().traceId, trace)
+    else if (typeof reason === 'string' && (trace.decision ?? NOT_KEPT) === NOT_KEPT) trace.decision = reason
+    this.#bufferSpan(trace, span)
+    if (trace.open === 0) this.#endTrace(span.spanContext().traceId, trace)
     if (this.#bytes > this.#settings.maxBytes) this.#makeRoom()
   }
 
@@ -72,10 +72,10 @@ export class TraceHolder implements SpanProcessor {
    * Sends undecided spans, for a process that ends without a log in which they could be found. A trace whose ended turns
    * are not kept is dropped, even if other spans of it are open.
    */
-  release(): void {
+  releaseUndecided(): void {
     for (const [traceId, trace] of this.#traces) {
-      const hasOpenTurn = this.judgeEarly(traceId) !== undefined
-      this.#judge(trace, trace.verdict ?? (hasOpenTurn ? UNJUDGED : this.#saidOf(traceId, trace)))
+      const hasOpenTurn = this.decideEarly(traceId) !== undefined
+      this.#applyDecision(trace, trace.decision ?? (hasOpenTurn ? UNDECIDED : this.#decisionOf(traceId, trace)))
     }
     this.#traces.clear()
   }
@@ -88,55 +88,56 @@ export class TraceHolder implements SpanProcessor {
     return this.#next.shutdown()
   }
 
-  #traceOf(span: ReadableSpan): HeldTrace {
+  #traceOf(span: ReadableSpan): BufferedTrace {
     const { traceId } = span.spanContext()
     let trace = this.#traces.get(traceId)
     if (trace === undefined) {
-      trace = { open: 0, spans: [], bytes: 0, verdict: undefined, isPassedOver: false }
+      trace = { open: 0, spans: [], bytes: 0, decision: undefined, hasDroppedTurn: false }
       this.#traces.set(traceId, trace)
     }
     return trace
   }
 
-  #hold(trace: HeldTrace, span: ReadableSpan): void {
+  #bufferSpan(trace: BufferedTrace, span: ReadableSpan): void {
     const bytes = estimatedBytes(span)
     trace.spans.push(span)
     trace.bytes += bytes
     this.#bytes += bytes
-    if (trace.verdict !== undefined) this.#judge(trace, trace.verdict)
+    if (trace.decision !== undefined) this.#applyDecision(trace, trace.decision)
   }
 
-  #close(traceId: string, trace: HeldTrace): void {
-    this.#judge(trace, trace.verdict ?? this.#saidOf(traceId, trace))
+  #endTrace(traceId: string, trace: BufferedTrace): void {
+    this.#applyDecision(trace, trace.decision ?? this.#decisionOf(traceId, trace))
     this.#traces.delete(traceId)
-    this.#verdicts.delete(traceId)
-    this.#verdicts.set(traceId, trace.verdict ?? UNJUDGED)
-    const [oldest] = this.#verdicts.size > VERDICTS_LIMIT ? this.#verdicts.keys() : []
-    if (oldest !== undefined) this.#verdicts.delete(oldest)
+    this.#decisions.delete(traceId)
+    this.#decisions.set(traceId, trace.decision ?? UNDECIDED)
+    const [oldest] = this.#decisions.size > MAX_DECISIONS ? this.#decisions.keys() : []
+    if (oldest !== undefined) this.#decisions.delete(oldest)
   }
 
   /** The verdict of the ended roots, if none of them keeps the trace. */
-  #saidOf(traceId: string, { isPassedOver }: HeldTrace): string {
-    return isPassedOver ? NOT_KEPT : (this.#verdicts.get(traceId) ?? UNJUDGED)
+  #decisionOf(traceId: string, { hasDroppedTurn: isPassedOver }: BufferedTrace): string {
+    return isPassedOver ? NOT_KEPT : (this.#decisions.get(traceId) ?? UNDECIDED)
   }
 
-  #judge(trace: HeldTrace, verdict: string): void {
-    trace.verdict = verdict
+  #applyDecision(trace: BufferedTrace, verdict: string): void {
+    trace.decision = verdict
     this.#bytes -= trace.bytes
     trace.bytes = 0
-    for (const span of trace.spans.splice(0)) if (verdict !== NOT_KEPT) this.#next.onEnd(this.#stating(span, verdict))
+    for (const span of trace.spans.splice(0))
+      if (verdict !== NOT_KEPT) this.#next.onEnd(this.#withSamplingState(span, verdict))
   }
 
   /** Samples the largest trace early: by its open turns, or else by those that have ended. */
   #makeRoom(): void {
     while (this.#bytes > this.#settings.maxBytes) {
       const [traceId, largest] = [...this.#traces].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one))
-      this.#judge(largest, this.judgeEarly(traceId) ?? this.#saidOf(traceId, largest))
+      this.#applyDecision(largest, this.decideEarly(traceId) ?? this.#decisionOf(traceId, largest))
     }
   }
 
   /** Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. */
-  #stating(span: ReadableSpan, verdict: string): ReadableSpan {
+  #withSamplingState(span: ReadableSpan, verdict: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
     const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(verdict)))
@@ -146,14 +147,14 @@ export class TraceHolder implements SpanProcessor {
 
   #thresholdOf(verdict: string): string {
     const digits = verdict === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
-    return digits || FOR_ITSELF
+    return digits || NO_THRESHOLD
   }
 }
 
 /** Keeps the caller's fields. Of two thresholds the higher one wins. */
 function withThreshold(ot: string, threshold: string): string {
   const fields = ot.split(';').filter(field => field !== '')
-  const told = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? FOR_ITSELF
+  const told = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? NO_THRESHOLD
   const rest = fields.filter(field => !field.startsWith('th:'))
   return [`th:${told > threshold ? told : threshold}`, ...rest].join(';')
 }

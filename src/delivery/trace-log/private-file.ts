@@ -98,7 +98,7 @@ export function writePrivate(path: string, text: string): void {
 }
 
 /** The state directory and the directories in it. */
-export function placesOf(stateDirectory: string): readonly string[] {
+export function logDirectories(stateDirectory: string): readonly string[] {
   return [stateDirectory, join(stateDirectory, 'traces'), join(stateDirectory, 'spool')]
 }
 
@@ -108,7 +108,7 @@ export function placesOf(stateDirectory: string): readonly string[] {
  * @param say receives one line if the mode was changed
  * @throws the error of the file system; code `ENOTPRIVATE` if other users can write there nevertheless
  */
-export function tighten(path: string, say: (line: string) => void = () => undefined): void {
+export function makePrivate(path: string, say: (line: string) => void = () => undefined): void {
   const stats = statSync(path)
   // It may be a link to another disk, made by its owner.
   if (!isOurs(lstatSync(path)) || !isOurs(stats)) throw notPrivate(path)
@@ -128,11 +128,11 @@ export function isOpen({ mode }: Stats): boolean {
  * Creates a directory and its parents, or tightens it. The parents are created one by one: `mkdir` with `recursive` never
  * returns where nothing can be created, for example below `/proc`. For a read-only file system it reports ENOENT.
  *
- * @throws like `tighten`
+ * @throws like `makePrivate`
  */
 export function makePrivateDirectory(path: string, say?: (line: string) => void): void {
   makeDirectory(path)
-  tighten(path, say)
+  makePrivate(path, say)
 }
 
 function makeDirectory(path: string): void {
@@ -167,7 +167,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Why a file of ours cannot be used, in words. */
-export function reason(error: unknown): string {
+export function fileErrorReason(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException
   return REASONS[code] ?? message
 }

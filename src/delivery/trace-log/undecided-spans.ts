@@ -1,24 +1,33 @@
+import { existsSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { CRASHED } from './crashed-spans.ts'
-import { type SegmentIdentity, segmentIdentity } from './segment-file.ts'
-import { readHeader, SegmentReader } from './segment-reader.ts'
-import { NOT_KEPT } from './settings.ts'
+import {
+  type CheckpointEntry,
+  keptDirectory,
+  listCheckpoints,
+  readCheckpoint,
+  segmentPath,
+  segmentStartAt,
+} from './checkpoint-file.ts'
+import type { Destinations, StoredLine } from './line-parser.ts'
+import { isAlive } from './owner.ts'
+import { CRASHED } from './recovery.ts'
+import { readHeader, type SegmentIdentity, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { type LocalLogSettings, NOT_KEPT } from './settings.ts'
 import { SpanLine } from './span-line.ts'
-import type { StoredLine } from './stored-line.ts'
 
 /** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
 const NANOS_PER_MILLI = 1_000_000n
 const TRACE_ID_CHARS = 32
 
-interface HeldTrace {
+interface BufferedTrace {
   readonly spans: Timed[]
   /** Verdicts of root spans by span key: true if the turn is kept. */
-  readonly said: Map<string, boolean>
+  readonly decisions: Map<string, boolean>
   /** This process continues the trace and buffers it. */
-  isTakenUp: boolean
+  isContinuedHere: boolean
 }
 
 /** Key and times of a span. Nanoseconds since the epoch, within the precision of a number. */
@@ -30,7 +39,7 @@ interface Timed {
   readonly end: number
 }
 
-export interface HeldBack {
+export interface UndecidedSpansOptions {
   /** A segment of a killed process without open spans. */
   readonly path: string
   /** See `LocalLogSettings`. */
@@ -38,7 +47,7 @@ export interface HeldBack {
   /** Directory of the segments of kept traces. */
   readonly keptTraces: string
   /** See `Continued`. */
-  readonly isTakenUp: (key: string) => boolean
+  readonly isContinuedHere: (key: string) => boolean
 }
 
 /**
@@ -48,19 +57,19 @@ export interface HeldBack {
  *
  * @throws the error of the file system
  */
-export async function* spansHeldBack({
+export async function* undecidedSpans({
   path,
   heldBy,
   keptTraces,
-  isTakenUp,
-}: HeldBack): AsyncGenerator<ReadableSpan[]> {
-  const { traces, since } = await tracesIn(path, isTakenUp)
+  isContinuedHere,
+}: UndecidedSpansOptions): AsyncGenerator<ReadableSpan[]> {
+  const { traces, since } = await tracesIn(path, isContinuedHere)
   const { marks, continuedMillis } = await readHeader(path)
   const { incomplete } = marks
   const paths = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
-  for (const each of paths) await judge(each, { heldBy, incomplete }, traces)
+  for (const each of paths) await readDecisions(each, { heldBy, incomplete }, traces)
   const wanted = new Set<string>()
-  for (const trace of traces.values()) if (!trace.isTakenUp) addOwed(trace, wanted)
+  for (const trace of traces.values()) if (!trace.isContinuedHere) addMissing(trace, wanted)
   if (wanted.size === 0) return
   for (const key of await writtenSince(keptTraces, since)) wanted.delete(key)
   const isMissing = (span: ReadableSpan): boolean => {
@@ -76,11 +85,11 @@ export async function* spansHeldBack({
 }
 
 /**
- * Adds the spans that are kept or undecided. A trace may hold several turns. Like in `TraceHolder`, a verdict applies to
+ * Adds the spans that are kept or undecided. A trace may hold several turns. Like in `TailSampler`, a verdict applies to
  * all spans up to the moment when none is open. A group without a root verdict may be due to a wrong clock: it is dropped
  * only if it lies between turns that are dropped.
  */
-function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
+function addMissing({ spans, decisions: said }: BufferedTrace, owed: Set<string>): void {
   let [together, unsaid]: [string[], string[]] = [[], []]
   let [until, latest, isSaid] = [0, 0, false]
   let isLetGo: boolean | undefined
@@ -111,14 +120,14 @@ function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
 /** @returns `since`: start of the first span, epoch milliseconds */
 async function tracesIn(
   path: string,
-  isTakenUp: HeldBack['isTakenUp'],
-): Promise<{ readonly traces: Map<string, HeldTrace>; readonly since: number }> {
-  const traces = new Map<string, HeldTrace>()
+  isContinuedHere: UndecidedSpansOptions['isContinuedHere'],
+): Promise<{ readonly traces: Map<string, BufferedTrace>; readonly since: number }> {
+  const traces = new Map<string, BufferedTrace>()
   let since = Number.POSITIVE_INFINITY
   const meet = (key: string, startAt: number): void => {
     const traceId = key.slice(0, TRACE_ID_CHARS)
-    const trace = traces.get(traceId) ?? { spans: [], said: new Map(), isTakenUp: false }
-    trace.isTakenUp ||= isTakenUp(key)
+    const trace = traces.get(traceId) ?? { spans: [], decisions: new Map(), isContinuedHere: false }
+    trace.isContinuedHere ||= isContinuedHere(key)
     traces.set(traceId, trace)
     since = Math.min(since, startAt)
   }
@@ -135,10 +144,10 @@ async function tracesIn(
 }
 
 /** Spans still open when the process was killed are undecided, regardless of earlier roots. */
-async function judge(
+async function readDecisions(
   path: string,
   { heldBy, incomplete }: { readonly heldBy: string; readonly incomplete: string },
-  traces: ReadonlyMap<string, HeldTrace>,
+  traces: ReadonlyMap<string, BufferedTrace>,
 ): Promise<void> {
   for await (const line of linesOf(path)) {
     if (!(line instanceof SpanLine)) continue
@@ -152,7 +161,7 @@ async function judge(
       const reason = span.attributes[heldBy]
       const isCrashed = span.attributes[incomplete] === CRASHED
       if (typeof reason !== 'string' && !isCrashed) continue
-      traces.get(traceId)?.said.set(`${traceId}${spanId}`, reason !== NOT_KEPT)
+      traces.get(traceId)?.decisions.set(`${traceId}${spanId}`, reason !== NOT_KEPT)
     }
   }
 }
@@ -171,13 +180,13 @@ async function segmentsOf(path: string, since: number, heldBy: string | undefine
   const found: string[] = []
   for (const each of await segmentsIn(dirname(path), since)) {
     const isOwn = each === path || (own !== undefined && identityOf(each)?.pid === own.pid)
-    if (isOwn || (heldBy !== undefined && (await isHandedOn(each, heldBy)))) found.push(each)
+    if (isOwn || (heldBy !== undefined && (await isContinuedAndBuffered(each, heldBy)))) found.push(each)
   }
   return found
 }
 
 /** If a process did not buffer traces, its spans are already sent or pending. */
-async function isHandedOn(path: string, heldBy: string): Promise<boolean> {
+async function isContinuedAndBuffered(path: string, heldBy: string): Promise<boolean> {
   const header = await readHeader(path)
   return header.continuedMillis > 0 && header.heldBy === heldBy
 }
@@ -206,7 +215,7 @@ async function segmentsIn(directory: string, since: number): Promise<string[]> {
 async function* linesOf(path: string): AsyncGenerator<SpanLine | StoredLine, void> {
   const reader = new SegmentReader(path)
   try {
-    yield* reader.found(0, (await stat(path)).size)
+    yield* reader.spanLines(0, (await stat(path)).size)
   } finally {
     await reader.close()
   }
@@ -222,4 +231,74 @@ function startOf(path: string): number {
 
 function millisOf(nanos: string): number {
   return Number(BigInt(nanos) / NANOS_PER_MILLI)
+}
+
+/** Undecided segments of killed processes with the same backends. */
+export interface UndecidedEntry {
+  /** The backends, at these addresses, that a process needs to sample them. */
+  readonly destinations: Destinations
+  readonly segments: number
+  readonly bytes: number
+  /** Start of the oldest one, epoch milliseconds. */
+  readonly oldestAt: number
+}
+
+/**
+ * Segments that killed processes had buffered and that are still undecided. Their checkpoints are pending for no backend,
+ * so they are in no backlog. Never rejects. Empty if there is no directory.
+ */
+export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
+  const rows = new Map<string, UndecidedEntry>()
+  // Sequential, like in `readBacklog`.
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    const found = await undecidedIn(stateDirectory, entry)
+    if (found === undefined) continue
+    const key = JSON.stringify([...found.destinations].sort())
+    rows.set(key, sum(rows.get(key), found))
+  }
+  return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
+}
+
+async function undecidedIn(stateDirectory: string, entry: CheckpointEntry): Promise<UndecidedEntry | undefined> {
+  if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
+  if ((await readCheckpoint(entry))?.open !== true) return undefined
+  const path = segmentPath(stateDirectory, entry.segment)
+  const { heldBy, backends: destinations } = await readHeader(path)
+  if (heldBy === '' || destinations.size === 0) return undefined
+  const bytes = (await stat(path).catch(() => undefined))?.size ?? 0
+  return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
+}
+
+function sum(before: UndecidedEntry | undefined, part: UndecidedEntry): UndecidedEntry {
+  if (before === undefined) return part
+  return {
+    ...part,
+    segments: before.segments + part.segments,
+    bytes: before.bytes + part.bytes,
+    oldestAt: Math.min(before.oldestAt, part.oldestAt),
+  }
+}
+
+/** True if there is a log of kept traces. Then a process samples recovered traces even if it does not buffer its own. */
+export function hasKeptLog(stateDirectory: string): boolean {
+  return existsSync(keptDirectory(stateDirectory))
+}
+
+/**
+ * Number of spans that each backend would have received from an open segment without an owner, if it had been sampled.
+ * Excludes dropped traces and spans in the log of kept traces.
+ *
+ * @throws the error of the file system
+ */
+export async function countUndecided(
+  path: string,
+  { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,
+): Promise<ReadonlyMap<string, number>> {
+  const { heldBy, backends } = await readHeader(path)
+  if (heldBy === '' || backends.size === 0) return new Map()
+  const keptTraces = join(keptDirectory(directory), 'traces')
+  const isContinuedHere = continued?.isContinuedHere ?? (() => false)
+  let count = 0
+  for await (const spans of undecidedSpans({ path, heldBy, keptTraces, isContinuedHere })) count += spans.length
+  return new Map(count === 0 ? [] : [...backends.keys()].map(backend => [backend, count]))
 }

@@ -1,8 +1,8 @@
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { SpanProcessor as SdkSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { within } from './hold.ts'
+import { within } from './keep-alive.ts'
 import { metricsSdk } from './sdk.ts'
-import type { Report } from './settings.ts'
+import type { Reporter } from './settings.ts'
 
 /** A processor of the OpenTelemetry SDK, of `@opentelemetry/sdk-trace-base` */
 export type SpanProcessor = SdkSpanProcessor
@@ -10,7 +10,7 @@ export type SpanProcessor = SdkSpanProcessor
 export type MetricReader = IMetricReader
 
 /** Processors and readers passed by the user. Unchecked: the values need not match their types. */
-export interface HandedOver {
+export interface UserExtensionOptions {
   readonly spanProcessors?: readonly SpanProcessor[] | undefined
   readonly metricReaders?: readonly IMetricReader[] | undefined
 }
@@ -18,12 +18,12 @@ export interface HandedOver {
 type Methods = Readonly<Record<string, (...of: unknown[]) => unknown>>
 
 /** A processor or reader of the user. If one of its methods throws or never settles, nothing else is affected. */
-class Guest {
+class ExtensionProxy {
   readonly #methods: Methods
   readonly #name: string
   readonly #waitMillis: number
   readonly #warn: (line: string) => void
-  readonly #told = new Set<string>()
+  readonly #warned = new Set<string>()
 
   constructor(methods: object, name: string, waitMillis: number, warn: (line: string) => void) {
     this.#methods = methods as Methods
@@ -36,33 +36,33 @@ class Guest {
     try {
       const answer = this.#methods[method]?.(...of)
       if (answer instanceof Object && 'then' in answer) {
-        return Promise.resolve(answer).catch(() => this.#tell(method, 'failed'))
+        return Promise.resolve(answer).catch(() => this.#warnOnce(method, 'failed'))
       }
       return answer
     } catch {
-      this.#tell(method, 'failed')
+      this.#warnOnce(method, 'failed')
       return undefined
     }
   }
 
   /** Resolves when the method's promise has settled, or after `force_flush_wait_ms`. */
-  async ask(method: string): Promise<void> {
+  async callBounded(method: string): Promise<void> {
     let isDone = false
     const done = Promise.resolve(this.call(method)).then(() => {
       isDone = true
     })
     await within(this.#waitMillis, done)
-    if (!isDone) this.#tell(method, `was not done after ${this.#waitMillis} ms`)
+    if (!isDone) this.#warnOnce(method, `was not done after ${this.#waitMillis} ms`)
   }
 
-  #tell(method: string, what: string): void {
-    if (this.#told.has(method)) return
-    this.#told.add(method)
+  #warnOnce(method: string, what: string): void {
+    if (this.#warned.has(method)) return
+    this.#warned.add(method)
     this.#warn(`${this.#name}: its ${method} ${what}; everything else goes on`)
   }
 }
 
-function isGuest(given: unknown, methods: readonly string[]): given is object {
+function hasMethods(given: unknown, methods: readonly string[]): given is object {
   try {
     return (
       given instanceof Object &&
@@ -74,12 +74,12 @@ function isGuest(given: unknown, methods: readonly string[]): given is object {
 }
 
 /** Returns the usable elements of a list, and reports each of the others. */
-function guestsOf(
+function proxiesOf(
   option: string,
   given: unknown,
   methods: readonly string[],
-  { waitMillis, report }: { readonly waitMillis: number; readonly report: Pick<Report, 'warn'> },
-): Guest[] {
+  { waitMillis, report }: { readonly waitMillis: number; readonly report: Pick<Reporter, 'warn'> },
+): ExtensionProxy[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) {
     report.warn(`${option}: expected a list; nothing is added`)
@@ -88,18 +88,18 @@ function guestsOf(
   const warn = (line: string): void => report.warn(line)
   return given.flatMap((one: unknown, index) => {
     const name = `${option}[${index}]`
-    if (isGuest(one, methods)) return [new Guest(one, name, waitMillis, warn)]
+    if (hasMethods(one, methods)) return [new ExtensionProxy(one, name, waitMillis, warn)]
     report.warn(`${name}: expected an object with the methods ${methods.join(', ')}; it is left out`)
     return []
   })
 }
 
-function processorOf(guest: Guest): SpanProcessor {
+function processorOf(guest: ExtensionProxy): SpanProcessor {
   return {
     onStart: (span, context) => void guest.call('onStart', span, context),
     onEnd: span => void guest.call('onEnd', span),
-    forceFlush: () => guest.ask('forceFlush'),
-    shutdown: () => guest.ask('shutdown'),
+    forceFlush: () => guest.callBounded('forceFlush'),
+    shutdown: () => guest.callBounded('shutdown'),
   }
 }
 
@@ -107,7 +107,7 @@ function processorOf(guest: Guest): SpanProcessor {
  * Instruments ask a reader for aggregation, temporality and limits. If the reader does not answer, the defaults of the SDK
  * apply.
  */
-function readerOf(guest: Guest): IMetricReader {
+function readerOf(guest: ExtensionProxy): IMetricReader {
   const { AggregationTemporality, AggregationType } = metricsSdk()
   type Of<Method extends keyof IMetricReader> = ReturnType<IMetricReader[Method]>
   const usual = { type: AggregationType.DEFAULT } as const
@@ -120,24 +120,24 @@ function readerOf(guest: Guest): IMetricReader {
     selectCardinalityLimit: of =>
       (guest.call('selectCardinalityLimit', of) as Of<'selectCardinalityLimit'> | undefined) ?? 2000,
     collect: options => guest.call('collect', options) as Of<'collect'>,
-    forceFlush: () => guest.ask('forceFlush'),
-    shutdown: () => guest.ask('shutdown'),
+    forceFlush: () => guest.callBounded('forceFlush'),
+    shutdown: () => guest.callBounded('shutdown'),
   }
 }
 
 /** Processors and readers of the user, beside ours. */
-export class Added {
+export class UserExtensions {
   readonly spanProcessors: readonly SpanProcessor[]
   readonly metricReaders: readonly IMetricReader[]
 
   constructor(
-    { spanProcessors, metricReaders }: HandedOver,
+    { spanProcessors, metricReaders }: UserExtensionOptions,
     waitMillis: number,
-    report: Pick<Report, 'warn'> = { warn: () => undefined },
+    report: Pick<Reporter, 'warn'> = { warn: () => undefined },
   ) {
     const how = { waitMillis, report }
-    this.spanProcessors = guestsOf('spanProcessors', spanProcessors, ['onStart', 'onEnd'], how).map(processorOf)
-    this.metricReaders = guestsOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'], how).map(readerOf)
+    this.spanProcessors = proxiesOf('spanProcessors', spanProcessors, ['onStart', 'onEnd'], how).map(processorOf)
+    this.metricReaders = proxiesOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'], how).map(readerOf)
   }
 
   /** Flushes the processors only: the meter provider flushes the readers. */

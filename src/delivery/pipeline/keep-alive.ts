@@ -2,24 +2,24 @@
  * Keeps the process alive during a wait. Requests do not keep it alive: a hanging collector must not hold the process
  * longer than this.
  */
-export class Hold {
-  readonly over: Promise<void>
+export class KeepAlive {
+  readonly elapsed: Promise<void>
   #timer: NodeJS.Timeout | undefined
 
   constructor(millis: number) {
-    this.over = new Promise(resolve => {
+    this.elapsed = new Promise(resolve => {
       this.#timer = setTimeout(resolve, millis)
     })
   }
 
-  end(): void {
+  stop(): void {
     clearTimeout(this.#timer)
   }
 }
 
 /** Resolves with `done`, or after this time. */
 export async function within(millis: number, done: Promise<unknown>): Promise<void> {
-  const hold = new Hold(millis)
-  await Promise.race([done, hold.over])
-  hold.end()
+  const hold = new KeepAlive(millis)
+  await Promise.race([done, hold.elapsed])
+  hold.stop()
 }

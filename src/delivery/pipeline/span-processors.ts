@@ -1,0 +1,67 @@
+import type { Context } from '@opentelemetry/api'
+import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { type BatchReceiver, type Continuation, SpanLine } from '../trace-log/index.ts'
+
+const SAMPLED = 1
+
+/** Passes ended spans directly to the backends if there is no trace log. */
+export class DirectSpanProcessor implements SpanProcessor {
+  readonly #takers: readonly BatchReceiver[]
+
+  readonly #wasSent: () => boolean
+
+  /** @param wasSent returns true if the previous process, which this one continues, has already sent the current spans */
+  constructor(takers: readonly BatchReceiver[], wasSent: () => boolean = () => false) {
+    this.#takers = takers
+    this.#wasSent = wasSent
+  }
+
+  onStart(): void {
+    // Only ended spans are delivered.
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & SAMPLED) === 0 || this.#wasSent()) return
+    const lines = [SpanLine.of([span])]
+    for (const taker of this.#takers) taker.enqueueBatch({ lines })
+  }
+
+  /** The pipeline flushes and closes the queues. */
+  forceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  shutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+/** A span processor that filters out spans already written by the previous process. */
+export class NewSpanFilter implements SpanProcessor {
+  readonly #next: SpanProcessor
+  readonly #isWritten: Continuation['isWritten']
+  readonly #written = new WeakSet<ReadableSpan>()
+
+  constructor(next: SpanProcessor, isWritten: Continuation['isWritten']) {
+    this.#next = next
+    this.#isWritten = isWritten
+  }
+
+  onStart(span: Span, context: Context): void {
+    const { traceId, spanId } = span.spanContext()
+    if (this.#isWritten(traceId, spanId)) this.#written.add(span)
+    else this.#next.onStart(span, context)
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if (!this.#written.has(span)) this.#next.onEnd(span)
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#next.forceFlush()
+  }
+
+  shutdown(): Promise<void> {
+    return this.#next.shutdown()
+  }
+}

@@ -1,0 +1,370 @@
+import { Checkpoint } from './checkpoint.ts'
+import { logDirectories, makePrivateDirectory } from './private-file.ts'
+import { fileFailure, newSegmentName, SegmentFile } from './segment-file.ts'
+import type { LocalLogSettings, LogFailure } from './settings.ts'
+import type { SpanLine } from './span-line.ts'
+
+const HOUR_MILLIS = 3_600_000
+const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
+const MAX_SEGMENT_BYTES = 16_777_216
+const MIN_SEGMENT_BYTES = 65_536
+/** Fraction of the whole log per segment: the log is pruned in pieces of this size. */
+const SEGMENT_SHARE = 16
+/** Other processes that cannot look up this one consider it dead after ten minutes without a heartbeat. */
+const HEARTBEAT_MILLIS = 10_000
+const NAME_TRIES = 10
+
+export type CurrentSegmentResult =
+  | { readonly ok: true; readonly segment: LogSegment; readonly file: SegmentFile }
+  | { readonly ok: false; readonly failure: LogFailure }
+
+interface CurrentSegment {
+  readonly segment: LogSegment
+  readonly file: SegmentFile
+  readonly openedAt: number
+  /** True once all open spans are noted in it. Then the previous segment is no longer needed for that. */
+  isNoted: boolean
+  fullAt: number
+}
+
+export interface SegmentManagerOptions {
+  readonly settings: LocalLogSettings
+  /** Backends for which newly written spans are pending. */
+  readonly backends: readonly string[]
+  /** Called when a new segment was started. The caller then checks the size of the log. */
+  readonly onCreated: () => void
+  /** Called if a segment of this process was deleted externally. */
+  readonly onRemoved: (segment: LogSegment) => void
+  /** Receives a line about a directory that other users could write to. */
+  readonly warn?: (line: string) => void
+}
+
+/** The segments owned by this process. */
+export class SegmentManager {
+  readonly #options: SegmentManagerOptions
+  readonly #owned = new Set<LogSegment>()
+  /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
+  #retiring: { readonly segment: LogSegment; readonly file: SegmentFile }[] = []
+  #current: CurrentSegment | undefined
+  #paths: string[] = []
+  #isReleased = false
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(options: SegmentManagerOptions) {
+    this.#options = options
+  }
+
+  /** Paths of the existing segments written by this process, oldest first. */
+  get paths(): readonly string[] {
+    return this.#paths
+  }
+
+  get owned(): ReadonlySet<LogSegment> {
+    return this.#owned
+  }
+
+  /**
+   * The segment to write to.
+   * @param onNew called if it is a new one
+   */
+  current(onNew: () => void): CurrentSegmentResult {
+    this.touchCurrent()
+    const before = this.#current
+    if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
+    try {
+      const next = this.#createSegment()
+      if (before !== undefined) this.#retire(before)
+      this.#current = next
+      onNew()
+      this.#options.onCreated()
+      return { ok: true, ...next }
+    } catch (error) {
+      return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
+    }
+  }
+
+  /** Updates the heartbeat of the current segment while its spans are open. */
+  touchCurrent(): void {
+    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#onTakenOver(this.#current.segment)
+  }
+
+  /** Marks that all open spans are noted in the current segment. */
+  markNoted(): void {
+    const current = this.#current
+    if (current === undefined || current.isNoted) return
+    current.isNoted = true
+    // Very many open spans can fill a segment by themselves. It must have room for other spans, too.
+    current.fullAt = Math.max(segmentBytes(this.#options.settings), current.file.bytes * 2)
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
+  }
+
+  addRecovered(checkpoint: Checkpoint, bytes: number): LogSegment {
+    const segment = this.#addSegment(checkpoint, bytes, true)
+    if (this.#isReleased) this.releaseAll()
+    return segment
+  }
+
+  /** Drops a segment that cannot be read any more. */
+  removeSegment(segment: LogSegment): void {
+    segment.isRemoved = true
+    segment.checkpoint.remove()
+    this.#owned.delete(segment)
+    this.#paths = this.#paths.filter(path => path !== segment.path)
+  }
+
+  /** Bytes pending for a backend in the segments of this process. */
+  pendingBytes(backend: string): number {
+    let bytes = 0
+    for (const segment of this.#owned) bytes += segment.pendingBytes(backend)
+    return bytes
+  }
+
+  /** Ends writing. Open spans (`isEmpty` is false) are left to the next process. */
+  endWriting(isEmpty: boolean): void {
+    const current = this.#current
+    this.#current = undefined
+    const isNoted = isEmpty || current?.isNoted === true
+    for (const { segment, file } of this.#retiring.splice(0)) endSegment(segment, file, isNoted)
+    if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
+  }
+
+  /** Releases all segments. Pending data is left to the next process. */
+  releaseAll(): void {
+    this.#isReleased = true
+    clearInterval(this.#heartbeat)
+    for (const segment of this.#owned) {
+      segment.cancelResends()
+      segment.checkpoint.release()
+    }
+    this.#owned.clear()
+  }
+
+  #createSegment(): CurrentSegment {
+    const { settings, backends, warn: say } = this.#options
+    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, say)
+    for (let tries = 1; ; tries++) {
+      let checkpoint: Checkpoint | undefined
+      try {
+        const owed = settings.heldBy === undefined ? backends : []
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), owed)
+        const file = SegmentFile.create(checkpoint.segmentPath)
+        const segment = this.#addSegment(checkpoint, 0, false)
+        this.#paths.push(segment.path)
+        return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
+      } catch (error) {
+        checkpoint?.remove()
+        // A process in another container or thread with the same pid chose the same millisecond.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
+      }
+    }
+  }
+
+  #retire({ segment, file }: CurrentSegment): void {
+    if (file.isDeleted()) {
+      file.close()
+      this.#options.onRemoved(segment)
+      this.removeSegment(segment)
+    } else this.#retiring.push({ segment, file })
+  }
+
+  #addSegment(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): LogSegment {
+    const { backends } = this.#options
+    const segment = new LogSegment(checkpoint, { bytes, isAdopted, backends }, settled => this.#owned.delete(settled))
+    this.#owned.add(segment)
+    this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
+    return segment
+  }
+
+  #touchAll(): void {
+    for (const segment of this.#owned) if (!segment.checkpoint.touch()) this.#onTakenOver(segment)
+  }
+
+  /** Another process considered this one dead, for example after a long sleep, and owns the segment now. */
+  #onTakenOver(segment: LogSegment): void {
+    segment.isRemoved = true
+    this.#owned.delete(segment)
+    if (this.#current?.segment !== segment) return
+    this.#current.file.close()
+    this.#current = undefined
+  }
+}
+
+function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment): boolean {
+  const isOld = Math.abs(Date.now() - openedAt) > SEGMENT_AGE_MILLIS
+  return file.bytes >= fullAt || (isNoted && (isOld || segment.isUnreadableForAny))
+}
+
+function segmentBytes({ maxBytes }: LocalLogSettings): number {
+  return Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
+}
+
+/** @param isClosed the segment is not needed for open spans */
+function endSegment(segment: LogSegment, file: SegmentFile, isClosed: boolean): void {
+  if (isClosed) closeSegment(segment, file)
+  else file.close()
+}
+
+function closeSegment(segment: LogSegment, file: SegmentFile): void {
+  file.close()
+  segment.isWritten = false
+  segment.checkpoint.close()
+  segment.releaseIfDone()
+}
+
+function pathOf(error: unknown, otherwise: string): string {
+  const { path } = (error ?? {}) as { path?: unknown }
+  return typeof path === 'string' ? path : otherwise
+}
+
+/** A file of the trace log owned by this process: the current one, earlier ones, and those taken over from dead processes. */
+export class LogSegment {
+  readonly checkpoint: Checkpoint
+  readonly isRecovered: boolean
+  /** Offset of the end of the last spans, in complete lines. */
+  bytes: number
+  /** Number of spans written by this process. */
+  spans = 0
+  isWritten: boolean
+  /** Removed by pruning or externally. It cannot be read any more. */
+  isRemoved = false
+  isDamageReported = false
+  /** Number of those spans that each backend has acknowledged or dropped. */
+  readonly #acknowledged = new Map<string, number>()
+  readonly #unreadableFor = new Set<string>()
+  /** Backends with spans of this segment in flight. */
+  readonly #inFlightTo = new Set<string>()
+  #isReleasing = false
+  /** Backends of this process. */
+  readonly #backends: readonly string[]
+  readonly #onSettled: (segment: LogSegment) => void
+
+  constructor(
+    checkpoint: Checkpoint,
+    state: { readonly bytes: number; readonly isAdopted: boolean; readonly backends: readonly string[] },
+    onSettled: (segment: LogSegment) => void,
+  ) {
+    this.checkpoint = checkpoint
+    this.bytes = state.bytes
+    this.isRecovered = state.isAdopted
+    this.isWritten = !state.isAdopted
+    this.#backends = state.backends
+    this.#onSettled = onSettled
+  }
+
+  get path(): string {
+    return this.checkpoint.segmentPath
+  }
+
+  /** Pending bytes of a backend. */
+  pendingBytes(backend: string): number {
+    const offset = this.checkpoint.offsetOf(backend)
+    return offset === undefined || this.isRemoved ? 0 : Math.max(0, this.bytes - offset)
+  }
+
+  /** Spans written by this process that are pending for a backend, in memory or not. */
+  pendingSpans(backend: string): number {
+    return this.spans - (this.#acknowledged.get(backend) ?? 0)
+  }
+
+  /**
+   * Marks the segment as unreadable for this backend. Its cursor stays where it is, for the next process. Spans written
+   * later are left to that process, too: sent from memory, they would arrive twice.
+   */
+  markUnreadable(backend: string): void {
+    this.#unreadableFor.add(backend)
+  }
+
+  isUnreadableFor(backend: string): boolean {
+    return this.#unreadableFor.has(backend)
+  }
+
+  /** A new segment is then started, whose spans reach all backends at once. */
+  get isUnreadableForAny(): boolean {
+    return this.#unreadableFor.size > 0
+  }
+
+  /** Stops sending on request. Delivery of pending data continues. */
+  cancelResends(): void {
+    for (const backend of this.#backends) this.checkpoint.setResend(backend, undefined)
+    this.releaseIfDone()
+  }
+
+  /**
+   * Releases the segment to another process, or for a later attempt. Waits until none of its spans is in flight: a process
+   * that took it over earlier would send them again.
+   */
+  releaseWhenIdle(): void {
+    this.#isReleasing = true
+    this.releaseIfDone()
+  }
+
+  /** True if the segment may be read for this backend. */
+  isReadableFor(backend: string): boolean {
+    return !this.isRemoved && !this.#isReleasing && !this.#unreadableFor.has(backend)
+  }
+
+  /** Marks spans as in flight to a backend, until `passed` or `putBack`. */
+  markInFlight(backend: string): void {
+    this.#inFlightTo.add(backend)
+  }
+
+  /** Marks spans as no longer in flight to a backend. */
+  clearInFlight(backend: string): void {
+    if (this.#inFlightTo.delete(backend) && this.#isReleasing) this.releaseIfDone()
+  }
+
+  /**
+   * Advances the offset of a backend.
+   * @param spans number of additional spans dealt with
+   */
+  acknowledge(backend: string, end: number, spans: number): void {
+    this.#inFlightTo.delete(backend)
+    this.#acknowledged.set(backend, (this.#acknowledged.get(backend) ?? 0) + spans)
+    this.checkpoint.advance(backend, end)
+    this.releaseIfDone()
+  }
+
+  /** Releases the segment if it is not written any more and this process cannot deliver anything of it. */
+  releaseIfDone(): void {
+    if (this.isWritten) return
+    const isDone = this.checkpoint.removeIfDone(this.bytes)
+    if (!isDone && this.#isNeeded()) return
+    // Another process may have the backend for which data is pending.
+    if (!isDone) this.checkpoint.release()
+    this.isRemoved ||= this.#isReleasing
+    this.#onSettled(this)
+  }
+
+  #isNeeded(): boolean {
+    return this.#isReleasing
+      ? this.#inFlightTo.size > 0
+      : this.#backends.some(backend => this.pendingBytes(backend) > 0)
+  }
+}
+
+/** A position in the trace log: the end of a batch. */
+export interface Position {
+  readonly segment: LogSegment
+  readonly end: number
+}
+
+/** Spans that ended together, queued for the backends. */
+export interface Batch {
+  readonly lines: readonly SpanLine[]
+  /** If absent, the spans are only in memory, because there is no log or it could not be written. */
+  readonly position?: Position
+}
+
+export interface StoredBatch extends Batch {
+  readonly position: Position
+}
+
+/** True if the spans can be read from the log again. */
+export function isInLog({ position }: Batch): boolean {
+  return position !== undefined && !position.segment.isRemoved
+}
+
+/** Receives ended spans. Never throws and never waits. */
+export interface BatchReceiver {
+  enqueueBatch(batch: Batch): void
+}
