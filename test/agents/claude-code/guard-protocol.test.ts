@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claudeCodeGuarding } from '../../../src/agents/claude-code/guard-protocol.ts'
+import { claudeCodeGuards } from '../../../src/agents/claude-code/guard-protocol.ts'
 import type { HookReply } from '../../../src/agents/guard-protocol.ts'
 import { everyReply, injected, outcome, rewritten } from '../outcomes.ts'
 
@@ -66,7 +66,7 @@ test.each<[string, object, object | undefined]>([
   ['what is of no session', { ...PRE, session_id: undefined }, undefined],
   ['what is no object', [], undefined],
 ])('%s is asked about with the ids of its trace', (_, body, question) => {
-  expect(claudeCodeGuarding.requestIn(body)).toEqual(question)
+  expect(claudeCodeGuards.requestIn(body)).toEqual(question)
 })
 
 const blocked = { decision: 'block', reason: 'Not that.' } as const
@@ -141,11 +141,11 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ['a child, too', CHILD_STOP, { decision: 'retry' }, { body: { decision: 'block', reason: 'A hook says so.' } }],
   ['what is no question is not answered', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
 ])('%s', (_, body, said, reply) => {
-  expect(claudeCodeGuarding.reply(body, outcome(said))).toStrictEqual(reply)
+  expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 
 test('nothing that is said permits a tool', () => {
-  const said = everyReply(claudeCodeGuarding, [SUBMIT, PRE, POST, STOP, CHILD_STOP]).join('\n')
+  const said = everyReply(claudeCodeGuards, [SUBMIT, PRE, POST, STOP, CHILD_STOP]).join('\n')
   expect(said).not.toMatch(/allow|approve/)
 })
 
@@ -155,10 +155,10 @@ test.each<[string, object, HookReply]>([
   ['what has happened has happened', POST, {}],
   ['a turn ends: it would go on for ever', STOP, {}],
 ])('closed, %s', (_, body, reply) => {
-  expect(claudeCodeGuarding.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)
+  expect(claudeCodeGuards.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)
 })
 
 test('a turn is over with its last hook', () => {
-  const ends = [SUBMIT, PRE, POST, STOP, CHILD_STOP].map(body => claudeCodeGuarding.isEndOfTurn(body))
+  const ends = [SUBMIT, PRE, POST, STOP, CHILD_STOP].map(body => claudeCodeGuards.isEndOfTurn(body))
   expect(ends).toEqual([false, false, false, true, true])
 })

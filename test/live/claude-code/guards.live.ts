@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { claudeCodeGuarding } from '../../../src/agents/claude-code/guard-protocol.ts'
+import { claudeCodeGuards } from '../../../src/agents/claude-code/guard-protocol.ts'
 import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
@@ -347,5 +347,5 @@ scene('a guard out of a folder, in a receiver that the agent has started', ['bef
 })
 
 test('guards: each decision that the table of Claude Code claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(claudeCodeGuarding.capabilities))
+  expect([...claimed].sort()).toEqual(claims(claudeCodeGuards.capabilities))
 })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { qwenGuarding } from '../../../src/agents/qwen/guard-protocol.ts'
+import { qwenGuards } from '../../../src/agents/qwen/guard-protocol.ts'
 import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import {
@@ -240,5 +240,5 @@ scene('a child agent is guarded, too', ['beforeTool block'], async () => {
 })
 
 test('guards: each decision that the table of Qwen Code claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(qwenGuarding.capabilities))
+  expect([...claimed].sort()).toEqual(claims(qwenGuards.capabilities))
 })
