@@ -1,21 +1,21 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, isAborted, plainError } from './failure.ts'
 import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
 
 /** One call of `generateText` or one of its like, which is a turn: all steps, with their requests and tools. */
-export class Call extends Turn {
+export class Call extends RecordedTurn {
   readonly id: string
-  readonly requests: Requests = new Requests(this)
-  readonly delegation: Delegation | undefined
+  readonly requests: RequestCounter = new RequestCounter(this)
+  readonly delegation: DelegatedTask | undefined
   /** The answer is streamed. */
   readonly streams: boolean
   readonly maxRetries: number | undefined
@@ -31,7 +31,14 @@ export class Call extends Turn {
   readonly #toolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
 
-  constructor(records: Records, sessionId: string, id: string, at: number, started: unknown, delegation?: Delegation) {
+  constructor(
+    records: Records,
+    sessionId: string,
+    id: string,
+    at: number,
+    started: unknown,
+    delegation?: DelegatedTask,
+  ) {
     super(records, sessionId, id)
     this.id = id
     this.lastAt = at
@@ -44,8 +51,8 @@ export class Call extends Turn {
   /** A request is made. One that has no answer yet broke off: it is made again. */
   requestStarts(at: number): void {
     this.requestFails(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
-    this.#request = this.requests.next(at)
-    this.#request.tellStart({ ...requestFacts(this.asked), stream: this.streams })
+    this.#request = this.requests.nextRequest(at)
+    this.#request.emitStart({ ...requestFacts(this.asked), stream: this.streams })
   }
 
   /** An attempt at it, of which the first has been told as the request. */
@@ -59,11 +66,11 @@ export class Call extends Turn {
     this.#request = undefined
     // The caller's decision: neither the model nor the network has failed.
     if (isAborted(failure)) {
-      request.tellAnswer(at, { finish_reason: 'aborted' })
+      request.emitAnswer(at, { finish_reason: 'aborted' })
       return
     }
     this.requests.failures += 1
-    request.tellFailure(at, {
+    request.emitFailure(at, {
       status_code: failure.statusCode,
       retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
       max_retries: this.maxRetries,
@@ -77,7 +84,7 @@ export class Call extends Turn {
     if (request === undefined) return
     this.#request = undefined
     this.requests.failures = 0
-    request.tellAnswer(at, {
+    request.emitAnswer(at, {
       ...facts,
       finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
       usage: tokensOf(peek(data, 'usage')),
@@ -118,14 +125,14 @@ export class Call extends Turn {
   toolEnds(at: number, asked: AskedCall, data: unknown): void {
     const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
     this.#tools.delete(asked.id)
-    tool.tellEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+    tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
   /** A call that was not made: it was refused, or could not be made at all. */
   toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
     if (!this.#toolIds.has(asked.id)) {
       const { tool, judgedAt } = this.#startTool(at, asked)
-      tool.tellEnd(judgedAt ?? at, facts)
+      tool.emitEnd(judgedAt ?? at, facts)
     }
     this.#tools.delete(asked.id)
   }
@@ -143,7 +150,7 @@ export class Call extends Turn {
 
   /** Nobody waits any longer for what has not come to its end. */
   leave(at: number): void {
-    for (const tool of this.#tools.values()) tool.tellEnd(at, { status: 'cancelled' }, 'inferred')
+    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
     this.#toolHooks.flush()
   }

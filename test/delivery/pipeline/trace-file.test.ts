@@ -104,7 +104,7 @@ describe('the local trace log', () => {
     ])
   })
 
-  test.each(['shutdown', 'endNow'] as const)(
+  test.each(['shutdown', 'shutdownSync'] as const)(
     'without a backend, the lost spans are counted at the end (%s)',
     async endBy => {
       const file = join(await scratchDirectory(), 'a-file')
