@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createPluginIn } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../plugin/plugin.ts'
-import type { Report } from '../tracker/guard.ts'
-import { plausibleAt } from '../tracker/incoming.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
+import { plausibleAt } from '../tracker/received-hook.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
 import type { Interruption } from './interruption.ts'
@@ -99,7 +99,7 @@ export class Replayer {
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
-  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Report {
+  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
     const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
     const error = (line: string): void => {
       this.#hasErrors = true

@@ -8,7 +8,7 @@ import { resolveConfig } from '../plugin/config/resolve.ts'
 import { openWorkTtlMillisOf } from '../plugin/config/silence-limits.ts'
 import { createPluginIn, type Surroundings } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../plugin/plugin.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { ReadEntry } from './journal.ts'
 import type { JournalEntry } from './journal-line.ts'
 
@@ -29,7 +29,7 @@ const SLICE_MILLIS = 10
 export interface PluginSurroundings {
   readonly env: Environment
   readonly home: string
-  readonly report: Report
+  readonly report: Diagnostics
   /** Boot time of the machine, epoch milliseconds. Absent if unknown. */
   readonly bootedAt?: number
 }
@@ -181,12 +181,12 @@ function isSpine(records: readonly HookRecord[]): boolean {
 }
 
 /** Reports each startup line once: all plugins share one configuration. */
-class StartReport implements Report {
-  readonly #report: Report
+class StartReport implements Diagnostics {
+  readonly #report: Diagnostics
   readonly #said = new Set<string>()
   #isStart = false
 
-  constructor(report: Report) {
+  constructor(report: Diagnostics) {
     this.#report = report
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HookName } from '../../src/index.ts'
-import { plausibleAt } from '../../src/tracker/incoming.ts'
-import { endTime, measuredDuration, saidDuration } from '../../src/tracker/span-ends.ts'
+import { plausibleAt } from '../../src/tracker/received-hook.ts'
+import { endTime, measuredDuration, reportedDuration } from '../../src/tracker/span-timing.ts'
 import { START_AT } from '../support/feed.ts'
 
 type Payload = Record<string, unknown>
@@ -74,7 +74,7 @@ describe('a duration that the host says', () => {
     ['tool', { api_duration: 1 }, undefined],
     ['tool', {}, undefined],
   ] as const)('%s %j is %s milliseconds', (kind, payload, millis) => {
-    expect(saidDuration(kind, payload)).toBe(millis)
+    expect(reportedDuration(kind, payload)).toBe(millis)
   })
 })
 

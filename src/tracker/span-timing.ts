@@ -1,9 +1,9 @@
 import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
-import type { AnyHookEvent } from './incoming.ts'
+import type { AnyHookEvent } from './received-hook.ts'
 import { millis } from './spans/api-facts.ts'
 import { isFailedCall } from './spans/auxiliary.ts'
-import type { OpenSpan } from './turn.ts'
+import type { TrackedSpan } from './turn.ts'
 
 /** Guards against values that are not a duration, in milliseconds. */
 const MAX_MILLIS = 4.1e12
@@ -24,17 +24,17 @@ export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyHookEvent)
 
 /** The end time: the payload's own if plausible, else the record's; never before the start. */
 export function endTime(kind: SpanKindName, { at, payload }: AnyHookEvent, startAt: number): number {
-  const said = isRequest(kind) ? millis(payload['ended_at']) : undefined
-  const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS
-  return Math.max(startAt, believable ? said : at)
+  const reported = isRequest(kind) ? millis(payload['ended_at']) : undefined
+  const believable = reported !== undefined && reported >= startAt && reported <= at + TOLERANCE_MILLIS
+  return Math.max(startAt, believable ? reported : at)
 }
 
 /** The duration that the host reports, in milliseconds. */
-export function saidDuration(kind: SpanKindName, payload: Payload): number | undefined {
-  const said = isRequest(kind)
+export function reportedDuration(kind: SpanKindName, payload: Payload): number | undefined {
+  const reported = isRequest(kind)
     ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
     : numberOf(payload['duration_ms'])
-  return said !== undefined && said >= 0 && said < MAX_MILLIS ? said : undefined
+  return reported !== undefined && reported >= 0 && reported < MAX_MILLIS ? reported : undefined
 }
 
 /**
@@ -49,12 +49,12 @@ export function measuredDuration(
   spanMillis: number | undefined,
 ): number | undefined {
   if (!isRequest(kind)) return spanMillis
-  const said = saidDuration(kind, payload)
-  if (said === undefined || spanMillis === undefined) return said ?? spanMillis
-  return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
+  const reported = reportedDuration(kind, payload)
+  if (reported === undefined || spanMillis === undefined) return reported ?? spanMillis
+  return attempt > 0 || reported > spanMillis + EARLIER_START_MILLIS ? spanMillis : reported
 }
 
-export function durationOf(open: OpenSpan, { payload }: AnyHookEvent, endAt: number): number | undefined {
-  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
+export function durationOf(open: TrackedSpan, { payload }: AnyHookEvent, endAt: number): number | undefined {
+  const spanMillis = open.start === undefined ? reportedDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }

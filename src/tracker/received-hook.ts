@@ -60,8 +60,8 @@ class PayloadIds implements RecordIds {
 }
 
 /** The start time of a record, or infinity if the host sent no time. */
-export function startedAt({ isExplicit, event: fired }: ReceivedHook): number {
-  return isExplicit ? fired.at : Number.POSITIVE_INFINITY
+export function startedAt({ isExplicit, event }: ReceivedHook): number {
+  return isExplicit ? event.at : Number.POSITIVE_INFINITY
 }
 
 export function inSession(ids: RecordIds, sessionId: string): RecordIds {
@@ -77,7 +77,7 @@ export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>
  * Returns true for a human-input record about an approval. The approval hooks report it as well, and it must not appear
  * twice.
  */
-export function isToldApproval({ hook, payload }: AnyHookEvent): boolean {
+export function isDuplicateApproval({ hook, payload }: AnyHookEvent): boolean {
   return (hook === 'on_human_input_request' || hook === 'on_human_input_resolved') && payload['kind'] === 'approval'
 }
 

@@ -7,7 +7,7 @@ import type { AttributeOptions } from './span-definition.ts'
 type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>
 
 /** The metadata of a turn, captured and ready to be written. */
-export interface Belonging {
+export interface CapturedMetadata {
   readonly tags: readonly SafeText[]
   readonly metadata: Entries
   readonly attributes: Entries
@@ -15,7 +15,7 @@ export interface Belonging {
 }
 
 /** Reports a line to the user. The same line recurs with each record. */
-export type Complain = (line: string) => void
+export type WarnOnce = (line: string) => void
 
 /** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */
 const ENTRIES_LIMIT = 32
@@ -26,7 +26,7 @@ function overfull(field: string): string {
   return `${field}: there are more than ${ENTRIES_LIMIT}; the others are left out`
 }
 
-function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): readonly SafeText[] {
+function distinct(tags: readonly (SafeText | undefined)[], complain: WarnOnce): readonly SafeText[] {
   const all = [...new Set(tags)].filter(tag => tag !== undefined)
   if (all.length > ENTRIES_LIMIT) complain(overfull('tags'))
   return all.slice(0, ENTRIES_LIMIT)
@@ -41,7 +41,7 @@ function readEntries(
   field: string,
   map: unknown,
   { capture }: AttributeOptions,
-  complain: Complain,
+  complain: WarnOnce,
   mayBe: (name: string) => boolean = () => true,
 ): Entries {
   const entries = new Map<SafeText, CapturedEntry['value']>()
@@ -53,7 +53,7 @@ function readEntries(
     const value = peek(map, key)
     if (value == null) continue
     const entry = capture.entry(key, value)
-    if (entry === undefined) complainOf(field, capture.id(key), value, complain)
+    if (entry === undefined) warnUnsupported(field, capture.id(key), value, complain)
     else if (mayBe(entry.name)) entries.set(entry.name, entry.value)
     else complain(`${field}: ${entry.name} is a name that hookspan writes itself; it is left out, choose another`)
   }
@@ -61,59 +61,63 @@ function readEntries(
 }
 
 /** A rejected text is not reported: it is empty, or is no identifier in a mode that allows only identifiers. */
-function complainOf(field: string, name: SafeText | undefined, value: unknown, complain: Complain): void {
+function warnUnsupported(field: string, name: SafeText | undefined, value: unknown, complain: WarnOnce): void {
   if (name === undefined || typeof value === 'string') return
   complain(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
 }
 
 /** Custom attributes, which must not replace those of hookspan. */
-export function readAttributes(field: string, map: unknown, draw: AttributeOptions, complain: Complain): Entries {
-  return readEntries(field, map, draw, complain, name => !draw.names.isOurs(name))
+export function readAttributes(field: string, map: unknown, options: AttributeOptions, complain: WarnOnce): Entries {
+  return readEntries(field, map, options, complain, name => !options.names.isOurs(name))
 }
 
 /** The turn metadata of a record; undefined if it has none, which is the usual case. */
-export function readBelonging(payload: unknown, draw: AttributeOptions, complain: Complain): Belonging | undefined {
+export function readMetadata(
+  payload: unknown,
+  options: AttributeOptions,
+  complain: WarnOnce,
+): CapturedMetadata | undefined {
   const tags = peek(payload, 'tags')
   const metadata = peek(payload, 'metadata')
   const attributes = peek(payload, 'attributes')
   const user = peek(payload, 'user_id')
   if (tags == null && metadata == null && attributes == null && user == null) return undefined
-  const { capture } = draw
+  const { capture } = options
   const listed = elementsOf(tags, TAGS_LOOKED_AT).map(tag => capture.id(tag))
   // A user id is not content, but it is not expected where all content is switched off.
   const mayNameUser = capture.mode !== 'off' || capture.senderId
   return {
     tags: distinct(listed, complain),
-    metadata: readEntries('metadata', metadata, draw, complain),
-    attributes: readAttributes('attributes', attributes, draw, complain),
+    metadata: readEntries('metadata', metadata, options, complain),
+    attributes: readAttributes('attributes', attributes, options, complain),
     userId: mayNameUser ? capture.id(user) : undefined,
   }
 }
 
 /** Merges metadata: adds up tags. For entries of the same name and for the user, the later value wins. */
-export function joined(
-  before: Belonging | undefined,
-  later: Belonging | undefined,
-  complain: Complain,
-): Belonging | undefined {
+export function mergeMetadata(
+  before: CapturedMetadata | undefined,
+  later: CapturedMetadata | undefined,
+  complain: WarnOnce,
+): CapturedMetadata | undefined {
   if (before === undefined || later === undefined) return later ?? before
   return {
     tags: distinct([...before.tags, ...later.tags], complain),
-    metadata: both('metadata', before.metadata, later.metadata, complain),
-    attributes: both('attributes', before.attributes, later.attributes, complain),
+    metadata: mergeEntries('metadata', before.metadata, later.metadata, complain),
+    attributes: mergeEntries('attributes', before.attributes, later.attributes, complain),
     userId: later.userId ?? before.userId,
   }
 }
 
-function both(field: string, before: Entries, later: Entries, complain: Complain): Entries {
+function mergeEntries(field: string, before: Entries, later: Entries, complain: WarnOnce): Entries {
   const entries = new Map([...before, ...later])
   if (entries.size <= ENTRIES_LIMIT) return entries
   complain(overfull(field))
   return new Map([...entries].slice(0, ENTRIES_LIMIT))
 }
 
-export function belongingAttributes(
-  { tags, metadata, attributes, userId }: Belonging,
+export function metadataAttributes(
+  { tags, metadata, attributes, userId }: CapturedMetadata,
   { names, capture }: AttributeOptions,
 ): AttributeList {
   const { general, inference, langfuse } = names

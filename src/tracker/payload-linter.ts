@@ -1,6 +1,6 @@
 import { eachField, isArray, numberOf, peek } from '../contract/foreign.ts'
-import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isUnheard } from '../contract/index.ts'
-import type { Report } from './guard.ts'
+import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isIgnoredHook } from '../contract/index.ts'
+import type { Diagnostics } from './guard.ts'
 import { isUnknownStatus, TOOL_OUTCOMES } from './spans/tool-outcome.ts'
 import { isUnreadableUsage } from './spans/usage.ts'
 import type { UnreadStats } from './stats.ts'
@@ -8,11 +8,11 @@ import type { UnreadStats } from './stats.ts'
 type NearestName = (unknown: string, known: readonly string[]) => string | undefined
 
 /** The classification of a field name: the type it should have, `other` for an unrelated name, or `slip` for a probable typo. */
-type Verdict = FieldKind | 'other' | 'slip'
+type FieldClass = FieldKind | 'other' | 'slip'
 
-interface Seen {
+interface HookFields {
   records: number
-  readonly verdicts: Map<string, Verdict>
+  readonly classes: Map<string, FieldClass>
 }
 
 /** A program repeats its mistakes. So many records of each hook are checked, and then every sixteenth. */
@@ -30,17 +30,17 @@ const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', 
 
 /** The payload lint: checks records for probable mistakes and reports each one once. */
 export class PayloadLinter {
-  readonly #report: Report
+  readonly #report: Diagnostics
   readonly #nearest: NearestName
   /** Masks a host's name before it is written. */
   readonly #clean: (name: unknown) => string
   readonly #isThorough: boolean
-  readonly #hooks = new Map<HookName, Seen>()
-  readonly #told = new Set<string>()
+  readonly #hooks = new Map<HookName, HookFields>()
+  readonly #reported = new Set<string>()
   readonly #stats = { hooks: 0, fields: 0, types: 0 }
 
   /** @param isThorough check every record: only if no agent waits */
-  constructor(report: Report, nearest: NearestName, clean: (name: unknown) => string, isThorough: boolean) {
+  constructor(report: Diagnostics, nearest: NearestName, clean: (name: unknown) => string, isThorough: boolean) {
     this.#isThorough = isThorough
     this.#report = report
     this.#nearest = nearest
@@ -52,16 +52,16 @@ export class PayloadLinter {
   }
 
   /** Reports an unknown hook. A name of an adapter (`pi:event`) is an event of a newer agent and not a mistake. */
-  hook(name: unknown): void {
-    if (typeof name === 'string' && (name.includes(':') || isUnheard(name))) return
+  checkHookName(name: unknown): void {
+    if (typeof name === 'string' && (name.includes(':') || isIgnoredHook(name))) return
     this.#stats.hooks += 1
     const key = typeof name === 'string' ? name.slice(0, NAME_LIMIT) : ''
     const meant = this.#isNew(key) ? this.#nearest(key, HOOK_NAMES) : undefined
-    this.#tell(key, () => `there is no hook ${this.#clean(name)}, so it is ignored${didYouMean(meant)}`)
+    this.#warnOnce(key, () => `there is no hook ${this.#clean(name)}, so it is ignored${didYouMean(meant)}`)
   }
 
-  look(hook: HookName, payload: unknown): void {
-    const seen = this.#seenOf(hook)
+  checkPayload(hook: HookName, payload: unknown): void {
+    const seen = this.#fieldsOf(hook)
     seen.records += 1
     if (!this.#isThorough && seen.records > RECORDS_LIMIT && seen.records % EVERY !== 0) return
     if (typeof payload !== 'object' || isArray(payload)) {
@@ -69,21 +69,21 @@ export class PayloadLinter {
       return
     }
     if (payload === null) return
-    this.#lookAtValue(hook, payload)
-    const { verdicts } = seen
+    this.#checkValues(hook, payload)
+    const { classes: verdicts } = seen
     if (verdicts.size > NAMES_LIMIT) return
-    eachField(payload, name => this.#lookAt(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
+    eachField(payload, name => this.#checkField(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
   }
 
   /** Checks values of the right type that still contain nothing readable. */
-  #lookAtValue(hook: HookName, payload: object): void {
+  #checkValues(hook: HookName, payload: object): void {
     if (hook === 'post_tool_call') {
       const status = peek(payload, 'status')
       if (isUnknownStatus(status)) this.#unknownStatus(hook, status)
     } else if (hook === 'post_api_request' || hook === 'post_auxiliary_call') {
       if (!isUnreadableUsage(peek(payload, 'usage'))) return
       this.#stats.types += 1
-      this.#tell(
+      this.#warnOnce(
         `${hook} usage`,
         () => `${hook}: no tokens can be read from usage; docs/hooks.md lists the names of its fields`,
       )
@@ -93,21 +93,21 @@ export class PayloadLinter {
   #unknownStatus(hook: HookName, status: unknown): void {
     this.#stats.types += 1
     const word = String(status).trim().toLowerCase()
-    this.#tell(`${hook} status ${word}`, () => {
+    this.#warnOnce(`${hook} status ${word}`, () => {
       const meant = didYouMean(this.#nearest(word, TOOL_OUTCOMES))
       return `${hook}: status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
     })
   }
 
-  #lookAt(
+  #checkField(
     hook: HookName,
-    verdicts: Map<string, Verdict>,
+    verdicts: Map<string, FieldClass>,
     payload: Readonly<Record<string, unknown>>,
     name: string,
   ): boolean {
     const verdict = verdicts.get(name)
     if (verdict === 'any' || verdict === 'other') return true
-    if (verdict === undefined) return this.#meet(hook, verdicts, payload, name)
+    if (verdict === undefined) return this.#classify(hook, verdicts, payload, name)
     if (verdict === 'slip') this.#stats.fields += 1
     else if (!isUsable(verdict, payload[name])) this.#mistyped(hook, name, SHOULD_BE[verdict], payload[name])
     return true
@@ -117,14 +117,14 @@ export class PayloadLinter {
    * Classifies a field name that is new for this hook. If the payload also has the similar known field, the name is not
    * a typo.
    */
-  #meet(hook: HookName, verdicts: Map<string, Verdict>, payload: object, name: string): boolean {
+  #classify(hook: HookName, verdicts: Map<string, FieldClass>, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
     const meant = this.#nearest(name, Object.keys(FIELDS[hook]))
     const isSlip = meant !== undefined && !(meant in payload)
     verdicts.set(name, isSlip ? 'slip' : 'other')
     if (isSlip) {
       this.#stats.fields += 1
-      this.#tell(
+      this.#warnOnce(
         `${hook} ${name}`,
         () => `${hook}: it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`,
       )
@@ -134,28 +134,28 @@ export class PayloadLinter {
 
   #mistyped(hook: HookName, name: string, expected: string, value: unknown): void {
     this.#stats.types += 1
-    this.#tell(
+    this.#warnOnce(
       `${hook} ${name} type`,
       () => `${hook}: ${name} should be ${expected} and is ${kindOf(value)}; it counts as missing`,
     )
   }
 
-  #seenOf(hook: HookName): Seen {
+  #fieldsOf(hook: HookName): HookFields {
     let seen = this.#hooks.get(hook)
     if (seen === undefined) {
-      seen = { records: 0, verdicts: new Map<string, Verdict>(Object.entries(FIELDS[hook])) }
+      seen = { records: 0, classes: new Map<string, FieldClass>(Object.entries(FIELDS[hook])) }
       this.#hooks.set(hook, seen)
     }
     return seen
   }
 
   #isNew(key: string): boolean {
-    return this.#told.size < LINES_LIMIT && !this.#told.has(key)
+    return this.#reported.size < LINES_LIMIT && !this.#reported.has(key)
   }
 
-  #tell(key: string, line: () => string): void {
+  #warnOnce(key: string, line: () => string): void {
     if (!this.#isNew(key)) return
-    this.#told.add(key)
+    this.#reported.add(key)
     this.#report.warn(line())
   }
 }

@@ -2,7 +2,7 @@ import type { SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { AnyHookEvent } from './incoming.ts'
+import type { AnyHookEvent } from './received-hook.ts'
 import type { AttributeList } from './spans/attribute-list.ts'
 
 /** The mark of an ended span: late children find their parent by it, and repeats are recognised. */
@@ -20,7 +20,7 @@ export interface EndedMark {
 }
 
 export interface EarlyEnd {
-  readonly fired: AnyHookEvent
+  readonly event: AnyHookEvent
   /** End time of the attempt before it: its start is not earlier. */
   readonly after: number
 }
@@ -48,7 +48,7 @@ export function slot(kind: SpanKindName, key: string): string {
 }
 
 /** A turn's memory of its own past. A late turn continues with it, so that no span is created or numbered twice. */
-export class TurnMemory {
+export class TurnHistory {
   /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
   readonly seed: string
   readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
@@ -81,7 +81,7 @@ export class TurnMemory {
   }
 
   /** Returns the blocker and drops it: the id may name another call later. */
-  takeBlocker(slot: string): SafeText | undefined {
+  removeBlocker(slot: string): SafeText | undefined {
     const name = this.#blockers?.get(slot)
     this.#blockers?.delete(slot)
     return name
@@ -106,7 +106,7 @@ export class TurnMemory {
     this.#arguments.set(slot, attributes)
   }
 
-  takeArguments(slot: string): AttributeList | undefined {
+  removeArguments(slot: string): AttributeList | undefined {
     const attributes = this.#arguments.get(slot)
     if (attributes !== undefined) this.#arguments.delete(slot)
     return attributes
@@ -116,9 +116,9 @@ export class TurnMemory {
    * The attempt that a start begins, from 0: the host's number, or our own ordinal if the host repeats one. Several
    * hosts send the same id for every attempt.
    */
-  nextAttempt(slot: string, said = 0): number {
+  nextAttempt(slot: string, reported = 0): number {
     const last = this.#attempts.get(slot)
-    const attempt = last === undefined ? said : Math.max(said, last + 1)
+    const attempt = last === undefined ? reported : Math.max(reported, last + 1)
     this.#attempts.set(slot, attempt)
     return attempt
   }
