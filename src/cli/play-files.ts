@@ -1,9 +1,10 @@
 import { resolveConfig } from '../plugin/config/resolve.ts'
 import type { PluginOptions } from '../plugin/plugin.ts'
 import type { CommandIo } from './command.ts'
+import { RecordReader } from './hook-records.ts'
 import { Interruption, interruptedAt, STOPPING } from './interruption.ts'
 import { Progress } from './progress.ts'
-import { bytesOf, type EntryReader, RecordFeed } from './record-feed.ts'
+import { bytesOf, RecordFeed } from './record-feed.ts'
 import { showRun, summaryOf, whereTheyAre } from './replay-report.ts'
 import { Replayer, type ReplayResult } from './replayer.ts'
 import { openTracePlace } from './trace-place.ts'
@@ -11,12 +12,10 @@ import { openTracePlace } from './trace-place.ts'
 const DRAWN_TRACES = 20
 
 export interface Playing {
-  readonly command: string
   /** `-` is standard input. */
   readonly files: readonly string[]
   readonly speed: number | undefined
-  /** Creates a reader for each file. */
-  reader(): EntryReader
+  readonly host: string | undefined
 }
 
 export interface Played {
@@ -30,10 +29,10 @@ export interface Played {
 /** Replays files into the trace log and to the given or configured backends, then draws the result. */
 export async function playAndDraw(
   playing: Playing,
-  { host, backend }: { readonly host?: string | undefined; readonly backend: readonly string[] },
+  backend: readonly string[],
   io: CommandIo,
 ): Promise<Played & { readonly isGood: boolean }> {
-  const code = { host, ...(backend.length === 0 ? {} : { backends: backend }) }
+  const code = { host: playing.host, ...(backend.length === 0 ? {} : { backends: backend }) }
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
   const place = await openTracePlace(config, io)
   try {
@@ -53,7 +52,7 @@ export async function playAndDraw(
 export async function play(
   plugin: PluginOptions,
   { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
-  { command, files, speed, reader }: Playing,
+  { files, speed, host }: Playing,
   io: CommandIo,
 ): Promise<Played> {
   const progress = new Progress(io, await bytesOf(files))
@@ -62,9 +61,9 @@ export async function play(
     { plugin, batchSpans, speed, interruption },
     { env, home: io.home, stderr: progress.stderr },
   )
-  const feed = new RecordFeed(replayer, progress, interruption.stop, { command, io })
+  const feed = new RecordFeed(replayer, progress, interruption.stop, io)
   let isClean = true
-  for (const file of files) isClean = (await feed.feedFile(file, reader())) && isClean
+  for (const file of files) isClean = (await feed.feedFile(file, new RecordReader(host))) && isClean
   const begins = interruptedAt(interruption, progress)
   if (begins === '') progress.say('delivering …')
   const result = await replayer.finish()

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
-import { addAbortSignal, type Readable } from 'node:stream'
+import { addAbortSignal } from 'node:stream'
 import { countOf, humanCount } from '../reading/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, type RecordEntry } from './hook-records.ts'
+import { openInput, type RecordEntry, type RecordReader } from './hook-records.ts'
 import type { Progress } from './progress.ts'
 import type { ReadRecord } from './raw-events.ts'
 import type { Replayer } from './replayer.ts'
@@ -11,41 +11,28 @@ import type { Replayer } from './replayer.ts'
 /** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
 const MAX_REPORTED = 20
 
-/** Reads records from a file, with an entry for each invalid line. */
-export interface EntryReader {
-  /** @param onTaken called with the number of bytes read since the last call */
-  read(input: Readable, onTaken: (bytes: number) => void): AsyncGenerator<RecordEntry, void>
-}
-
 /** Feeds files of hook records to a replayer and reports unusable lines. */
 export class RecordFeed {
   readonly #replayer: Replayer
   readonly #progress: Progress
   readonly #stop: AbortSignal
   readonly #io: CommandIo
-  readonly #command: string
   #bytes = 0
   #records = 0
 
   /** @param stop aborted if no more records are to be fed */
-  constructor(
-    replayer: Replayer,
-    progress: Progress,
-    stop: AbortSignal,
-    { command, io }: { readonly command: string; readonly io: CommandIo },
-  ) {
+  constructor(replayer: Replayer, progress: Progress, stop: AbortSignal, io: CommandIo) {
     this.#replayer = replayer
     this.#progress = progress
     this.#stop = stop
     this.#io = io
-    this.#command = command
   }
 
   /**
    * Resolves to false if a line was malformed or the file unreadable; the rest is still replayed. If stopped, the rest of the
    * file is not read.
    */
-  async feedFile(file: string, reader: EntryReader): Promise<boolean> {
+  async feedFile(file: string, reader: RecordReader): Promise<boolean> {
     const name = file === '-' ? 'standard input' : file
     let malformed = 0
     try {
@@ -65,7 +52,7 @@ export class RecordFeed {
     return malformed === 0
   }
 
-  #entries(file: string, reader: EntryReader): AsyncGenerator<RecordEntry, void> {
+  #entries(file: string, reader: RecordReader): AsyncGenerator<RecordEntry, void> {
     // The input may be waiting for more data when the command stops.
     const input = addAbortSignal(this.#stop, openInput(file, this.#io.stdin))
     return reader.read(input, bytes => {
@@ -84,7 +71,7 @@ export class RecordFeed {
 
   #say(line: string): void {
     this.#progress.end()
-    this.#io.stderr.write(`hookspan ${this.#command}: ${line}\n`)
+    this.#io.stderr.write(`hookspan replay: ${line}\n`)
   }
 }
 
