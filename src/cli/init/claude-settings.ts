@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { UNLESS_UP } from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
-import { valueAt } from './json-change.ts'
+import { valueAt } from './json-text.ts'
 
 /** Events that Claude Code posts by HTTP. */
 const BY_HTTP = [

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { HOSTS, type HostRow } from './hosts.ts'
-import { valueAt } from './json-change.ts'
+import { valueAt } from './json-text.ts'
 import type { Surroundings } from './plan.ts'
 import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 

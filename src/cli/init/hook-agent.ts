@@ -12,8 +12,8 @@ import {
   portIn,
   type Receiver,
 } from './hook-settings.ts'
-import { editJson } from './json-change.ts'
 import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
+import { editJson } from './json-text.ts'
 import { packageFile } from './package-folder.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'

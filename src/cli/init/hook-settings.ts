@@ -1,4 +1,4 @@
-import { type JsonChange, valueAt } from './json-change.ts'
+import { type JsonChange, valueAt } from './json-text.ts'
 
 /** How the agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
 export type Guards = 'open' | 'closed' | undefined

@@ -8,8 +8,8 @@ import {
   lightCommandFor,
 } from './hook-command.ts'
 import { aboutGuards, type Guards } from './hook-settings.ts'
-import { editJson, type JsonChange, valueAt } from './json-change.ts'
 import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
+import { editJson, type JsonChange, valueAt } from './json-text.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 

@@ -1,6 +1,5 @@
 import { backupsOf, readText } from './config-file.ts'
-import { describeChanges, editJson, type JsonChange, whyNotEditable } from './json-change.ts'
-import { type JsonText, readJson5 } from './json5.ts'
+import { describeChanges, editJson, type JsonChange, type JsonText, NotEditable, readJson } from './json-text.ts'
 import type { Change, Plan } from './plan.ts'
 
 /** The content of a missing file before our changes. */
@@ -18,7 +17,7 @@ export async function readConfig(file: string, mayBeBlank = false): Promise<Json
   const before = await readText(file)
   const text = before === undefined || (mayBeBlank && before.trim() === '') ? FRESH : before
   try {
-    return { file, before, text, ...readJson5(text) }
+    return { file, before, text, ...readJson(text) }
   } catch (error) {
     throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
   }
@@ -35,8 +34,18 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
 /** Instructions for a file that cannot be edited safely. @param otherwise a further reason against editing */
 export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
-  const why = whyNotEditable(text) ?? otherwise
+  const why = whyNotEditable(text, changes) ?? otherwise
   return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
+}
+
+function whyNotEditable(text: string, changes: readonly JsonChange[]): string | undefined {
+  try {
+    editJson(text, changes)
+    return undefined
+  } catch (error) {
+    if (error instanceof NotEditable) return error.message
+    throw error
+  }
 }
 
 export function edited(
@@ -58,7 +67,7 @@ export async function exactUndo(
 ): Promise<Partial<Change> | undefined> {
   const becomes = (old: string): boolean => {
     try {
-      return editJson(old, enabling(JSON.parse(old.trim()))) === before
+      return editJson(old, enabling(readJson(old).value)) === before
     } catch {
       return false
     }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { type JsonChange, valueAt } from './json-change.ts'
-import type { JsonPath } from './json5.ts'
+import type { JsonPath } from './json-text.ts'
+import { type JsonChange, valueAt } from './json-text.ts'
 
 /** The plugin id, as in `openclaw.plugin.json`. */
 const ID = 'hookspan'

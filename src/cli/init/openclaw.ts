@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
-import { editJson, type JsonChange, valueAt } from './json-change.ts'
 import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
+import { editJson, type JsonChange, valueAt } from './json-text.ts'
 import { disabling, enabling, type Installed, isAccessDenied, isAloneAllowed } from './openclaw-config.ts'
 import { hostModule, packageFile } from './package-folder.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'

@@ -8,7 +8,7 @@ import {
   unlessUp,
 } from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
-import { valueAt } from './json-change.ts'
+import { valueAt } from './json-text.ts'
 import type { HostSetup } from './plan.ts'
 
 /** Events that Qwen Code posts by HTTP. */
