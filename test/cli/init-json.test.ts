@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editJson, NotEditable, readJson } from '../../src/cli/init/json-text.ts'
+import { editJson, NotEditable, readJson } from '../../src/cli/init/json-config.ts'
 import { lineDiff } from '../../src/cli/init/line-diff.ts'
 import fc from '../support/fast-check.ts'
 

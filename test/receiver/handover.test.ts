@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findRunning } from '../../src/cli/serve/running.ts'
+import { findRunning } from '../../src/cli/serve/receiver-process.ts'
 import { takeLock } from '../../src/delivery/trace-log/index.ts'
 import { ownerToken, systemProbes } from '../../src/delivery/trace-log/owner.ts'
 import { readAddress } from '../../src/receiver/address.ts'
