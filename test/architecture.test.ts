@@ -117,7 +117,7 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
       'receiver',
       'surface',
     ],
-    packages: ['yaml', 'node'],
+    packages: ['yaml', 'jsonc-parser', 'json5', 'node'],
   },
 }
 

@@ -1,10 +1,55 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import { makePlace, tokenOf } from '../../receiver/place.ts'
+import { addressOf } from '../../receiver/address.ts'
+import { type Health, Peer } from '../../receiver/peer.ts'
+import { isThere, makePlace, type Place, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
 import { isNewer } from '../../receiver/version.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { comesTrue, findRunning, holderOf, placeIn, type Running } from './running.ts'
 import { where } from './status.ts'
+
+export interface Running {
+  readonly peer: Peer
+  readonly health: Health
+}
+
+export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): Place {
+  return placeOf(env, home)
+}
+
+/** Undefined if none answers. @throws Error in one line if the token cannot be read */
+export async function findRunning(place: Place): Promise<Running | undefined> {
+  const holder = ownerIn(place)
+  const address = holder && addressOf(place, holder)
+  const token = address && readToken(place)
+  if (address === undefined || token === undefined) return undefined
+  const peer = new Peer(address, token)
+  const health = await peer.health()
+  return health === undefined ? undefined : { peer, health }
+}
+
+/** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
+export function holderOf(place: Place): number | undefined {
+  const holder = ownerIn(place)
+  return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
+}
+
+function ownerIn({ directory }: Place): Owner | undefined {
+  // No receiver has ever run here.
+  return isThere(directory) === undefined ? undefined : lockHolder(directory, Date.now)
+}
+
+const AGAIN_MILLIS = 20
+
+/** @returns whether the condition became true in time */
+export async function comesTrue(isTrue: () => boolean | Promise<boolean>, millis: number): Promise<boolean> {
+  const until = performance.now() + millis
+  while (!(await isTrue())) {
+    if (performance.now() > until) return false
+    await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
+  }
+  return true
+}
 
 /** Longer than an older receiver takes to hand over. */
 const START_MILLIS = 60_000
