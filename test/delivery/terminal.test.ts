@@ -39,7 +39,7 @@ test('a line of a host that nobody reads does not end the process', async () => 
   const options: PluginOptions = { local_log: false, prometheus: false }
   const broken = await unread(() => {
     const attachment = attachHost('pi', () => machine, options)
-    attachment.take({ event: 'any' })
+    attachment.handleEvent({ event: 'any' })
   })
   expect(broken.listenerCount('error')).toBe(0)
 })

@@ -47,19 +47,19 @@ export class Approvals {
     const known = this.#waiting.get(id)
     this.#waiting.delete(id)
     const choice = isGranted ? 'once' : 'deny'
-    if (known !== undefined) known.answer(at, choice)
+    if (known !== undefined) known.emitResponse(at, choice)
     else if (asked !== undefined) {
       // Another process requested it: the request and the response are both emitted now.
       const approval = new Approval(call, asked.id, asked.name, at)
-      approval.ask({ command: asked.args, surface: SURFACE }, 'inferred')
-      approval.answer(at, choice, 'inferred')
+      approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
+      approval.emitResponse(at, choice, 'inferred')
     }
     if (!isGranted && asked !== undefined) call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
   }
 }
 
 export function tellWaiting({ waiting }: Call): void {
-  for (const { approval, command } of waiting) approval.ask({ command, surface: SURFACE })
+  for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
 }
 
 const SURFACE = 'messages'

@@ -1,21 +1,21 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, isAborted, plainError } from './failure.ts'
 import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
 
 /** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
-export class Call extends Turn {
+export class Call extends RecordedTurn {
   readonly id: string
-  readonly requests: Requests = new Requests(this)
-  readonly delegation: Delegation | undefined
+  readonly requests: RequestCounter = new RequestCounter(this)
+  readonly delegation: DelegatedTask | undefined
   readonly streams: boolean
   readonly maxRetries: number | undefined
   lastAt: number
@@ -30,7 +30,14 @@ export class Call extends Turn {
   readonly #toolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
 
-  constructor(records: Records, sessionId: string, id: string, at: number, started: unknown, delegation?: Delegation) {
+  constructor(
+    records: Records,
+    sessionId: string,
+    id: string,
+    at: number,
+    started: unknown,
+    delegation?: DelegatedTask,
+  ) {
     super(records, sessionId, id)
     this.id = id
     this.lastAt = at
@@ -43,8 +50,8 @@ export class Call extends Turn {
   /** Starts a request. One without an answer broke off and is retried. */
   requestStarts(at: number): void {
     this.requestFails(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
-    this.#request = this.requests.next(at)
-    this.#request.tellStart({ ...requestFacts(this.asked), stream: this.streams })
+    this.#request = this.requests.nextRequest(at)
+    this.#request.emitStart({ ...requestFacts(this.asked), stream: this.streams })
   }
 
   /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
@@ -58,11 +65,11 @@ export class Call extends Turn {
     this.#request = undefined
     // Stopped by the application: neither the model nor the network failed.
     if (isAborted(failure)) {
-      request.tellAnswer(at, { finish_reason: 'aborted' })
+      request.emitAnswer(at, { finish_reason: 'aborted' })
       return
     }
     this.requests.failures += 1
-    request.tellFailure(at, {
+    request.emitFailure(at, {
       status_code: failure.statusCode,
       retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
       max_retries: this.maxRetries,
@@ -75,7 +82,7 @@ export class Call extends Turn {
     if (request === undefined) return
     this.#request = undefined
     this.requests.failures = 0
-    request.tellAnswer(at, {
+    request.emitAnswer(at, {
       ...facts,
       finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
       usage: tokensOf(peek(data, 'usage')),
@@ -115,14 +122,14 @@ export class Call extends Turn {
   toolEnds(at: number, asked: AskedCall, data: unknown): void {
     const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
     this.#tools.delete(asked.id)
-    tool.tellEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+    tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
   /** Records a tool call that did not run: it was denied, or could not run. */
   toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
     if (!this.#toolIds.has(asked.id)) {
       const { tool, judgedAt } = this.#startTool(at, asked)
-      tool.tellEnd(judgedAt ?? at, facts)
+      tool.emitEnd(judgedAt ?? at, facts)
     }
     this.#tools.delete(asked.id)
   }
@@ -137,7 +144,7 @@ export class Call extends Turn {
   }
 
   leave(at: number): void {
-    for (const tool of this.#tools.values()) tool.tellEnd(at, { status: 'cancelled' }, 'inferred')
+    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
     this.#toolHooks.flush()
   }

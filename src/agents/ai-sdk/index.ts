@@ -61,7 +61,7 @@ interface Heard {
 }
 
 function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, caller: Caller | undefined): void {
-  attachment.guard(() => {
+  attachment.catchErrors(() => {
     const data: Record<string, unknown> = {}
     for (const field of fields) {
       const value = peek(event, field)
@@ -74,7 +74,7 @@ function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, c
 
 function take(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {
   const told = { event, at, data, ...(context === undefined ? {} : { context }) }
-  attachment.take(told, idOf(peek(data, 'callId')))
+  attachment.handleEvent(told, idOf(peek(data, 'callId')))
 }
 
 /** Converts the fields that are not plain data. */

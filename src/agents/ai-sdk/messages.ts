@@ -1,6 +1,6 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { joined } from '../base/messages.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { joinTexts } from '../base/messages.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 
 const PARTS_LIMIT = 100
 const MESSAGES_LIMIT = 100
@@ -20,7 +20,7 @@ export function partsOf(content: unknown, type: string): readonly unknown[] {
 function textIn(content: unknown): string | undefined {
   return typeof content === 'string'
     ? textOf(content)
-    : joined(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
+    : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
 export function callOf(part: unknown): AskedCall | undefined {
@@ -86,7 +86,7 @@ export function answerOf(content: unknown): { readonly response: object; readonl
 }
 
 /** The SDK counts the cache inside the input and reasoning inside the output, for every provider. */
-export function tokensOf(usage: unknown): Usage | undefined {
+export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = peek(usage, 'inputTokenDetails')
   return usageOf({
     input: peek(usage, 'inputTokens') ?? peek(usage, 'tokens'),

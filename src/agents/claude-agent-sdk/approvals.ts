@@ -1,5 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { approvalAnswered, askApproval } from './calls.ts'
 import type { LiveSessions } from './live-sessions.ts'
@@ -11,13 +11,13 @@ const EARLY_LIMIT = 100
 /** Handles `canUseTool`, which has a tool call id and no session id. */
 export class Approvals {
   readonly #sessions: LiveSessions
-  readonly #early = new LimitedMap<string, Moment[]>(EARLY_LIMIT)
+  readonly #early = new LimitedMap<string, TimedEvent[]>(EARLY_LIMIT)
 
   constructor(sessions: LiveSessions) {
     this.#sessions = sessions
   }
 
-  take(moment: Moment): void {
+  take(moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'toolUseID'))
     if (id === undefined) return
     const query = idOf(peek(moment.context, 'query'))
@@ -27,7 +27,7 @@ export class Approvals {
   }
 
   /** Emits the buffered approvals of a tool that has started. */
-  started(call: Call, { context }: Moment): void {
+  started(call: Call, { context }: TimedEvent): void {
     if (this.#early.size === 0) return
     const key = `${idOf(peek(context, 'query'))} ${call.id}`
     const early = this.#early.get(key) ?? []
@@ -35,14 +35,14 @@ export class Approvals {
     for (const moment of early) told(call, moment)
   }
 
-  #keep(key: string, moment: Moment): void {
+  #keep(key: string, moment: TimedEvent): void {
     const known = this.#early.get(key)
     if (known === undefined) this.#early.set(key, [moment])
     else if (known.length < EARLY_LIMIT) known.push(moment)
   }
 }
 
-function told(call: Call, { event, at, data }: Moment): void {
+function told(call: Call, { event, at, data }: TimedEvent): void {
   if (event === 'canUseTool') askApproval(call, at, 'canUseTool', data)
   else approvalAnswered(call, at, data)
 }

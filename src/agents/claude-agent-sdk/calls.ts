@@ -21,7 +21,7 @@ function startCall(call: Call, at: number): void {
   call.requestId ??= attemptOfTool(call.turn, at)?.id
   tellPrompt(call.turn)
   call.startAt = at
-  call.tellStart()
+  call.emitStart()
 }
 
 interface CallEnd {
@@ -35,8 +35,8 @@ function endCall(call: Call, at: number, { status, result, durationMillis, messa
   if (call.state === 'ended') return
   startCall(call, at)
   call.args = undefined
-  call.approval?.answer(at - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.tellEnd(at, {
+  call.approval?.emitResponse(at - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
+  call.emitEnd(at, {
     result,
     // Left undefined so that the core reads the status from the result, for example `async_launched`.
     status: status === 'completed' ? undefined : status,
@@ -130,7 +130,7 @@ export function askApproval(call: Call, at: number, surface: string, details: un
   if (call.approval !== undefined || call.state === 'ended') return
   const input = call.args ?? peek(details, 'i') ?? peek(details, 'tool_input')
   call.approval = new Approval(call.turn, call.id, call.name, at)
-  call.approval.ask({
+  call.approval.emitRequest({
     command: textOf(peek(input, 'command')),
     description: textOf(peek(details, 'title')) ?? textOf(peek(details, 'description')),
     surface,
@@ -143,7 +143,7 @@ export function approvalAnswered(call: Call, at: number, data: unknown): void {
   const behavior = peek(result, 'behavior')
   // Null: the response takes another path, and the decision follows from the tool's end.
   if (result === null) return
-  const answer = (choice: string): void => call.approval?.answer(at, choice, undefined, 'canUseTool')
+  const answer = (choice: string): void => call.approval?.emitResponse(at, choice, undefined, 'canUseTool')
   if (behavior === 'allow') {
     answer(grantOf(peek(result, 'updatedPermissions')))
     return

@@ -1,7 +1,7 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { Delegation } from '../base/delegation.ts'
-import type { Outcome } from '../base/turn.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { endCalls } from './calls.ts'
 import { beginAttempt, endAttempts, PLATFORM, PROVIDER, tellPrompt } from './requests.ts'
 import { type Call, type Child, Loop, type Session } from './session.ts'
@@ -74,7 +74,7 @@ function startChild(session: Session, at: number, { agentId, call, role, goal, p
   const parentLoop = call?.turn ?? parent ?? session.main
   const parent_session_id = parentLoop?.sessionId ?? session.id
   const runs = (session.children.get(agentId)?.runs ?? 0) + 1
-  const task = new Delegation(session.records, at, {
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id,
     parent_turn_id: parentLoop?.turnId,
     child_session_id: agentId,
@@ -84,8 +84,8 @@ function startChild(session: Session, at: number, { agentId, call, role, goal, p
   })
   const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:${runs}` }, at, goal)
   remember(session, { agentId, loop, task, runs, callId: call?.id, notified: undefined, handedBack: undefined })
-  task.tellStart(goal, isInferred === true ? 'inferred' : undefined)
-  loop.tell('on_session_start', at, { agent_name: role, provider: PROVIDER, platform: PLATFORM, parent_session_id })
+  task.emitStart(goal, isInferred === true ? 'inferred' : undefined)
+  loop.emit('on_session_start', at, { agent_name: role, provider: PROVIDER, platform: PLATFORM, parent_session_id })
   return loop
 }
 
@@ -132,7 +132,7 @@ export function delegationReturned(call: Call, at: number, data: unknown): void 
   }
 }
 
-function outcomeOf(child: Child, loop: Loop): Outcome {
+function outcomeOf(child: Child, loop: Loop): TurnResult {
   const said = peek(child.notified?.data, 'status')
   if (said === 'failed' || loop.failure !== undefined || child.handedBack?.hasFailed) return 'failed'
   if (said === 'completed' || child.handedBack !== undefined) return 'completed'
@@ -151,9 +151,9 @@ export function endChild(child: Child, now: number): void {
   endAttempts(loop, { at, isCut: outcome === 'interrupted', stopReason: 'end_turn' })
   endCalls(loop, at)
   const text = loop.stopped?.text
-  loop.answered(at, text, model)
-  loop.over(at, { outcome, reason: outcome === 'failed' ? (loop.failure ?? 'failed') : outcome, model })
-  child.task.tellEnd(Math.max(at, notified?.at ?? at), {
+  loop.emitAnswer(at, text, model)
+  loop.emitEnd(at, { outcome, reason: outcome === 'failed' ? (loop.failure ?? 'failed') : outcome, model })
+  child.task.emitEnd(Math.max(at, notified?.at ?? at), {
     status: outcome,
     summary: text ?? textOf(peek(notified?.data, 'summary')),
     durationMillis: numberOf(peek(peek(notified?.data, 'usage'), 'duration_ms')),

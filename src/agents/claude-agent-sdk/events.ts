@@ -1,5 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import {
+  type EventHandler,
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { Approvals } from './approvals.ts'
 import { askApproval, toolDenied, toolEnded, toolResults, toolStarted, toolsOver } from './calls.ts'
@@ -64,7 +70,7 @@ function isSynthetic(data: unknown): boolean {
 class ClaudeAgentSdkMachine extends EventMachine {
   readonly #sessions = new LiveSessions(this.records)
   readonly #approvals = new Approvals(this.#sessions)
-  protected readonly events: Events = eventsOf({
+  protected readonly events: EventHandlers = eventHandlers({
     ...named(HOOK, HOOKS, hook => moment => this.#hook(hook, moment)),
     ...named(MESSAGE, MESSAGES, kind => moment => this.#message(kind, moment)),
     canUseTool: moment => this.#approvals.take(moment),
@@ -74,16 +80,16 @@ class ClaudeAgentSdkMachine extends EventMachine {
     'iterator.return': moment => this.#queryOver(moment, 'closed'),
   })
 
-  protected override readingOf(event: string): Reading | undefined {
+  protected override handlerOf(event: string): EventHandler | undefined {
     const isResult = typeof event === 'string' && event.startsWith('msg.result')
-    return isResult ? moment => this.#message('result', moment) : super.readingOf(event)
+    return isResult ? moment => this.#message('result', moment) : super.handlerOf(event)
   }
 
-  protected finish(at: number): void {
+  protected endSessions(at: number): void {
     for (const session of this.#sessions.all()) this.#endSession(session, Math.max(at, this.now), 'ended')
   }
 
-  #hook(hook: string, moment: Moment): void {
+  #hook(hook: string, moment: TimedEvent): void {
     const session = this.#sessions.of(moment, hook === 'UserPromptSubmit' || hook === 'SessionStart')
     if (session === undefined) return
     const { data } = moment
@@ -95,7 +101,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     else this.#mainHook(hook, moment, session)
   }
 
-  #childHook(hook: string, moment: Moment, session: Session): void {
+  #childHook(hook: string, moment: TimedEvent, session: Session): void {
     const { at, data } = moment
     settlePrompt(session)
     const agentId = idOf(peek(data, 'agent_id'))
@@ -107,7 +113,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
   }
 
-  #prompt(session: Session, moment: Moment): void {
+  #prompt(session: Session, moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'prompt_id'))
     if (session.prompt !== undefined) {
       if (session.prompt.id === id) return
@@ -122,7 +128,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
   }
 
-  #mainHook(hook: string, moment: Moment, session: Session): void {
+  #mainHook(hook: string, moment: TimedEvent, session: Session): void {
     const promptId = idOf(peek(moment.data, 'prompt_id'))
     settlePrompt(session)
     const { main } = session
@@ -136,7 +142,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
   }
 
-  #loopHook(hook: string, moment: Moment, loop: Loop): void {
+  #loopHook(hook: string, moment: TimedEvent, loop: Loop): void {
     const { at, data } = moment
     loop.lastAt = at
     if (hook === 'PreToolUse') {
@@ -158,7 +164,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
   }
 
-  #wait(session: Session, moment: Moment): void {
+  #wait(session: Session, moment: TimedEvent): void {
     const [first] = session.waiting
     const isLong = session.waiting.length >= WAITING_LIMIT || moment.at - (first?.at ?? moment.at) > WAITING_MILLIS
     session.waiting.push(moment)
@@ -174,7 +180,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     for (const moment of waiting) this.#hook(moment.event.slice(HOOK.length), moment)
   }
 
-  #message(kind: string, moment: Moment): void {
+  #message(kind: string, moment: TimedEvent): void {
     const session = this.#sessions.of(moment, kind === 'system.init' && moment.context !== undefined)
     if (session === undefined || isRepeated(session, moment)) return
     const { at, data } = moment
@@ -192,7 +198,7 @@ class ClaudeAgentSdkMachine extends EventMachine {
     } else SESSION_MESSAGES.get(kind)?.(session, at, data)
   }
 
-  #queryOver({ at, data, context }: Moment, reason: string): void {
+  #queryOver({ at, data, context }: TimedEvent, reason: string): void {
     const query = idOf(peek(context, 'query'))
     if (query === undefined) return
     const isAborted = peek(data, 'aborted') === true
@@ -211,11 +217,15 @@ class ClaudeAgentSdkMachine extends EventMachine {
     this.#sessions.close(session)
     // Skips sessions without records, for example one with only the answer to a command.
     if (!session.isAnnounced && session.children.size + session.compactions === 0) return
-    this.records.add('on_session_finalize', at, { session_id: session.id, reason })
+    this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
   }
 }
 
-function named(prefix: string, names: readonly string[], read: (name: string) => Reading): Record<string, Reading> {
+function named(
+  prefix: string,
+  names: readonly string[],
+  read: (name: string) => EventHandler,
+): Record<string, EventHandler> {
   return Object.fromEntries(names.map(name => [`${prefix}${name}`, read(name)]))
 }
 
@@ -243,7 +253,7 @@ function childOf(session: Session, callId: string | undefined): string | undefin
   return undefined
 }
 
-function isRepeated({ seen }: Session, { data }: Moment): boolean {
+function isRepeated({ seen }: Session, { data }: TimedEvent): boolean {
   const id = idOf(peek(data, 'uuid'))
   if (id === undefined) return false
   if (seen.has(id)) return true

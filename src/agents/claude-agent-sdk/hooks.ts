@@ -17,9 +17,9 @@ import {
   type Outcome,
   type Phase,
 } from '../../guards/index.ts'
-import { runningPlugin, tellRunning } from '../attach.ts'
+import { forwardEarly, runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { hasKnownShape, resultSaid, resultSeen } from '../base/tool-response.ts'
+import { hasKnownShape, resultInShape, resultText } from '../base/tool-response.ts'
 import { toolSeen } from './hook-shapes.ts'
 import { changed } from './query-options.ts'
 
@@ -149,7 +149,7 @@ class ClaudeHooks {
 
   async #calls({ input, ids, signal }: Heard): Promise<Answer> {
     // All callbacks run at once, and the tracing callback comes after this one.
-    tellRunning(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
+    forwardEarly(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
     const tool = toolSeen(input)
     const canAsk = this.#hasPerson && peek(input, 'permission_mode') !== ASKS_NOBODY
     const outcome = await this.#hooks.run('beforeTool', { ...ids, toolCallId: tool.id }, { tool }, signal, canAsk)
@@ -167,11 +167,11 @@ class ClaudeHooks {
   async #returns({ input, ids, signal }: Heard): Promise<Answer> {
     const tool = toolSeen(input)
     const response = peek(input, 'tool_response')
-    const seen = { tool, result: resultSeen(response), isError: false, attempt: 0 }
+    const seen = { tool, result: resultText(response), isError: false, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', { ...ids, toolCallId: tool.id }, seen, signal)
     if (outcome.decision === 'block') return { ...withheldResult(outcome.reason ?? '', input), ...shown(outcome) }
     const said = {
-      ...(outcome.isRewritten ? { updatedToolOutput: resultSaid(response, outcome.value) } : {}),
+      ...(outcome.isRewritten ? { updatedToolOutput: resultInShape(response, outcome.value) } : {}),
       ...contextOf(outcome.injected),
     }
     return Object.keys(said).length === 0 ? NOTHING : specific('PostToolUse', said)
@@ -242,5 +242,5 @@ function deniedTool(permissionDecisionReason: string): Answer {
 function withheldResult(reason: string, input: unknown): Answer {
   const response = peek(input, 'tool_response')
   if (!hasKnownShape(response)) return { continue: false, stopReason: reason }
-  return specific('PostToolUse', { updatedToolOutput: resultSaid(response, reason) })
+  return specific('PostToolUse', { updatedToolOutput: resultInShape(response, reason) })
 }

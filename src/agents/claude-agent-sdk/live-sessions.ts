@@ -56,7 +56,7 @@ export class LiveSessions {
 
   #ofQuery(query: string): Session[] {
     const ids = [...(this.#queries.get(query) ?? [])]
-    return ids.flatMap(id => this.#sessions.look(id) ?? [])
+    return ids.flatMap(id => this.#sessions.find(id) ?? [])
   }
 
   #idsOf(query: string): Set<string> {

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { combined, minus, NO_USAGE, plus, type Usage } from '../base/usage.ts'
+import { combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { Attempt, type Loop } from './session.ts'
 import { larger } from './usage.ts'
@@ -19,7 +19,7 @@ export function tellPrompt(loop: Loop, seen?: string | undefined): void {
   const { at, text } = loop.prompt
   loop.prompt = undefined
   const facts = { user_message: text, model: loop.usedModel, provider: PROVIDER, platform: PLATFORM }
-  loop.tell('pre_llm_call', at, facts)
+  loop.emit('pre_llm_call', at, facts)
 }
 
 /** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
@@ -31,11 +31,11 @@ export function beginAttempt(
   tellPrompt(loop, model)
   const since = loop.askedAt ?? at
   const startAt = Math.min(at, Math.max(since, sentAt ?? since))
-  const attempt = new Attempt(loop, startAt, loop.requests.numbers(), sentAt !== undefined)
+  const attempt = new Attempt(loop, startAt, loop.requests.nextNumbers(), sentAt !== undefined)
   attempt.model = model ?? loop.usedModel
   loop.askedAt = undefined
   loop.open.push(attempt)
-  attempt.tellStart({ model: attempt.model, provider: PROVIDER }, attempt.isTimed ? undefined : 'inferred')
+  attempt.emitStart({ model: attempt.model, provider: PROVIDER }, attempt.isTimed ? undefined : 'inferred')
   return attempt
 }
 
@@ -150,7 +150,7 @@ function failAttempt(loop: Loop, attempt: Attempt, at: number, facts: LoosePaylo
   remove(loop, attempt)
   loop.requests.failures = 0
   const payload = { ...facts, model: attempt.model, provider: PROVIDER }
-  attempt.tellFailure(Math.max(at, attempt.startAt), payload, 'inferred')
+  attempt.emitFailure(Math.max(at, attempt.startAt), payload, 'inferred')
 }
 
 export function endAttempt(loop: Loop, attempt: Attempt): void {
@@ -172,7 +172,7 @@ export function endAttempt(loop: Loop, attempt: Attempt): void {
     assistant_tool_call_count: calls.length,
     response: { message: responseMessage(content, calls) },
   }
-  attempt.tellAnswer(attempt.endAt ?? loop.lastAt, payload, attempt.isTimed && attempt.isExact ? undefined : 'inferred')
+  attempt.emitAnswer(attempt.endAt ?? loop.lastAt, payload, attempt.isTimed && attempt.isExact ? undefined : 'inferred')
 }
 
 function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
@@ -186,10 +186,10 @@ function responseMessage(content: readonly unknown[], calls: readonly unknown[])
 
 /** Counts an attempt's tokens once, even if they are corrected later. */
 export function countTokens(loop: Loop, attempt: Attempt): void {
-  const added = combined(attempt.tokens ?? NO_USAGE, attempt.counted, minus)
+  const added = combineUsage(attempt.tokens ?? NO_USAGE, attempt.counted, minus)
   attempt.counted = attempt.tokens ?? NO_USAGE
-  loop.reported = combined(loop.reported, added, plus)
-  loop.session.counted = combined(loop.session.counted, added, plus)
+  loop.reported = combineUsage(loop.reported, added, plus)
+  loop.session.counted = combineUsage(loop.session.counted, added, plus)
 }
 
 /** Finds the attempt of a tool whose message was not read yet. */
@@ -202,7 +202,7 @@ export interface LoopEnd {
   /** The stop reason of the result, which applies to the last answer. */
   readonly stopReason?: string | undefined
   /** All tokens of the loop, if the host reports them. */
-  readonly total?: Usage | undefined
+  readonly total?: TokenUsage | undefined
   /** The end may have cut off a request without any events. */
   readonly isCut?: boolean
 }
@@ -217,8 +217,8 @@ export function endAttempts(loop: Loop, { at, stopReason, total, isCut }: LoopEn
   const last = loop.open.at(-1)
   for (const attempt of loop.open) countTokens(loop, attempt)
   if (last !== undefined && total !== undefined && !last.isExact) {
-    const missing = larger(combined(total, loop.reported, minus), NO_USAGE)
-    const tokens = combined(last.tokens ?? NO_USAGE, missing, plus)
+    const missing = larger(combineUsage(total, loop.reported, minus), NO_USAGE)
+    const tokens = combineUsage(last.tokens ?? NO_USAGE, missing, plus)
     last.tokens = tokens.total_tokens === 0 ? undefined : tokens
   }
   if (last !== undefined) last.stopReason ??= stopReason

@@ -1,11 +1,11 @@
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { Records } from '../base/records.ts'
-import { ModelRequest, type Numbers, Requests } from '../base/requests.ts'
+import { ModelRequest, RequestCounter, type RequestNumbers } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
-import { NO_USAGE, type Usage } from '../base/usage.ts'
+import { RecordedTurn } from '../base/turn.ts'
+import { NO_USAGE, type TokenUsage } from '../base/usage.ts'
 
 /** One attempt at a model request, until its end is emitted. */
 export class Attempt extends ModelRequest {
@@ -14,9 +14,9 @@ export class Attempt extends ModelRequest {
   model: string | undefined
   /** Content blocks, which the SDK sends one by one. */
   readonly content: unknown[] = []
-  tokens: Usage | undefined
+  tokens: TokenUsage | undefined
   /** The part of `tokens` that the session has counted. */
-  counted: Usage = NO_USAGE
+  counted: TokenUsage = NO_USAGE
   /** The tokens are final. */
   isExact = false
   /** The host reported start and end; otherwise they are derived from earlier events. */
@@ -24,7 +24,7 @@ export class Attempt extends ModelRequest {
   stopReason: string | undefined
   endAt: number | undefined
 
-  constructor(loop: Loop, startAt: number, numbers: Numbers, isTimed: boolean) {
+  constructor(loop: Loop, startAt: number, numbers: RequestNumbers, isTimed: boolean) {
     super(loop, startAt, numbers)
     this.isTimed = isTimed
   }
@@ -40,7 +40,7 @@ export class Call extends Tool<Loop> {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends Turn {
+export class Loop extends RecordedTurn {
   readonly session: Session
   promptId: string | undefined
   /** Emitted once the model is known. */
@@ -54,8 +54,8 @@ export class Loop extends Turn {
   readonly open: Attempt[] = []
   /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
   readonly told: string[] = []
-  readonly requests: Requests = new Requests(this)
-  reported: Usage = NO_USAGE
+  readonly requests: RequestCounter = new RequestCounter(this)
+  reported: TokenUsage = NO_USAGE
   readonly calls: Set<Call> = new Set()
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
@@ -85,7 +85,7 @@ export class Loop extends Turn {
 export interface Child {
   readonly agentId: string
   loop: Loop | undefined
-  readonly task: Delegation
+  readonly task: DelegatedTask
   readonly runs: number
   callId: string | undefined
   notified: { readonly at: number; readonly data: unknown } | undefined
@@ -104,7 +104,7 @@ export class Session {
   /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
   endedPromptId: string | undefined
   /** Hooks of the next turn, buffered while messages of the current turn are unread. */
-  waiting: Moment[] = []
+  waiting: TimedEvent[] = []
   readonly calls: Map<string, Call> = new Map()
   readonly children: Map<string, Child> = new Map()
   compactions = 0
@@ -112,9 +112,9 @@ export class Session {
   /** The compaction whose usage is not known yet. */
   compaction: { readonly request: ModelRequest; endAt: number | undefined } | undefined
   /** Tokens emitted for requests since the last result. */
-  counted: Usage = NO_USAGE
+  counted: TokenUsage = NO_USAGE
   /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */
-  owed: Usage = NO_USAGE
+  owed: TokenUsage = NO_USAGE
 
   constructor(records: Records, id: string) {
     this.records = records

@@ -1,9 +1,9 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { Scope } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { Outcome } from '../base/turn.ts'
-import { combined, minus, NO_USAGE, plus, type Usage } from '../base/usage.ts'
+import type { TurnResult } from '../base/turn.ts'
+import { combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
 import { endCalls } from './calls.ts'
 import { endChild } from './children.ts'
 import { countTokens, endAttempts, PLATFORM, PROVIDER, tellPrompt } from './requests.ts'
@@ -28,7 +28,7 @@ export function openTurn(session: Session, at: number, promptId: string | undefi
   session.main = loop
   if (!session.isAnnounced) {
     session.isAnnounced = true
-    loop.tell('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
+    loop.emit('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
   }
   tellPrompt(loop)
   return loop
@@ -36,7 +36,7 @@ export function openTurn(session: Session, at: number, promptId: string | undefi
 
 interface LoopOver {
   readonly at: number
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason: string | undefined
   readonly result?: unknown
 }
@@ -83,8 +83,8 @@ function endTurn(loop: Loop, { at, outcome, reason, result }: LoopOver): void {
   tellUnlisted(loop, at)
   const answer = outcome === 'completed' ? (textOf(peek(result, 'result')) ?? loop.stopped?.text) : undefined
   const model = loop.usedModel
-  loop.answered(at, answer, model)
-  loop.over(at, { outcome, reason, model })
+  loop.emitAnswer(at, answer, model)
+  loop.emitEnd(at, { outcome, reason, model })
 }
 
 function deniedIn(result: unknown): ReadonlySet<string> {
@@ -109,14 +109,15 @@ function settleTokens(session: Session, result: unknown): void {
       attempt.isExact = counted !== undefined || attempt.isExact
     }
   }
-  if (counted !== undefined) session.owed = combined(session.owed, combined(counted, session.counted, minus), plus)
+  if (counted !== undefined)
+    session.owed = combineUsage(session.owed, combineUsage(counted, session.counted, minus), plus)
   session.counted = NO_USAGE
 }
 
-function takeOwed(session: Session): Usage | undefined {
+function takeOwed(session: Session): TokenUsage | undefined {
   const owed = larger(session.owed, NO_USAGE)
   if (owed.total_tokens === 0) return undefined
-  session.owed = combined(session.owed, NO_USAGE, Math.min)
+  session.owed = combineUsage(session.owed, NO_USAGE, Math.min)
   return owed
 }
 
@@ -128,8 +129,8 @@ function tellUnlisted(loop: Loop, at: number): void {
   const usage = takeOwed(loop.session)
   if (usage === undefined) return
   const request = new ModelRequest(loop, at, { id: `${loop.turnId}:unlisted`, task: 'unlisted' })
-  request.tellStart({ provider: PROVIDER }, 'inferred')
-  request.tellAnswer(at, { provider: PROVIDER, usage }, 'inferred')
+  request.emitStart({ provider: PROVIDER }, 'inferred')
+  request.emitAnswer(at, { provider: PROVIDER, usage }, 'inferred')
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
@@ -137,11 +138,11 @@ export function startCompaction(session: Session, at: number): void {
   if (session.compaction !== undefined && session.compaction.endAt === undefined) return
   tellCompaction(session, at)
   session.compactions += 1
-  const scope = session.main ?? new Scope(session.records, session.id)
+  const scope = session.main ?? new RecordScope(session.records, session.id)
   const id = `${session.id}:compaction:${session.compactions}`
   const request = new ModelRequest(scope, at, { id, task: 'compression' })
   session.compaction = { request, endAt: undefined }
-  request.tellStart({ provider: PROVIDER })
+  request.emitStart({ provider: PROVIDER })
 }
 
 /** Handles `PostCompact` and `compact_boundary`. The usage is known with the next result. */
@@ -155,5 +156,5 @@ export function tellCompaction(session: Session, at: number): void {
   if (compaction === undefined) return
   session.compaction = undefined
   const usage = session.children.size === 0 ? takeOwed(session) : undefined
-  compaction.request.tellAnswer(compaction.endAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
+  compaction.request.emitAnswer(compaction.endAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
 }

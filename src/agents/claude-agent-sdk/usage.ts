@@ -1,13 +1,16 @@
 import { peek } from '../../contract/foreign.ts'
-import { combined, NO_USAGE, plus, type Usage, usageOf } from '../base/usage.ts'
+import { combineUsage, NO_USAGE, plus, type TokenUsage, usageOf } from '../base/usage.ts'
 
 /** Tokens that the SDK counted for all models since the last result, including children and auxiliary calls. */
-export function tokensOfModels(byModel: unknown): Usage | undefined {
+export function tokensOfModels(byModel: unknown): TokenUsage | undefined {
   if (typeof byModel !== 'object' || byModel === null) return undefined
-  return Object.values(byModel).reduce<Usage>((all, usage) => combined(all, tokensOfModel(usage), plus), NO_USAGE)
+  return Object.values(byModel).reduce<TokenUsage>(
+    (all, usage) => combineUsage(all, tokensOfModel(usage), plus),
+    NO_USAGE,
+  )
 }
 
-function tokensOfModel(usage: unknown): Usage {
+function tokensOfModel(usage: unknown): TokenUsage {
   const counts = {
     input: peek(usage, 'inputTokens'),
     output: peek(usage, 'outputTokens'),
@@ -18,6 +21,6 @@ function tokensOfModel(usage: unknown): Usage {
   return usageOf(counts, { cacheIsOutside: true }) ?? NO_USAGE
 }
 
-export function larger(one: Usage, other: Usage | undefined): Usage {
-  return combined(one, other ?? NO_USAGE, Math.max)
+export function larger(one: TokenUsage, other: TokenUsage | undefined): TokenUsage {
+  return combineUsage(one, other ?? NO_USAGE, Math.max)
 }

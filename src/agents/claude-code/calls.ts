@@ -1,7 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import type { Call, Loop } from './session.ts'
 
 const BATCH_LIMIT = 1000
@@ -33,7 +33,7 @@ function startCall(call: Call, at: number, correlation?: 'inferred'): void {
   if (call.state !== 'asked') return
   call.turn.tellPrompt()
   call.startAt = at
-  call.tellStart(correlation)
+  call.emitStart(correlation)
 }
 
 interface CallEnd {
@@ -53,8 +53,8 @@ function endCall(call: Call, at: number, end: CallEnd): void {
   startCall(call, Math.min(startAt, at), isInferred === true ? 'inferred' : undefined)
   call.turn.calls.delete(call)
   const endAt = Math.max(at, call.startAt)
-  call.approval?.answer(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.tellEnd(
+  call.approval?.emitResponse(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
+  call.emitEnd(
     endAt,
     {
       result,
@@ -155,7 +155,7 @@ export function batchOver(loop: Loop, at: number, data: unknown): void {
 }
 
 /** Ends the remaining calls of a loop. Calls whose results were sent to the model had ended before. */
-export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
+export function settleCalls(loop: Loop, at: number, outcome: TurnResult): void {
   for (const call of [...loop.calls]) {
     const { batchEnd, sentOnAt } = call
     const endAt = batchEnd?.at ?? sentOnAt ?? (outcome === 'completed' ? at : undefined)
@@ -187,5 +187,5 @@ export function askApproval(loop: Loop, at: number, data: unknown): void {
   if (call === undefined) return
   call.approval = new Approval(loop, call.id, name, at)
   const command = textOf(peek(input, 'command'))
-  call.approval.ask({ command, surface: 'PermissionRequest' }, 'inferred')
+  call.approval.emitRequest({ command, surface: 'PermissionRequest' }, 'inferred')
 }

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { plainText } from '../base/messages.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { LAUNCHED, settleCalls } from './calls.ts'
 import { settleRequest } from './requests.ts'
 import { type Call, type Child, Loop, type Session } from './session.ts'
@@ -38,7 +38,7 @@ function startChild(session: Session, at: number, agentId: string, data: unknown
   const goal = peek(call?.args, 'prompt')
   const runs = (known?.runs ?? 0) + 1
   const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
-  const task = new Delegation(session.records, at, {
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id,
     parent_turn_id: parent?.turnId,
     child_session_id: agentId,
@@ -48,9 +48,9 @@ function startChild(session: Session, at: number, agentId: string, data: unknown
   })
   const child = { agentId, loop, task, runs, callId: call?.id }
   session.children.set(agentId, child)
-  task.tellStart(goal, found === undefined ? 'inferred' : undefined)
+  task.emitStart(goal, found === undefined ? 'inferred' : undefined)
   const { platform } = session.dialect
-  loop.tell('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
+  loop.emit('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
   return child
 }
 
@@ -87,7 +87,7 @@ export function delegationReturned(call: Call, at: number, response: unknown, ha
   endChildrenOf(call, at, hasFailed ? 'failed' : 'completed')
 }
 
-function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
+function endChildrenOf(call: Call, at: number, outcome: TurnResult): void {
   for (const child of call.turn.session.children.values())
     if (child.callId === call.id) endChild(child, at, { outcome })
 }
@@ -102,7 +102,7 @@ export function stopChildrenOf(loop: Loop, at: number): void {
 }
 
 interface ChildEnd {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string
   readonly text?: unknown
 }
@@ -114,7 +114,7 @@ export function endChild({ loop, task }: Child, at: number, { outcome, reason, t
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
   settleCalls(loop, at, outcome)
-  loop.answered(at, text, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
-  task.tellEnd(at, { status: outcome, summary: text })
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model })
+  task.emitEnd(at, { status: outcome, summary: text })
 }

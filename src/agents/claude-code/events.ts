@@ -1,6 +1,6 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { askApproval, batchOver, resultFound, toolDenied, toolEnded, toolStarted } from './calls.ts'
@@ -96,9 +96,9 @@ const OF_A_TURN: ReadonlySet<string> = new Set([
 class ClaudeCodeMachine extends EventMachine {
   readonly #dialect: Dialect
   readonly #sessions = new SessionStates(id => new Session(this.records, id, this.#dialect))
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
       'transcript:agent': ({ data }) => this.#found(data, session => agentFound(session, data)),
       'transcript:prompt': ({ data }) =>
         this.#found(data, session => {
@@ -120,11 +120,11 @@ class ClaudeCodeMachine extends EventMachine {
     this.#dialect = dialect
   }
 
-  protected finish(): void {
+  protected endSessions(): void {
     for (const session of this.#sessions.values()) release(session)
   }
 
-  #hook(moment: Moment): void {
+  #hook(moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'session_id'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
@@ -139,7 +139,7 @@ class ClaudeCodeMachine extends EventMachine {
     if (id !== undefined) read(this.#sessions.get(id))
   }
 
-  #request({ at, data }: Moment, read: (loop: Loop, data: unknown) => void): void {
+  #request({ at, data }: TimedEvent, read: (loop: Loop, data: unknown) => void): void {
     this.#found(data, session => {
       const since = numberOf(peek(data, 'started_at')) ?? numberOf(peek(data, 'ended_at')) ?? at
       const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
@@ -171,12 +171,12 @@ function isAtWork({ held }: Session, promptId: string | undefined): boolean {
 }
 
 /** Returns true for a repetition of the buffered hook, which must not wait for itself. */
-function isRepeated({ held }: Session, { event, at, data }: Moment): boolean {
+function isRepeated({ held }: Session, { event, at, data }: TimedEvent): boolean {
   return held?.event === event && held.at === at && JSON.stringify(held.data) === JSON.stringify(data)
 }
 
 /** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
-function isUnheard({ calls }: Session, { event, data }: Moment): boolean {
+function isUnheard({ calls }: Session, { event, data }: TimedEvent): boolean {
   return READS_UNHEARD.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
 }
 
@@ -187,7 +187,7 @@ function release(session: Session, goesOn = false): void {
   if (held !== undefined && !goesOn) take(session, held)
 }
 
-function take(session: Session, { event, at, data, context }: Moment): void {
+function take(session: Session, { event, at, data, context }: TimedEvent): void {
   HOOKS[event]?.(session, at, data, context)
 }
 

@@ -10,10 +10,10 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
   loop.tellPrompt(model)
   if (loop.open !== undefined) return loop.open
-  const request = loop.requests.next(startAt)
+  const request = loop.requests.nextRequest(startAt)
   for (const call of loop.calls) if (call.startAt <= startAt) call.sentOnAt ??= startAt
   const isGuessed = peek(data, 'start_is_guessed') === true
-  request.tellStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
+  request.emitStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
   loop.open = request
   return request
 }
@@ -53,7 +53,7 @@ export function answered(loop: Loop, data: unknown): void {
     assistant_tool_call_count: calls.length,
     response: { message: responseMessage(content, calls) },
   }
-  request.tellAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
+  request.emitAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
 }
 
 function close(loop: Loop, at: number): void {
@@ -98,7 +98,7 @@ export function failed(loop: Loop, data: unknown): void {
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined
   close(loop, at)
-  request.tellFailure(at, {
+  request.emitFailure(at, {
     model: loop.model,
     provider: loop.provider,
     status_code: numberOf(peek(data, 'status')),
@@ -115,5 +115,5 @@ export function settleRequest(loop: Loop, at: number, isCut: boolean): void {
   const { open, model } = loop
   if (open === undefined) return
   close(loop, at)
-  open.tellAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
+  open.emitAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
 }

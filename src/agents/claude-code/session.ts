@@ -1,13 +1,13 @@
 import { textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
-import type { Usage } from '../base/usage.ts'
+import { RecordedTurn } from '../base/turn.ts'
+import type { TokenUsage } from '../base/usage.ts'
 
 /** An agent with Claude Code's hook protocol. */
 export interface Dialect {
@@ -15,7 +15,7 @@ export interface Dialect {
   /** Undefined if each answer names its provider. */
   readonly provider: string | undefined
   /** Converts the token counts of the agent's transcripts. */
-  usageOf(said: unknown): Usage | undefined
+  usageOf(said: unknown): TokenUsage | undefined
   /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean
 }
@@ -39,7 +39,7 @@ export interface AskedCall {
   readonly at: number
 }
 
-interface LoopIds extends Pick<Turn, 'sessionId' | 'turnId'> {
+interface LoopIds extends Pick<RecordedTurn, 'sessionId' | 'turnId'> {
   readonly promptId: string | undefined
 }
 
@@ -51,7 +51,7 @@ export function isNotification(prompt: unknown): boolean {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends Turn {
+export class Loop extends RecordedTurn {
   readonly session: Session
   /** All prompt ids of the turn: prompts that wait together are answered together. */
   readonly promptIds: Set<string | undefined>
@@ -61,7 +61,7 @@ export class Loop extends Turn {
   /** Emitted once the model is known, which no hook reports for a first prompt. */
   prompt: { readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   model: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   open: ModelRequest | undefined
   /** Calls that have not ended. */
   readonly calls: Set<Call> = new Set()
@@ -101,14 +101,14 @@ export class Loop extends Turn {
       platform: this.session.dialect.platform,
       traceparent,
     }
-    this.tell('pre_llm_call', this.startAt, facts)
+    this.emit('pre_llm_call', this.startAt, facts)
   }
 }
 
 export interface Child {
   readonly agentId: string
   loop: Loop
-  task: Delegation
+  task: DelegatedTask
   callId: string | undefined
   runs: number
 }
@@ -129,7 +129,7 @@ export class Session {
   /** The previous turn, which late events may belong to. */
   last: Loop | undefined
   /** A hook that is processed after the files have been read. */
-  held: Moment | undefined
+  held: TimedEvent | undefined
   compactions = 0
   compaction: ModelRequest | undefined
   readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)

@@ -1,7 +1,7 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Scope } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { settleCalls } from './calls.ts'
 import { endChild, stopChildrenOf } from './children.ts'
 import { sent, settleRequest } from './requests.ts'
@@ -55,7 +55,7 @@ function openTurn(session: Session, at: number, { promptId, text }: Opening): Lo
   const traceparent = session.caller
   const { platform } = session.dialect
   if (session.isAnnounced) loop.prompt = { text, traceparent }
-  else loop.tell('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
+  else loop.emit('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
   session.isAnnounced = true
   if (loop.model !== undefined) loop.tellPrompt()
   return loop
@@ -114,7 +114,11 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
   session.isAnnounced = false
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
   if (reason !== CLEARED) return
-  session.records.add('on_session_finalize', at, { session_id: session.id, platform: session.dialect.platform, reason })
+  session.records.addRecord('on_session_finalize', at, {
+    session_id: session.id,
+    platform: session.dialect.platform,
+    reason,
+  })
 }
 
 /** Ends the children, whose process is gone. */
@@ -123,7 +127,7 @@ function endChildren(session: Session): void {
 }
 
 interface TurnOver {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string
   readonly text?: unknown
 }
@@ -138,22 +142,22 @@ function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): v
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
   settleCalls(loop, at, outcome)
-  loop.answered(at, text, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests that no transcript contains. */
 export function compacting(session: Session, at: number): void {
   if (session.compaction !== undefined) return
   session.compactions += 1
-  const scope = session.main ?? new Scope(session.records, session.id)
+  const scope = session.main ?? new RecordScope(session.records, session.id)
   const id = `${session.id}:compaction:${session.compactions}`
   session.compaction = new ModelRequest(scope, at, { id, task: 'compression' })
-  session.compaction.tellStart({ provider: session.dialect.provider })
+  session.compaction.emitStart({ provider: session.dialect.provider })
 }
 
 /** Handles `PostCompact`. */
 export function compacted(session: Session, at: number): void {
-  session.compaction?.tellAnswer(at, { provider: session.dialect.provider })
+  session.compaction?.emitAnswer(at, { provider: session.dialect.provider })
   session.compaction = undefined
 }

@@ -17,14 +17,14 @@ export function wait(turn: AgentTurn, call: AskedCall): Waiting {
 
 export function ask(waiting: Waiting, at: number, correlation?: Correlation): void {
   if (!waiting.isAsked) waiting.askedAt = at
-  waiting.ask({ command: waiting.call.args, surface: 'interruption' }, correlation)
+  waiting.emitRequest({ command: waiting.call.args, surface: 'interruption' }, correlation)
 }
 
 /** The decision came before this process knew of the request: both are emitted now. */
 export function tellDecided(turn: AgentTurn, { call, choice }: Decision, at: number): void {
   const waiting = wait(turn, call)
   ask(waiting, at, 'inferred')
-  waiting.answer(at, choice)
+  waiting.emitResponse(at, choice)
 }
 
 /** The call is now made, or was rejected. */
@@ -32,7 +32,7 @@ export function settleApproval(trace: Trace, callId: string, at: number, choice:
   const waiting = trace.waiting.get(callId)
   if (waiting === undefined) return
   trace.waiting.delete(callId)
-  if (waiting.isAsked) waiting.answer(at, choice, 'inferred')
+  if (waiting.isAsked) waiting.emitResponse(at, choice, 'inferred')
 }
 
 /** The call is made again when the run continues, without an approval of its own. */

@@ -1,5 +1,11 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import {
+  type EventHandler,
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { Listeners } from './listeners.ts'
 import { type RawSpan, readSpan } from './raw-span.ts'
@@ -19,7 +25,7 @@ class OpenAiAgentsMachine extends EventMachine {
   readonly #memory = new Memory(this.records)
   readonly #spans = new Spans(this.#memory)
   readonly #listeners = new Listeners(this.#memory)
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
       trace_start: ({ data }) => this.#startTrace(data),
       trace_end: moment => this.#endTrace(moment),
@@ -36,7 +42,7 @@ class OpenAiAgentsMachine extends EventMachine {
     QUIET,
   )
 
-  protected finish(at: number): void {
+  protected endSessions(at: number): void {
     // Nested agents end first: the newest is the deepest.
     const open = [...this.#memory.openTurns.values()].reverse()
     for (const turn of open) endTurn(this.#memory, turn, { at: Math.max(at, turn.startAt), isCutOff: true })
@@ -55,9 +61,9 @@ class OpenAiAgentsMachine extends EventMachine {
    * Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run
    * inside it.
    */
-  #endTrace({ data, at }: Moment): void {
+  #endTrace({ data, at }: TimedEvent): void {
     const id = idOf(peek(data, 'id'))
-    const trace = id === undefined ? undefined : this.#memory.traces.look(id)
+    const trace = id === undefined ? undefined : this.#memory.traces.find(id)
     if (trace === undefined) return
     for (const turn of [...this.#memory.openTurns.values()]) {
       const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
@@ -66,7 +72,7 @@ class OpenAiAgentsMachine extends EventMachine {
   }
 }
 
-function withSpan(take: (span: RawSpan) => void): Reading {
+function withSpan(take: (span: RawSpan) => void): EventHandler {
   return moment => {
     const span = readSpan(moment)
     if (span !== undefined) take(span)

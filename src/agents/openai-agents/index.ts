@@ -35,9 +35,9 @@ function attach(options: PluginOptions | undefined): Attachment {
  */
 function soon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
   queueMicrotask(() =>
-    attachment.guard(() => {
+    attachment.catchErrors(() => {
       const event = make()
-      if (event !== undefined) attachment.take(event, scope())
+      if (event !== undefined) attachment.handleEvent(event, scope())
     }),
   )
 }
@@ -86,7 +86,7 @@ export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
  */
 export function traceRunner<Runner extends object>(runner: Runner, options?: PluginOptions): Runner {
   const attachment = attach(options)
-  attachment.guard(() => {
+  attachment.catchErrors(() => {
     if (Object.hasOwn(runner, TRACED)) return
     Object.defineProperty(runner, TRACED, { value: true })
     listen(attachment, runner)
@@ -101,7 +101,7 @@ function listen(attachment: Attachment, runner: object): void {
   if (typeof on !== 'function') return
   const heard = (event: string, make: (runner: unknown, args: readonly unknown[]) => HostEvent): void => {
     const listener = (...args: unknown[]): void => {
-      attachment.guard(() => tell(attachment, make(runner, args)))
+      attachment.catchErrors(() => tell(attachment, make(runner, args)))
     }
     ;(on as Run).call(runner, event, listener)
   }
@@ -124,10 +124,10 @@ function wrapRun(attachment: Attachment, runner: object): void {
   const run = peek(runner, 'run')
   if (typeof run !== 'function') return
   const ended = (result: unknown): void => {
-    attachment.guard(() => tell(attachment, interruptedEvent(runner, result)))
+    attachment.catchErrors(() => tell(attachment, interruptedEvent(runner, result)))
   }
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
-    attachment.guard(() => {
+    attachment.catchErrors(() => {
       const state = stateOf(args[1])
       if (state !== undefined) tell(attachment, resumedEvent(runner, state))
     })

@@ -1,5 +1,5 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Usage } from '../base/usage.ts'
+import type { TokenUsage } from '../base/usage.ts'
 import { textOrParts } from './messages.ts'
 import { tokensOf } from './usage.ts'
 
@@ -29,7 +29,7 @@ export interface Answer {
   readonly calls: readonly AskedCall[]
   /** Text, or content parts with text; undefined if the answer has none. */
   readonly text: unknown
-  readonly tokens: Usage | undefined
+  readonly tokens: TokenUsage | undefined
   readonly finishReason: unknown
   readonly model: unknown
   readonly id: unknown

@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { tellDecided } from './approvals.ts'
 import type { AgentTurn, ToolRun } from './state.ts'
 
@@ -14,16 +14,16 @@ export function open(turn: AgentTurn): void {
   if (parent !== undefined) {
     open(parent.turn)
     if (parent.tool !== undefined) tellTool(parent.tool)
-    turn.task = new Delegation(turn.records, turn.startAt, {
+    turn.task = new DelegatedTask(turn.records, turn.startAt, {
       parent_session_id: parent.turn.sessionId,
       parent_turn_id: parent.turn.turnId,
       child_session_id: turn.sessionId,
       child_role: agentName,
       tool_call_id: parent.tool?.id,
     })
-    turn.task.tellStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
+    turn.task.emitStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
   }
-  turn.tell('on_session_start', turn.startAt, { agent_name: agentName })
+  turn.emit('on_session_start', turn.startAt, { agent_name: agentName })
 }
 
 /** Begins the loop of requests and tools, once the prompt is known. */
@@ -39,7 +39,7 @@ export function openLoop(turn: AgentTurn): void {
     trace.resumed = undefined
   }
   const { prompt: user_message, history: conversation_history, model } = turn
-  turn.tell('pre_llm_call', startAt, { user_message, conversation_history, model })
+  turn.emit('pre_llm_call', startAt, { user_message, conversation_history, model })
   if (turn.parent !== undefined || trace.decided.length === 0) return
   const { decided } = trace
   trace.decided = []

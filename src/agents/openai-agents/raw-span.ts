@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 
 /** A span of the host, at its start or end. */
 export interface RawSpan {
@@ -35,10 +35,10 @@ class EventSpan implements RawSpan {
   readonly traceId: string
   readonly type: string
   readonly data: unknown
-  readonly #event: Moment
+  readonly #event: TimedEvent
   #startAt: number | undefined
 
-  constructor(id: string, traceId: string, event: Moment) {
+  constructor(id: string, traceId: string, event: TimedEvent) {
     const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
     this.id = id
     this.traceId = traceId
@@ -66,7 +66,7 @@ class EventSpan implements RawSpan {
 }
 
 /** Returns undefined without an id. */
-export function readSpan(event: Moment): RawSpan | undefined {
+export function readSpan(event: TimedEvent): RawSpan | undefined {
   const id = idOf(peek(event.data, 'id'))
   const traceId = idOf(peek(event.data, 'trace_id'))
   return id === undefined || traceId === undefined ? undefined : new EventSpan(id, traceId, event)

@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { sum } from '../base/usage.ts'
+import { addUsage } from '../base/usage.ts'
 import { callAgain, settleApproval } from './approvals.ts'
 import { isModelSpan } from './model-spans.ts'
 import { open } from './opening.ts'
@@ -47,7 +47,7 @@ export class Spans {
 
   /** Only runs refresh a trace: the least recently active one is dropped first. */
   #traceOf({ traceId, type }: RawSpan): Trace {
-    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.look(traceId)
+    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.find(traceId)
     return known ?? this.#memory.traces.get(traceId)
   }
 
@@ -139,9 +139,9 @@ export class Spans {
     const { turn } = tool
     settleApproval(turn.trace, tool.id, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
     endTool(tool, span)
-    turn.tokens = sum(turn.tokens, tool.tokens)
+    turn.tokens = addUsage(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
-    if (loop !== undefined) loop.nestedTokens = sum(loop.nestedTokens, tool.tokens)
+    if (loop !== undefined) loop.nestedTokens = addUsage(loop.nestedTokens, tool.tokens)
     if (tool.isInterrupted) callAgain(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
   }
 }

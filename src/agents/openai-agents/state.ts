@@ -1,12 +1,12 @@
 import { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { ToolHooks } from '../base/tool-hooks.ts'
-import { Turn } from '../base/turn.ts'
-import type { Usage } from '../base/usage.ts'
+import { RecordedTurn } from '../base/turn.ts'
+import type { TokenUsage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Answer, AskedCall } from './model-spans.ts'
 
@@ -31,7 +31,7 @@ export class ToolRun extends Tool<AgentTurn> {
   /** An agent that ran as this tool needs an approval: the tool has not really ended. */
   isInterrupted = false
   /** Tokens of the agents inside. */
-  tokens: Usage | undefined
+  tokens: TokenUsage | undefined
 }
 
 export class Waiting extends Approval<AgentTurn> {
@@ -65,7 +65,7 @@ export interface TurnParent {
 }
 
 /** One turn: a run of the host, or a run of an agent inside a tool. */
-export class AgentTurn extends Turn {
+export class AgentTurn extends RecordedTurn {
   readonly trace: Trace
   readonly startAt: number
   readonly parent: TurnParent | undefined
@@ -82,19 +82,19 @@ export class AgentTurn extends Turn {
   isInterrupted = false
   /** The guardrail that stopped it. */
   guardrail: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   asked: readonly AskedCall[] = []
   readonly openRequests: Set<SpanRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   held: HeldAnswer | undefined
   /** Tokens of its requests, including agents inside its tools. */
-  tokens: Usage | undefined
+  tokens: TokenUsage | undefined
   handoffAt: number | undefined
   /** This turn as a task of its parent. */
-  task: Delegation | undefined
+  task: DelegatedTask | undefined
   /** The agent that took over, by its span. */
-  delegate: { readonly id: string; readonly task: Delegation } | undefined
+  delegate: { readonly id: string; readonly task: DelegatedTask } | undefined
   lastAt: number
 
   constructor(
@@ -122,7 +122,7 @@ export class SpanNode {
   tool: ToolRun | undefined
   isTool = false
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: Usage | undefined
+  nestedTokens: TokenUsage | undefined
 
   constructor(id: string) {
     this.id = id

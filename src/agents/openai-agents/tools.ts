@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, failureOf } from './failure.ts'
@@ -45,11 +45,11 @@ export function toolCalled(memory: Memory, spanId: string | undefined, toolCall:
   tellTool(tool)
 }
 
-export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: Moment): void {
+export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
   const payload = data as LoosePayload<'post_control_hook'>
   const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
   if (turn === undefined || turn.isOver) {
-    records.add(hook, at, payload)
+    records.addRecord(hook, at, payload)
     return
   }
   const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
@@ -68,7 +68,7 @@ export function endTool(tool: ToolRun, span: RawSpan): void {
   tool.turn.openTools.delete(tool)
   const failure = failureOf(span.error)
   const output = peek(span.data, 'output') ?? undefined
-  tool.tellEnd(span.endAt, {
+  tool.emitEnd(span.endAt, {
     result: output === '' ? undefined : output,
     status: statusOf(tool, span.error, failure),
     error_type: failure?.type,

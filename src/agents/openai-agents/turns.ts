@@ -1,6 +1,6 @@
-import { Delegation } from '../base/delegation.ts'
-import type { TurnEnd } from '../base/turn.ts'
-import { sum } from '../base/usage.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import type { RecordedTurnEnd } from '../base/turn.ts'
+import { addUsage } from '../base/usage.ts'
 import { ask, wait } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
 import { flushToolHooks, open, openLoop } from './opening.ts'
@@ -57,8 +57,8 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   const hasFailed = failureOf(error) !== undefined
   const isWaiting = !hasFailed && isCutOff !== true && (turn.asked.length > 0 || turn.isInterrupted)
   const end = endOf(turn, over, isWaiting)
-  if (turn.isLoopOpen) turn.answered(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
-  turn.over(at, end)
+  if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
+  turn.emitEnd(at, end)
   turn.isOver = true
   endTask(turn, at, end)
   if (isWaiting) waitForCalls(turn, at)
@@ -71,14 +71,14 @@ export function endLate(turn: AgentTurn, at: number): void {
   if (turn.openRequests.size + turn.openTools.size === 0) return
   tellOpenRequests(turn)
   tellOpenTools(turn)
-  turn.over(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
+  turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
 }
 
 /** The agent that took over has finished. */
 export function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
   turn.delegate = undefined
-  delegate?.task.tellEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
+  delegate?.task.emitEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
 }
 
 /** Another agent continues the turn: a delegation until that agent ends. */
@@ -88,19 +88,19 @@ export function handOver(turn: AgentTurn, id: string, name: string | undefined, 
   endDelegation(turn, at, undefined)
   const { sessionId: parent_session_id, turnId: parent_turn_id } = turn
   const ids = { parent_session_id, parent_turn_id, child_subagent_id: id, child_role: name }
-  turn.delegate = { id, task: new Delegation(turn.records, turn.handoffAt ?? at, ids) }
+  turn.delegate = { id, task: new DelegatedTask(turn.records, turn.handoffAt ?? at, ids) }
   turn.handoffAt = undefined
-  turn.delegate.task.tellStart(undefined)
+  turn.delegate.task.emitStart(undefined)
 }
 
-function endTask(turn: AgentTurn, at: number, { outcome, reason }: TurnEnd): void {
+function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
-    parent.tool.tokens = sum(parent.tool.tokens, turn.tokens)
+    parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
     parent.tool.isInterrupted ||= reason === WAITS
     parent.turn.isInterrupted ||= reason === WAITS
   }
-  turn.task?.tellEnd(at, { status: outcome, summary: turn.answer })
+  turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
 }
 
 /** A traced runner reports which calls need approval. Without one, all calls left over do. */
@@ -120,7 +120,7 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (!isWaiting) turn.prompt = undefined
 }
 
-function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): TurnEnd {
+function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): RecordedTurnEnd {
   const { model } = turn
   if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
   if (isWaiting) return { outcome: 'interrupted', reason: WAITS, model }

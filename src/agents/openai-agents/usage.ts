@@ -1,5 +1,5 @@
 import { elementsOf, numberOf, peek } from '../../contract/foreign.ts'
-import { combined, type Usage, usageOf } from '../base/usage.ts'
+import { combineUsage, type TokenUsage, usageOf } from '../base/usage.ts'
 
 function first(usage: unknown, ...names: readonly string[]): number | undefined {
   for (const name of names) {
@@ -19,7 +19,7 @@ function details(usage: unknown, ...names: readonly string[]): unknown {
 }
 
 /** Reads usage in the format of the Responses API, chat completions or the SDK. */
-export function tokensOf(usage: unknown): Usage | undefined {
+export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = details(usage, 'input_tokens_details', 'prompt_tokens_details', 'inputTokensDetails')
   const made = details(usage, 'output_tokens_details', 'completion_tokens_details', 'outputTokensDetails')
   return usageOf({
@@ -32,6 +32,6 @@ export function tokensOf(usage: unknown): Usage | undefined {
 }
 
 /** The tokens of a loop without those of the agents in it. */
-export function without(all: Usage | undefined, part: Usage | undefined): Usage | undefined {
-  return all === undefined || part === undefined ? all : combined(all, part, (a, b) => Math.max(0, a - b))
+export function without(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
+  return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
 }

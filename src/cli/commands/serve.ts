@@ -1,4 +1,4 @@
-import { INLETS } from '../../agents/inlets.ts'
+import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { startReceiver } from '../../receiver/start.ts'
@@ -90,7 +90,7 @@ async function listen(
     env,
     home,
     version: PACKAGE_VERSION,
-    endpoints: INLETS,
+    endpoints: RECEIVER_ENDPOINTS,
     port,
     idleMillis,
     openRecorder,

@@ -1,7 +1,7 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import type { Capabilities, Outcome, Phase } from '../../guards/index.ts'
-import { contextOf, eventIn, isStop, questionIn, refusal, specific } from '../claude-code/guarding.ts'
-import type { Guarding, Reply } from '../guarding.ts'
+import { contextOf, eventIn, isStop, questionIn, refusal, specific } from '../claude-code/guard-protocol.ts'
+import type { GuardProtocol, HookReply } from '../guard-protocol.ts'
 
 /**
  * Decisions that Qwen Code accepts from hooks (read and run with 0.24.4). It documents `updatedInput` and `additionalContext` for
@@ -14,9 +14,9 @@ const ABLE: Capabilities = {
   afterTurn: ['retry'],
 }
 
-const NOTHING: Reply = {}
+const NOTHING: HookReply = {}
 
-function reply(body: unknown, outcome: Outcome<Phase>): Reply {
+function reply(body: unknown, outcome: Outcome<Phase>): HookReply {
   const { decision, reason } = outcome
   const additionalContext = contextOf(outcome)
   const event = eventIn(body)
@@ -38,11 +38,11 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
   }
 }
 
-function denial(reason: string | undefined): Reply {
+function denial(reason: string | undefined): HookReply {
   return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: reason ?? 'A hook says so.' })
 }
 
-function closed(body: unknown, reason: string): Reply {
+function closed(body: unknown, reason: string): HookReply {
   switch (eventIn(body)) {
     case 'UserPromptSubmit':
       return refusal(reason)
@@ -54,12 +54,12 @@ function closed(body: unknown, reason: string): Reply {
 }
 
 /** Guards for Qwen Code, which has Claude Code's hook protocol. */
-export const qwenGuarding: Guarding = {
-  able: ABLE,
+export const qwenGuarding: GuardProtocol = {
+  capabilities: ABLE,
   // Prefers `tool_call_id`: `tool_use_id` is generated for each hook.
-  question: body =>
+  requestIn: body =>
     questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_call_id')) ?? idOf(peek(hook, 'tool_use_id')) }),
   reply,
-  closed,
+  failClosedReply: closed,
   isEndOfTurn: isStop,
 }

@@ -1,12 +1,12 @@
-import { claudeCodeGuarding } from './claude-code/guarding.ts'
+import { claudeCodeGuarding } from './claude-code/guard-protocol.ts'
 import { codexGuarding } from './codex/guarding.ts'
 import { geminiGuarding } from './gemini/guarding.ts'
-import type { Guarding } from './guarding.ts'
+import type { GuardProtocol } from './guard-protocol.ts'
 import { hermesGuarding } from './hermes/guarding.ts'
-import { qwenGuarding } from './qwen/guarding.ts'
+import { qwenGuarding } from './qwen/guard-protocol.ts'
 
 /** Guards of agents outside of this process, by agent name. Loaded only if the user has hooks. */
-export const GUARDS: Readonly<Record<string, Guarding>> = {
+export const GUARD_PROTOCOLS: Readonly<Record<string, GuardProtocol>> = {
   'claude-code': claudeCodeGuarding,
   codex: codexGuarding,
   gemini: geminiGuarding,

@@ -3,18 +3,18 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openOwnFile, type Place } from '../../src/agents/base/own-file.ts'
+import { type AgentFolders, openAgentFile } from '../../src/agents/base/agent-file.ts'
 import { afterwards } from '../support/afterwards.ts'
 
-function scratch(): { readonly home: string; readonly place: Place } {
+function scratch(): { readonly home: string; readonly place: AgentFolders } {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-own-')))
   afterwards(() => rmSync(home, { recursive: true, force: true }))
   mkdirSync(join(home, 'sessions', 'deep'), { recursive: true })
   return { home, place: { folders: [home], uid: process.getuid?.() } }
 }
 
-async function mayRead(path: string, place: Place): Promise<boolean> {
-  const file = await openOwnFile(path, place, 'sessions')
+async function mayRead(path: string, place: AgentFolders): Promise<boolean> {
+  const file = await openAgentFile(path, place, 'sessions')
   await file?.close()
   return file !== undefined
 }

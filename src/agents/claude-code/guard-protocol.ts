@@ -1,8 +1,8 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Capabilities, HookIds, Outcome, Phase } from '../../guards/index.ts'
 import { type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
-import { resultSaid, resultSeen } from '../base/tool-response.ts'
-import type { Guarding, Question, Reply } from '../guarding.ts'
+import { resultInShape, resultText } from '../base/tool-response.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 /** Decisions that Claude Code accepts from hooks (read and run with 2.1.330). */
 const ABLE: Capabilities = {
@@ -17,14 +17,14 @@ export interface Spoken {
   callIdOf(body: unknown): string | undefined
 }
 
-const NOTHING: Reply = {}
+const NOTHING: HookReply = {}
 
 export function eventIn(body: unknown): string | undefined {
   return textOf(peek(body, 'hook_event_name'))
 }
 
 /** Converts a hook to a guard request. Its ids match those of the agent's machine. */
-export function questionIn(body: unknown, { callIdOf }: Spoken): Question | undefined {
+export function questionIn(body: unknown, { callIdOf }: Spoken): GuardRequest | undefined {
   const ids = idsIn(body)
   if (ids === undefined) return undefined
   switch (eventIn(body)) {
@@ -36,7 +36,7 @@ export function questionIn(body: unknown, { callIdOf }: Spoken): Question | unde
     }
     case 'PostToolUse': {
       const tool = toolIn(body, callIdOf(body))
-      const result = resultSeen(peek(body, 'tool_response'))
+      const result = resultText(peek(body, 'tool_response'))
       return (
         tool && {
           phase: 'afterTool',
@@ -76,12 +76,12 @@ function textIn(body: unknown, key: string): string {
 }
 
 /** Claude Code uses one format for a blocked prompt and for another pass of a turn. */
-export function refusal(reason: string | undefined): Reply {
+export function refusal(reason: string | undefined): HookReply {
   return { body: { decision: 'block', reason: reason ?? 'A hook says so.' } }
 }
 
 /** Builds hook-specific output from the defined keys. Without any, the response is empty. */
-export function specific(hookEventName: string, said: Readonly<Record<string, unknown>>): Reply {
+export function specific(hookEventName: string, said: Readonly<Record<string, unknown>>): HookReply {
   const entries = Object.entries(said).filter(([, value]) => value !== undefined)
   if (entries.length === 0) return NOTHING
   return { body: { hookSpecificOutput: { hookEventName, ...Object.fromEntries(entries) } } }
@@ -97,7 +97,7 @@ export function isStop(body: unknown): boolean {
   return event === 'Stop' || event === 'SubagentStop'
 }
 
-function reply(body: unknown, outcome: Outcome<Phase>): Reply {
+function reply(body: unknown, outcome: Outcome<Phase>): HookReply {
   const { decision, reason, value, isRewritten } = outcome
   const additionalContext = contextOf(outcome)
   switch (eventIn(body)) {
@@ -111,7 +111,7 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
       return specific('PreToolUse', { ...asked, updatedInput: isRewritten ? value : undefined, additionalContext })
     }
     case 'PostToolUse': {
-      const updatedToolOutput = isRewritten ? resultSaid(peek(body, 'tool_response'), value) : undefined
+      const updatedToolOutput = isRewritten ? resultInShape(peek(body, 'tool_response'), value) : undefined
       return specific('PostToolUse', { updatedToolOutput, additionalContext })
     }
     case 'Stop':
@@ -123,7 +123,7 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
 }
 
 /** Only hooks before a turn or tool can fail closed; later ones cannot undo what happened. */
-function closed(body: unknown, reason: string): Reply {
+function closed(body: unknown, reason: string): HookReply {
   switch (eventIn(body)) {
     case 'UserPromptSubmit':
       return refusal(reason)
@@ -135,10 +135,10 @@ function closed(body: unknown, reason: string): Reply {
 }
 
 /** Guards for Claude Code. It sends hooks as HTTP requests or runs a command for each, and reads the same response from both. */
-export const claudeCodeGuarding: Guarding = {
-  able: ABLE,
-  question: body => questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_use_id')) }),
+export const claudeCodeGuarding: GuardProtocol = {
+  capabilities: ABLE,
+  requestIn: body => questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_use_id')) }),
   reply,
-  closed,
+  failClosedReply: closed,
   isEndOfTurn: isStop,
 }

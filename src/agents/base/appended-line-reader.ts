@@ -8,7 +8,7 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024
 const NEWLINE = 10
 
 /** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
-export class LineReader {
+export class AppendedLineReader {
   /** The end of the last complete line. */
   #offset = 0
   #inode: number | undefined
@@ -23,7 +23,7 @@ export class LineReader {
   }
 
   /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */
-  async read(file: FileHandle, take: (line: string) => void, restart: () => void): Promise<void> {
+  async readNewLines(file: FileHandle, take: (line: string) => void, restart: () => void): Promise<void> {
     const { size, ino } = await file.stat()
     if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
       this.#offset = 0

@@ -1,8 +1,8 @@
-import type { Place } from './base/own-file.ts'
+import type { AgentFolders } from './base/agent-file.ts'
 import type { HostEvent } from './host-event.ts'
 
 /** One request, or one spool file, from one agent. */
-export interface Delivery {
+export interface HookDelivery {
   /** Parsed JSON. */
   readonly body: unknown
   /** Lower-case names. */
@@ -30,12 +30,12 @@ export interface TelemetrySpan {
 /** Turns the deliveries of one agent into events of its machine. */
 export interface ReceiverAdapter {
   /** Never throws. Returns an empty list for a delivery without information. */
-  events(delivery: Delivery): readonly HostEvent[]
+  events(delivery: HookDelivery): readonly HostEvent[]
   /**
    * Reads what the agent records elsewhere, for example in its own files, and its hooks lack. Bounded; never rejects. Called in
    * order, after `events`.
    */
-  more?(event: HostEvent): Promise<readonly HostEvent[]>
+  enrich?(event: HostEvent): Promise<readonly HostEvent[]>
   /**
    * Hooks that the agent fired and the receiver never received, as far as the agent's own files show. Counted since this process
    * began; `hookspan serve --status` reports it.
@@ -45,7 +45,7 @@ export interface ReceiverAdapter {
 
 /** The environment of an inlet that reads its agent's files. */
 export interface AdapterEnvironment {
-  readonly place: Place
+  readonly place: AgentFolders
   /** @param millis the duration; tests do the awaited work meanwhile */
   wait(millis: number): Promise<unknown>
 }

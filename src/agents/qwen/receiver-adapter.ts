@@ -2,14 +2,14 @@ import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LineReader } from '../base/line-reader.ts'
-import { openOwnFile, type Place } from '../base/own-file.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
-import { HeardHooks } from './heard-hooks.ts'
+import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { HeardHooks } from './received-hooks.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 
 /**
@@ -38,25 +38,25 @@ interface Transcript {
 class QwenInlet implements ReceiverAdapter {
   readonly #world: AdapterEnvironment
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
-  readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
   readonly #heard = new HeardHooks()
 
   constructor(world: AdapterEnvironment) {
     this.#world = world
   }
 
-  events({ body, at }: Delivery): readonly HostEvent[] {
+  events({ body, at }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('transcript:')) return []
     this.#heard.note(event, body)
-    return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+    return [{ event, at: plausibleTime(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
   }
 
   get lostHooks(): number {
     return this.#heard.lost
   }
 
-  async more({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
+  async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (!READS_FIRST.has(event) || session_id === undefined) return []
     const path = textOf(peek(data, 'transcript_path'))
@@ -94,13 +94,13 @@ class QwenInlet implements ReceiverAdapter {
   }
 
   async #readFile(path: string | undefined, lines: TranscriptLines): Promise<void> {
-    const file = path === undefined ? undefined : await openOwnFile(path, this.#world.place, PART)
+    const file = path === undefined ? undefined : await openAgentFile(path, this.#world.place, PART)
     if (path === undefined || file === undefined) return
-    const reader = this.#readers.get(path) ?? new LineReader()
+    const reader = this.#readers.get(path) ?? new AppendedLineReader()
     this.#readers.set(path, reader)
     try {
       // A file that is read again yields its lines again; the machine recognises them by their ids.
-      await reader.read(
+      await reader.readNewLines(
         file,
         line => lines.line(line),
         () => undefined,
@@ -133,7 +133,7 @@ export function createQwenInlet(world: AdapterEnvironment): ReceiverAdapter {
 }
 
 /** @param env environment of the reading process */
-function qwenPlace(env: Readonly<Record<string, string | undefined>>): Place {
+function qwenPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = [env['QWEN_HOME'], env['QWEN_RUNTIME_DIR']].map(folder => folder?.trim() ?? '').filter(isAbsolute)
   return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }
 }

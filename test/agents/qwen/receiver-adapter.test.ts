@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createQwenInlet } from '../../../src/agents/qwen/inlet.ts'
+import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { replayEvents } from '../replay-fixture.ts'
 
@@ -46,7 +46,7 @@ class Scene {
     const told: HostEvent[] = []
     const body = { ...base, prompt_id: 'p1', ...data }
     for (const event of this.#inlet.events({ body, headers: {}, at: START + at + 5 })) {
-      told.push(event, ...((await this.#inlet.more?.(event)) ?? []))
+      told.push(event, ...((await this.#inlet.enrich?.(event)) ?? []))
     }
     this.events.push(...told)
     this.lostHooks = this.#inlet.lostHooks ?? 0

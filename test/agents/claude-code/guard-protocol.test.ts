@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { claudeCodeGuarding } from '../../../src/agents/claude-code/guarding.ts'
-import type { Reply } from '../../../src/agents/guarding.ts'
+import { claudeCodeGuarding } from '../../../src/agents/claude-code/guard-protocol.ts'
+import type { HookReply } from '../../../src/agents/guard-protocol.ts'
 import { everyReply, injected, outcome, rewritten } from '../outcomes.ts'
 
 const IN = { session_id: 's', prompt_id: 'p', cwd: '/home/me' }
@@ -66,14 +66,14 @@ test.each<[string, object, object | undefined]>([
   ['what is of no session', { ...PRE, session_id: undefined }, undefined],
   ['what is no object', [], undefined],
 ])('%s is asked about with the ids of its trace', (_, body, question) => {
-  expect(claudeCodeGuarding.question(body)).toEqual(question)
+  expect(claudeCodeGuarding.requestIn(body)).toEqual(question)
 })
 
 const blocked = { decision: 'block', reason: 'Not that.' } as const
-const pre = (said: object): Reply => ({ body: { hookSpecificOutput: { hookEventName: 'PreToolUse', ...said } } })
-const post = (said: object): Reply => ({ body: { hookSpecificOutput: { hookEventName: 'PostToolUse', ...said } } })
+const pre = (said: object): HookReply => ({ body: { hookSpecificOutput: { hookEventName: 'PreToolUse', ...said } } })
+const post = (said: object): HookReply => ({ body: { hookSpecificOutput: { hookEventName: 'PostToolUse', ...said } } })
 
-test.each<[string, object, Parameters<typeof outcome>[0], Reply]>([
+test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ['a prompt passes', SUBMIT, {}, {}],
   ['a prompt is blocked', SUBMIT, blocked, { body: { decision: 'block', reason: 'Not that.' } }],
   [
@@ -149,13 +149,13 @@ test('nothing that is said permits a tool', () => {
   expect(said).not.toMatch(/allow|approve/)
 })
 
-test.each<[string, object, Reply]>([
+test.each<[string, object, HookReply]>([
   ['a prompt is not taken', SUBMIT, { body: { decision: 'block', reason: 'Nobody is there.' } }],
   ['a tool does not run', PRE, pre({ permissionDecision: 'deny', permissionDecisionReason: 'Nobody is there.' })],
   ['what has happened has happened', POST, {}],
   ['a turn ends: it would go on for ever', STOP, {}],
 ])('closed, %s', (_, body, reply) => {
-  expect(claudeCodeGuarding.closed(body, 'Nobody is there.')).toStrictEqual(reply)
+  expect(claudeCodeGuarding.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)
 })
 
 test('a turn is over with its last hook', () => {

@@ -31,12 +31,12 @@ export class HostForwarder {
     this.#say = say
   }
 
-  isForNobody(event: string): boolean {
+  isIgnored(event: string): boolean {
     return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
   /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
-  take(event: HostEvent): readonly HookRecord[] {
+  forwardEvent(event: HostEvent): readonly HookRecord[] {
     try {
       ;(globalThis as Shared)[TAP]?.(this.#host, event)
       const records = this.#machine.accept(event)
@@ -45,22 +45,22 @@ export class HostForwarder {
       else this.#tellAll(records)
       return records ?? NOTHING
     } catch (error) {
-      this.broke(event.event, error)
+      this.reportError(event.event, error)
       return NOTHING
     }
   }
 
   /** Emits the records that the machine was still buffering. */
-  end(at: number): void {
+  endRun(at: number): void {
     try {
       this.#tellAll(this.#machine.end(at))
     } catch (error) {
-      this.broke('the end', error)
+      this.reportError('the end', error)
     }
   }
 
   /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
-  broke(what: string, error: unknown): void {
+  reportError(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
     if (this.#told.has(what) || this.#told.size >= MAX_TOLD) return
     this.#told.add(what)

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
+import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { play } from './play.ts'
 import { START } from './scene.ts'
 import { type Folder, lines, scratchFolder, text, use } from './transcript.ts'
@@ -39,7 +39,7 @@ function unheard(meanwhile: (path: string, times: number) => void = () => undefi
 async function hook(open: Open, event: string, at: number, data: object = {}): Promise<string[]> {
   const body = { hook_event_name: event, session_id: 's1', prompt_id: 'p1', transcript_path: open.path, ...data }
   const [first] = open.inlet.events({ body, headers: {}, at: START + at })
-  const found = (await open.inlet.more?.(first as HostEvent)) ?? []
+  const found = (await open.inlet.enrich?.(first as HostEvent)) ?? []
   return found.map(({ event: name, data: said }) => {
     const { message_id = '', goes_on = '', tool_use_id = '' } = said as Record<string, unknown>
     return `${name.slice('transcript:'.length)} ${message_id}${goes_on}${tool_use_id}`.trim()
@@ -272,7 +272,7 @@ test('a receiver that starts after one was killed in a turn draws the tools that
   ): Promise<void> => {
     const body = { hook_event_name, session_id: 's1', transcript_path: killed.path, prompt_id: 'p1', ...data }
     for (const event of inlet.events({ body, headers: {}, at: START + at })) {
-      events.push(event, ...((await inlet.more?.(event)) ?? []))
+      events.push(event, ...((await inlet.enrich?.(event)) ?? []))
     }
   }
   const tool = { tool_name: 'Bash', tool_input: { command: 'ls' } }

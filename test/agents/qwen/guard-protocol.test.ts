@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Reply } from '../../../src/agents/guarding.ts'
-import { qwenGuarding } from '../../../src/agents/qwen/guarding.ts'
+import type { HookReply } from '../../../src/agents/guard-protocol.ts'
+import { qwenGuarding } from '../../../src/agents/qwen/guard-protocol.ts'
 import { everyReply, injected, outcome, rewritten } from '../outcomes.ts'
 
 const IN = { session_id: 's', prompt_id: 'p' }
@@ -11,20 +11,20 @@ const POST = { ...PRE, hook_event_name: 'PostToolUse', tool_response: { llmConte
 const STOP = { ...IN, hook_event_name: 'Stop', last_assistant_message: 'Done.' }
 
 test('a tool is asked about with the id of the call, not with that of the hook', () => {
-  expect(qwenGuarding.question(PRE)).toMatchObject({
+  expect(qwenGuarding.requestIn(PRE)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's', turnId: 'p', toolCallId: 'call_1' },
     event: { tool: { name: 'run_shell_command', kind: 'shell', command: 'rm x', id: 'call_1' } },
   })
-  expect(qwenGuarding.question({ ...PRE, tool_call_id: undefined })?.ids.toolCallId).toBe('toolu_1')
+  expect(qwenGuarding.requestIn({ ...PRE, tool_call_id: undefined })?.ids.toolCallId).toBe('toolu_1')
 })
 
 const blocked = { decision: 'block', reason: 'Not that.' } as const
-const specific = (hookEventName: string, said: object): Reply => ({
+const specific = (hookEventName: string, said: object): HookReply => ({
   body: { hookSpecificOutput: { hookEventName, ...said } },
 })
 
-test.each<[string, object, Parameters<typeof outcome>[0], Reply]>([
+test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ['a prompt passes', SUBMIT, {}, {}],
   ['a prompt is blocked', SUBMIT, blocked, { body: { decision: 'block', reason: 'Not that.' } }],
   [
@@ -64,7 +64,7 @@ test('nothing that is said permits a tool', () => {
   expect(everyReply(qwenGuarding, [SUBMIT, PRE, POST, STOP]).join('\n')).not.toMatch(/allow|approve/)
 })
 
-test.each<[string, object, Reply]>([
+test.each<[string, object, HookReply]>([
   ['a prompt is not taken', SUBMIT, { body: { decision: 'block', reason: 'Nobody.' } }],
   [
     'a tool does not run',
@@ -74,5 +74,5 @@ test.each<[string, object, Reply]>([
   ['what has happened has happened', POST, {}],
   ['a turn ends', STOP, {}],
 ])('closed, %s', (_, body, reply) => {
-  expect(qwenGuarding.closed(body, 'Nobody.')).toStrictEqual(reply)
+  expect(qwenGuarding.failClosedReply(body, 'Nobody.')).toStrictEqual(reply)
 })

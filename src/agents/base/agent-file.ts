@@ -5,7 +5,7 @@ import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 const MAX_PATH = 4096
 
 /** The user whose files may be read, and the folders of an agent. */
-export interface Place {
+export interface AgentFolders {
   /** Absolute paths of the agent's folders. */
   readonly folders: readonly string[]
   /** The user id of the owner; undefined on systems without such ids. */
@@ -18,7 +18,7 @@ export interface Place {
  *
  * @returns undefined if there is no such file, or if it may not be read
  */
-export async function openOwnFile(path: string, place: Place, part: string): Promise<FileHandle | undefined> {
+export async function openAgentFile(path: string, place: AgentFolders, part: string): Promise<FileHandle | undefined> {
   try {
     const real = await ownPath(path, place, part)
     return real === undefined ? undefined : await openRegular(real, place.uid)
@@ -31,7 +31,12 @@ export async function openOwnFile(path: string, place: Place, part: string): Pro
  * Returns the names in a folder of an agent, sorted, under the same rules as `openOwnFile`. Returns an empty list if there is no
  * such folder.
  */
-export async function ownNames(path: string, place: Place, part: string, most: number): Promise<readonly string[]> {
+export async function listAgentFolder(
+  path: string,
+  place: AgentFolders,
+  part: string,
+  most: number,
+): Promise<readonly string[]> {
   const names: string[] = []
   try {
     const real = await ownPath(path, place, part)
@@ -46,7 +51,7 @@ export async function ownNames(path: string, place: Place, part: string, most: n
   return names.sort()
 }
 
-async function ownPath(path: string, { folders }: Place, part: string): Promise<string | undefined> {
+async function ownPath(path: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
   if (!isAbsolute(path) || path.length > MAX_PATH || path.includes('\0') || normalize(path) !== path) return undefined
   const folder = folders.find(one => path.startsWith(join(one, part) + sep))
   if (folder === undefined) return undefined

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
-import { HeardHooks } from './heard-hooks.ts'
+import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { HeardHooks } from './received-hooks.ts'
 import { ABSENT_PATIENCE_MILLIS, LOOK_MILLIS, TranscriptFile } from './transcript-file.ts'
 import type { TranscriptLines } from './transcript-lines.ts'
-import { agentFile, openFile, ownPlace, type Place } from './transcript-place.ts'
+import { agentFile, openFile, ownPlace } from './transcript-place.ts'
 import {
   type AgentFound,
   READS_FIRST,
@@ -52,7 +53,7 @@ class ClaudeCodeInlet implements ReceiverAdapter {
     this.#world = world
   }
 
-  events({ body, at, headers: { traceparent } }: Delivery): readonly HostEvent[] {
+  events({ body, at, headers: { traceparent } }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('transcript:')) return []
     const prompt = idOf(peek(body, 'prompt_id'))
@@ -66,7 +67,7 @@ class ClaudeCodeInlet implements ReceiverAdapter {
     return this.#heard.lost
   }
 
-  async more({ event, at = Number.POSITIVE_INFINITY, data }: HostEvent): Promise<readonly HostEvent[]> {
+  async enrich({ event, at = Number.POSITIVE_INFINITY, data }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (session_id === undefined || !this.#isRead(event, idOf(peek(data, 'tool_use_id')))) return []
     const transcript = textOf(peek(data, 'transcript_path'))
@@ -235,7 +236,7 @@ function isEnough(lines: TranscriptLines, event: string, data: unknown): boolean
   return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
 }
 
-async function callIn(path: string, place: Place): Promise<string | undefined> {
+async function callIn(path: string, place: AgentFolders): Promise<string | undefined> {
   const file = await openFile(path, place)
   if (file === undefined) return undefined
   try {
