@@ -13,16 +13,15 @@ import { type Failure, isAborted, isStreamLeft, plainError } from './failure.ts'
 import { callOf, partsOf, promptOf, tokensOf } from './messages.ts'
 
 const OPEN_LIMIT = 1000
-/** A call that was silent for so long is not going on: its stream was left unread. Milliseconds. */
+/** After this time without an event, a call is over: its stream was not read to the end. */
 const STALE_MILLIS = 600_000
 
-/** Calls that are turns; all others (`ai.embed`, `ai.rerank`, …) are one request each. */
+/** Calls that are turns. All others (`ai.embed`, `ai.rerank`, …) are one request each. */
 const TURNS: ReadonlySet<string> = new Set(['ai.generateText', 'ai.streamText', 'ai.generateObject', 'ai.streamObject'])
 
-/** What is said twice, and what our captures hold beside the host's events. */
+/** Events that repeat others, and the extra lines of captures. */
 const QUIET = ['onStepFinish', 'onEmbedStart', 'onEmbedEnd', 'onRerankStart', 'onRerankEnd', 'RESULT', 'THROWN']
 
-/** The Vercel AI SDK, version 7 (`ai`). */
 export function createAiSdkMachine(): HostMachine {
   return new AiSdkMachine()
 }
@@ -30,7 +29,7 @@ export function createAiSdkMachine(): HostMachine {
 class AiSdkMachine extends EventMachine {
   readonly #calls = new LimitedMap<string, Call>(OPEN_LIMIT)
   readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
-  /** By session: the call that is its turn. */
+  /** The call that is a session's open turn. */
   readonly #turns = new LimitedMap<string, Call>(OPEN_LIMIT)
   readonly #approvals = new Approvals()
 
@@ -57,7 +56,7 @@ class AiSdkMachine extends EventMachine {
     QUIET,
   )
 
-  /** Calls inside of others first: who was begun last is deepest. */
+  /** Nested calls end first: the newest is the deepest. */
   protected endSessions(at: number): void {
     for (const call of [...this.#calls.values()].reverse())
       this.#over(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
@@ -65,7 +64,7 @@ class AiSdkMachine extends EventMachine {
 
   #starts({ at, data, context }: TimedEvent): void {
     const id = idOf(peek(data, 'callId'))
-    // Who is registered twice tells everything twice.
+    // Two registered integrations report every event twice.
     if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
     const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
     const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
@@ -81,7 +80,7 @@ class AiSdkMachine extends EventMachine {
     this.#open(call, at, data, decisions)
   }
 
-  /** A tool calls the SDK: an agent of its own, in a session of its own. */
+  /** A tool calls the SDK: a child agent in a session of its own. */
   #childStarts(id: string, at: number, data: unknown, caller: Call, toolCallId: string): void {
     const delegation = new DelegatedTask(this.records, at, {
       parent_session_id: caller.sessionId,
@@ -128,7 +127,7 @@ class AiSdkMachine extends EventMachine {
     call.requestStarts(at)
   }
 
-  /** `generateObject` tells a step and nothing of the request in it. */
+  /** `generateObject` reports a step, but not the request in it. */
   #objectStarts(call: Call, moment: TimedEvent): void {
     this.#stepStarts(call)
     this.#requestStarts(call, moment)
@@ -160,7 +159,7 @@ class AiSdkMachine extends EventMachine {
     call.stepEnds()
   }
 
-  /** Of ours, not of the SDK: a control hook has looked at a call of a tool. */
+  /** Emitted by guards, not by the SDK. */
   #controlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
     const payload = data as LoosePayload<'post_control_hook'>
     const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')
@@ -181,7 +180,7 @@ class AiSdkMachine extends EventMachine {
     else this.#over(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
   }
 
-  /** With a step open it is not the last that is told: that is the end of the step, or of the call. */
+  /** While a step is open, its own end or that of the call follows. */
   #errs(moment: TimedEvent): void {
     const { at, data } = moment
     const id = idOf(peek(data, 'callId')) ?? ''
@@ -215,12 +214,12 @@ class AiSdkMachine extends EventMachine {
     call.forget()
   }
 
-  /** Calls at once in one session are no interruption of each other: all but the first get a session of their own. */
+  /** Concurrent calls in one session do not interrupt each other: all but the first get a session of their own. */
   #sessionOf(id: string, at: number, data: unknown, decisions: readonly Decision[]): string {
     const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    // A tool that runs for long is no call that was left.
+    // A tool may run longer than that.
     if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#over(open, open.lastAt, 'interrupted', 'cut_off')
     return session
@@ -245,7 +244,7 @@ function errorOf({ data }: TimedEvent): Failure {
   return plainError(peek(data, 'error'))
 }
 
-/** What the user lets the SDK tell of the context of a call: the session among it, by this name. */
+/** The user includes the session in the SDK's runtime context by this name. */
 function sessionIn(data: unknown): string | undefined {
   return idOf(peek(peek(data, 'runtimeContext'), 'sessionId'))
 }

@@ -10,7 +10,7 @@ import { toolCalled } from './tools.ts'
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
-/** What `traceRunner` hears: the runner's own events, and what its runs ended with and went on with. */
+/** Handles the events of `traceRunner`: those of the runner, and the results and restarts of its runs. */
 export class Listeners {
   readonly #memory: Memory
 
@@ -39,7 +39,7 @@ export class Listeners {
     toolCalled(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
   }
 
-  /** A run ended because somebody has to decide. */
+  /** A run ended with calls that need approval. */
   interrupted(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
@@ -48,7 +48,7 @@ export class Listeners {
       const turn = trace.lastTurn
       if (call === undefined || turn === undefined) continue
       if (!turn.isOver) {
-        // It was told before the end of its run: the calls that are left over then are the ones.
+        // Received before the end of the run: the calls left over at the end need approval.
         trace.isHeard = false
         return
       }
@@ -57,7 +57,7 @@ export class Listeners {
     }
   }
 
-  /** A run goes on: what was decided. */
+  /** An interrupted run continues, with decisions. */
   resumed(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
@@ -85,7 +85,7 @@ export class Listeners {
     return id === undefined ? undefined : this.#memory.traces.get(id)
   }
 
-  /** By the span that it was heard in; where it does not say, and only one turn is open, it is that one. */
+  /** By the span that was current. Without one, the only open turn. */
   #turnOf({ data }: TimedEvent): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
     if (span !== undefined) return this.#memory.nodes.get(span)?.turn

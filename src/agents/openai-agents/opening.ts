@@ -3,10 +3,10 @@ import { DelegatedTask } from '../base/delegation.ts'
 import { tellDecided } from './approvals.ts'
 import type { AgentTurn, ToolRun } from './state.ts'
 
-/** Longer arguments are shown as they are, and not read: a target or a command stands at no such length. */
+/** Longer arguments are not parsed: no target or command is that long. Characters. */
 const PARSE_LIMIT = 8 * 1024
 
-/** Begins a turn, which waits for the agent's name: the host tells that next. */
+/** Begins a turn, once the agent's name is known: the host reports it next. */
 export function open(turn: AgentTurn): void {
   if (turn.isOpen || turn.isOver) return
   turn.isOpen = true
@@ -26,14 +26,14 @@ export function open(turn: AgentTurn): void {
   turn.emit('on_session_start', turn.startAt, { agent_name: agentName })
 }
 
-/** Its loop of requests and tools, once it is known what the user asked. */
+/** Begins the loop of requests and tools, once the prompt is known. */
 export function openLoop(turn: AgentTurn): void {
   if (turn.isLoopOpen || turn.isOver) return
   turn.isLoopOpen = true
   open(turn)
   const { trace, startAt } = turn
   if (turn.parent === undefined) {
-    // A run that was begun in another process is about what that was about.
+    // A run begun in another process continues its prompt.
     turn.prompt ??= trace.resumed?.prompt
     turn.model ??= trace.resumed?.model
     trace.resumed = undefined
@@ -60,12 +60,12 @@ export function flushToolHooks(turn: AgentTurn): void {
   turn.toolHooks.flush()
 }
 
-/** What an agent that runs as a tool is to do: the SDK's own schema for that has one field. */
+/** The task of an agent that runs as a tool: the SDK's schema for it has one field. */
 function goalOf({ text }: ToolRun): unknown {
   return textOf(peek(argsOf(text), 'input')) ?? text
 }
 
-/** Text of a JSON object as the object: what a tool works on is read from its fields. */
+/** Parses JSON objects, whose fields show what a tool works on. */
 function argsOf(text: string | undefined): unknown {
   if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
   try {

@@ -9,8 +9,8 @@ import type { RawSpan } from './raw-span.ts'
 import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
 
 /**
- * A span of the Responses API names its model only when it ends, and the name of a span cannot be made up afterwards:
- * it is told then, with its own times.
+ * A span of the Responses API names its model only at its end, and a span cannot be renamed. Its start is emitted then,
+ * with its own time.
  */
 export function startRequest(turn: AgentTurn, node: SpanNode, { type, data, startAt }: RawSpan): void {
   settleRequest(turn, undefined)
@@ -43,8 +43,8 @@ export function endRequest(asked: SpanRequest, span: RawSpan, loop: SpanNode | u
 }
 
 /**
- * A host that may not trace content tells no tokens with the request either, only with the loop around it. That is
- * one request and the agents in its tools, whose share is known.
+ * Without traced content, the host reports tokens only for the loop around a request. The loop has one request, and
+ * agents in its tools, whose share is known.
  */
 export function settleRequest(turn: AgentTurn, tokens: TokenUsage | undefined): void {
   const { held } = turn
@@ -54,7 +54,6 @@ export function settleRequest(turn: AgentTurn, tokens: TokenUsage | undefined): 
   tellAnswer(held.request, held.at, held.answer, tokens)
 }
 
-/** Requests whose end was never told are shown all the same. */
 export function tellOpenRequests(turn: AgentTurn): void {
   for (const asked of turn.openRequests) tellRequest(asked, asked.data)
   turn.openRequests.clear()

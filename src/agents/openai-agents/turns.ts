@@ -8,23 +8,18 @@ import { settleRequest, tellOpenRequests } from './requests.ts'
 import { AgentTurn, type Memory, type SpanNode, type Trace, type TurnParent } from './state.ts'
 import { tellOpenTools } from './tools.ts'
 
-/** A turn that was silent for so long is not going on: its end was lost. */
+/** After this time without an event, a turn is over: its end was lost. */
 const STALE_MILLIS = 600_000
 const WAITS = 'approval'
 
-/** How a turn came to its end. */
 export interface TurnOver {
   readonly at: number
   readonly error?: unknown
-  /** The host stopped telling. */
+  /** The host stopped reporting. */
   readonly isCutOff?: boolean
 }
 
-/**
- * A turn: one run of the host, or one run of an agent inside a tool.
- *
- * @param owner the span whose end will be the turn's
- */
+/** @param owner the span that ends the turn */
 export function beginTurn(
   memory: Memory,
   trace: Trace,
@@ -43,7 +38,7 @@ export function beginTurn(
   return turn
 }
 
-/** Runs at once in one conversation are no interruption of each other: all but the first get a session of their own. */
+/** Concurrent runs in one conversation do not interrupt each other: all but the first get a session of their own. */
 function sessionOf({ openTurns }: Memory, trace: Trace, turnId: string, at: number): string {
   const session = trace.groupId ?? trace.id
   const running = openTurns.get(session)
@@ -71,7 +66,7 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   forgetContent(turn, isWaiting)
 }
 
-/** For what came after the end of its turn, and was never ended. */
+/** For work that began after the end of its turn, and never ended. */
 export function endLate(turn: AgentTurn, at: number): void {
   if (turn.openRequests.size + turn.openTools.size === 0) return
   tellOpenRequests(turn)
@@ -79,14 +74,14 @@ export function endLate(turn: AgentTurn, at: number): void {
   turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
 }
 
-/** The agent that the turn was handed over to is done. */
+/** The agent that took over has finished. */
 export function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
   turn.delegate = undefined
   delegate?.task.emitEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
 }
 
-/** Another agent goes on in the same turn: a delegation that lasts until that agent is done. */
+/** Another agent continues the turn: a delegation until that agent ends. */
 export function handOver(turn: AgentTurn, id: string, name: string | undefined, at: number): void {
   if (turn.isOver) return
   openLoop(turn)
@@ -98,7 +93,6 @@ export function handOver(turn: AgentTurn, id: string, name: string | undefined, 
   turn.delegate.task.emitStart(undefined)
 }
 
-/** What its parent hears of its end. */
 function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
@@ -109,7 +103,7 @@ function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnE
   turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
 }
 
-/** With listeners the host will say which of the calls a person must approve; without, these are they. */
+/** A traced runner reports which calls need approval. Without one, all calls left over do. */
 function waitForCalls(turn: AgentTurn, at: number): void {
   for (const call of turn.asked) {
     const waiting = wait(turn, call)
@@ -117,7 +111,7 @@ function waitForCalls(turn: AgentTurn, at: number): void {
   }
 }
 
-/** The core remembers what late records need; content must not be kept with the turn. */
+/** The core keeps what late records need; content must not stay in memory with the turn. */
 function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (turn.trace.stray === turn) turn.trace.stray = undefined
   turn.asked = []

@@ -9,7 +9,7 @@ function first(usage: unknown, ...names: readonly string[]): number | undefined 
   return undefined
 }
 
-/** The SDK's own usage has its details in a list, one for each request; the API's has an object. */
+/** The SDK's usage has a list of details, one for each request; the API's has an object. */
 function details(usage: unknown, ...names: readonly string[]): unknown {
   for (const name of names) {
     const said = peek(usage, name)
@@ -18,7 +18,7 @@ function details(usage: unknown, ...names: readonly string[]): unknown {
   return undefined
 }
 
-/** Usage as the Responses API, the chat completions API and the SDK spell it. Undefined where nothing was counted. */
+/** Reads usage in the format of the Responses API, chat completions or the SDK. */
 export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = details(usage, 'input_tokens_details', 'prompt_tokens_details', 'inputTokensDetails')
   const made = details(usage, 'output_tokens_details', 'completion_tokens_details', 'outputTokensDetails')
@@ -31,7 +31,7 @@ export function tokensOf(usage: unknown): TokenUsage | undefined {
   })
 }
 
-/** What remains of a loop's tokens when those of the agents below it are taken off. */
+/** The tokens of a loop without those of the agents in it. */
 export function without(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
   return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
 }
