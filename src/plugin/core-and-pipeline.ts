@@ -15,7 +15,7 @@ import { loadPriceList } from './prices/price-list.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
 import { opened, type Telemetry } from './telemetry.ts'
 
-/** The code that processes records. It is large, so it is loaded late, through `late.ts`. */
+/** The code that processes records. Loaded by `load-core.ts`. */
 export { writeTo } from '../delivery/terminal.ts'
 export { activeSpan, baseContext } from './host-context.ts'
 export { attributeOptionsOf } from './settings.ts'

@@ -1,5 +1,6 @@
 import type { Context } from '@opentelemetry/api'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
+import { load } from '../delivery/load-package.ts'
 import type { Pipeline, PipelineStats } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
@@ -8,12 +9,12 @@ import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
+import { createDiagnostics, type Logger, loggerOf, withCore } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { type CoreEnvironment, Intake, NOTHING_TAKEN } from './intake.ts'
-import { askLate, late, loadApi } from './late.ts'
 import { noteRunning, type PluginState, withLife } from './life.ts'
+import { loadCore } from './load-core.ts'
 import { logsAlone } from './logs-alone.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
@@ -119,15 +120,15 @@ function telemetryFor(
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
+    return loadCore().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp, continuation }, report, extensions)
+  const open = (): Telemetry => loadCore().ownTelemetry({ config, env, home, giveUp, continuation }, report, extensions)
   return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
 function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
-  yield loadApi()
-  const { pieces } = late()
+  yield load('@opentelemetry/api')
+  const { pieces } = loadCore()
   yield
   yield* pieces(config, open)
 }
@@ -145,7 +146,7 @@ export function assemble(
   const enrich = usableEnrich(extensions, warn)
   let drawing: AttributeOptions | undefined
   const draw = (): AttributeOptions => {
-    drawing ??= late().attributeOptionsOf(config, warn, extensions.redact)
+    drawing ??= loadCore().attributeOptionsOf(config, warn, extensions.redact)
     return drawing
   }
   // Reports an invalid pattern at once.
@@ -154,7 +155,11 @@ export function assemble(
   const createCore = (outside: CoreEnvironment): Core => {
     const opened = telemetry.open()
     pipeline = opened.pipeline
-    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report, continuation }, opened, outside)
+    return loadCore().openCore(
+      { host, config, env, isReplay, draw: draw(), enrich, report, continuation },
+      opened,
+      outside,
+    )
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
   const isEndedByItself = isReplay || continuation !== undefined
@@ -170,7 +175,7 @@ export function assemble(
     unwrittenMillis: isEndedByItself || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
     save: () => pipeline?.saveNow(),
     activeSpan: () =>
-      config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
+      config.parent === 'active' ? withCore(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
     now: continuation?.now ?? Date.now,
   })
   const life: PluginState = { report, isOver: false }
@@ -239,7 +244,7 @@ async function endAll(leave: () => void, { intake, pipelineOf, forgetExit, forge
 }
 
 function contextOf(base: Context | undefined): Context {
-  return askLate(loaded => loaded.baseContext(base), base as Context)
+  return withCore(loaded => loaded.baseContext(base), base as Context)
 }
 
 interface FacadeParts extends Pick<Plugin, 'log' | 'traceparent' | 'context' | 'shutdown'> {
