@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const isDeep = process.env['HOOKSPAN_TEST_DEEP'] === '1'
@@ -12,6 +12,7 @@ const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
 const replacesModules = (path: string): boolean => /^vi\.mock\(/m.test(readFileSync(path, 'utf8'))
 
 export default defineConfig({
+  resolve: { alias: [{ find: /^\.\/load-core\.ts$/, replacement: resolve('test/support/load-core.ts') }] },
   test: {
     // They only end what hangs: nothing may be red because this machine is busy.
     testTimeout: isDeep ? 7_200_000 : 120_000,

@@ -6,8 +6,8 @@ import { turnRecords } from './turn.mjs'
 
 const { resolveConfig } = await load('plugin/config/resolve.js')
 const { createPipeline } = await load('delivery/pipeline/index.js')
-const { assemble } = await load('plugin/create-plugin.js')
-const { telemetryHandedIn } = await load('plugin/telemetry.js')
+const { TracingPlugin } = await load('plugin/create-plugin.js')
+const { hostTelemetry } = await load('plugin/telemetry.js')
 const { pipelineSettings } = await load('plugin/settings.js')
 
 /** Many short ones: a busy machine's moods are longer, and meet both sides of a pair. */
@@ -28,9 +28,10 @@ function plugin(hasLog) {
   const { config } = resolveConfig({ code: { local_log: hasLog }, env: {}, home })
   const { tracerProvider, meterProvider } = sdk()
   const pipeline = hasLog ? createPipeline(pipelineSettings(config, env, home), report) : undefined
-  const spans = telemetryHandedIn({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
-  const telemetry = { ...spans, isOurs: hasLog, open: () => ({ ...spans.open(), pipeline }) }
-  return assemble('bench', config, telemetry, { env: {}, home, isReplay: false }, report)
+  const spans = hostTelemetry({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
+  const telemetry = { kind: hasLog ? 'memory' : 'host', open: () => ({ ...spans.open(), pipeline }) }
+  const environment = { env: {}, home, isReplay: false }
+  return new TracingPlugin(report, { host: 'bench', config, telemetry, environment })
 }
 
 const loopTurn = () => new Promise(setImmediate)

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
 import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
-import { loadedLate, loadFiles, withPackageFacts } from './load-files.mjs'
+import { loadedLate, loadFiles, withPackageFacts, writeLateFile } from './load-files.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -41,6 +41,7 @@ export async function build(compiled, published, isChecked = true) {
   const { status } = spawnSync(compiler, args, { cwd: REPOSITORY, stdio: ['ignore', 2, 2] })
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
+  writeLateFile(compiled)
   await bundleInto(published)
   await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
@@ -100,7 +101,7 @@ async function bundleInto(published) {
     version,
   )
   writeFileSync(join(published, 'hook.sh'), script)
-  await loadFiles(join(published, 'chunks'), COMMON)
+  await loadFiles(published, COMMON)
 }
 
 /**

@@ -8,23 +8,17 @@ import { licensesOf } from './licenses.mjs'
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const SOURCE = join(REPOSITORY, 'src')
 const LATE_MODULE = 'plugin/core-and-pipeline.ts'
-const LATE_FILE = './core-and-pipeline.cjs'
+/** As `plugin/load-core.ts` names it: relative to a module folder of `src`, `build` or `dist`. */
+const LATE_FILE = '../plugin/core-and-pipeline.cjs'
 /** `load('yaml')`, `load<Yaml>('yaml')` */
 const LOAD_CALL = /\bload(?:<[^()]*>)?\('([^']+)'\)/g
 const PACKAGE_JSON = /\bload<[^()]*>\('..\/..\/package.json'\)/
 
-/** Modules that import `plugin/late.ts` do not import core and pipeline with it, and leave to `#load` how it is loaded. */
+/** Published modules load packages and core through `#load`: Node and bundlers resolve it to files of their own. */
 export const loadedLate = {
   name: 'loaded late',
-  setup({ onLoad, onResolve }) {
+  setup({ onResolve }) {
     onResolve({ filter: /\/load-package\.ts$/ }, () => ({ path: '#load', external: true }))
-    onLoad({ filter: /\/src\/plugin\/late\.ts$/ }, ({ path }) => {
-      const [before, between, after, ...more] = readFileSync(path, 'utf8').split(
-        /import \* as coreAndPipeline from '\.\/core-and-pipeline\.ts'|return coreAndPipeline$/m,
-      )
-      if (after === undefined || more.length > 0) throw new Error(`${path} is not what the build expects`)
-      return { contents: `${before}${between}return load('${LATE_FILE}')${after}`, loader: 'ts' }
-    })
   },
 }
 
@@ -49,20 +43,31 @@ const loadedByRequire = {
   },
 }
 
-/** Each `load('name')` is a `require('name')`, which esbuild bundles, and runs when it is reached. */
+/** `load` has everything inside: esbuild bundles each `require`, and runs it when it is reached. */
 const loadedFromInside = {
   name: 'loaded from inside',
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
-      if (path.endsWith('/load-package.ts')) return { contents: 'export const load = undefined', loader: 'ts' }
-      if (path.endsWith('/plugin/package-facts.ts')) return undefined
-      return { contents: readFileSync(path, 'utf8').replace(LOAD_CALL, "require('$1')"), loader: 'ts' }
+    onLoad({ filter: /\/load-package\.ts$/ }, () => {
+      const cases = loadedNames().map(name => {
+        const module = name === LATE_FILE ? `./src/${LATE_MODULE}` : name
+        return `case ${JSON.stringify(name)}: return require(${JSON.stringify(module)})`
+      })
+      return {
+        contents: `export function load(name) { switch (name) { ${cases.join('\n')} } }`,
+        resolveDir: REPOSITORY,
+      }
     })
   },
 }
 
-/** @param folder gets the files; a `require` from it finds the dependencies of the package */
-export async function loadFiles(folder, common) {
+/** Files of `build` load core by the name that it has in `dist`. */
+export function writeLateFile(compiled) {
+  writeFileSync(join(compiled, 'plugin', LATE_FILE), "module.exports = require('./core-and-pipeline.js')\n")
+}
+
+/** @param published a `require` from it finds the dependencies of the package */
+export async function loadFiles(published, common) {
+  const folder = join(published, 'chunks')
   await bundle({
     ...common,
     entryPoints: [`src/${LATE_MODULE}`],
@@ -87,17 +92,11 @@ export async function loadFiles(folder, common) {
  * built-in modules come from the process.
  */
 async function bundleForBundlers(folder, common) {
-  const cases = loadedNames().map(name => `case ${JSON.stringify(name)}: return require(${JSON.stringify(name)})`)
   const { metafile } = await bundle({
     ...common,
     packages: 'bundle',
     stdin: {
-      contents: `exports.load = name => {
-        switch (name) {
-          case '${LATE_FILE}': return require('./src/${LATE_MODULE}')
-          ${cases.join('\n')}
-        }
-      }`,
+      contents: "exports.load = require('./src/delivery/load-package.ts').load",
       resolveDir: REPOSITORY,
     },
     outfile: join(folder, 'load-bundled.js'),
@@ -125,11 +124,11 @@ let exports = module.exports`,
   writeFileSync(join(folder, 'licenses.txt'), licensesOf(REPOSITORY, Object.keys(metafile.inputs)))
 }
 
-/** What the files of `src` load, but for core and pipeline. */
+/** The names in the `load` calls of `src`, except for `package.json`. */
 function loadedNames() {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
   const names = files.flatMap(path =>
     [...readFileSync(join(SOURCE, path), 'utf8').matchAll(LOAD_CALL)].map(([, name]) => name),
   )
-  return [...new Set(names)].filter(name => !name.startsWith('.')).sort()
+  return [...new Set(names)].filter(name => !name.endsWith('.json')).sort()
 }

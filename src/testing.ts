@@ -10,12 +10,11 @@
 import { type LogEvent, UserExtensions } from './delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './delivery/pipeline/memory.ts'
 import { resolveConfig } from './plugin/config/resolve.ts'
-import { assemble } from './plugin/create-plugin.ts'
+import { splitOptions, TracingPlugin } from './plugin/create-plugin.ts'
 import { createDiagnostics } from './plugin/diagnostics.ts'
-import { apart } from './plugin/extensions.ts'
 import type { Plugin, PluginOptions } from './plugin/plugin.ts'
 import { pipelineSettings } from './plugin/settings.ts'
-import { telemetryOf } from './plugin/telemetry.ts'
+import { memoryTelemetry } from './plugin/telemetry.ts'
 import { readExportLine, type StoredSpan } from './reading/stored-span.ts'
 import { buildForest } from './reading/trace-forest.ts'
 import { type OutlineOptions, outline } from './reading/tree-outline.ts'
@@ -48,7 +47,7 @@ export interface TestPlugin extends Plugin {
 export function createTestPlugin(
   options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'logger'> = {},
 ): TestPlugin {
-  const { host, config: code, extensions } = apart(options)
+  const { host, config: code, extensions } = splitOptions(options)
   const reported: string[] = []
   const report = { ...createDiagnostics(undefined), warn: collect, error: collect }
   function collect(line: string): void {
@@ -58,20 +57,19 @@ export function createTestPlugin(
   for (const { message } of problems) collect(message)
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
   const pipeline = createMemoryPipeline(settings, new UserExtensions(extensions, settings.flushWaitMillis, report))
-  const plugin = assemble(
-    host ?? '',
+  const plugin = new TracingPlugin(report, {
+    host: host ?? '',
     config,
-    telemetryOf(pipeline),
-    { env: {}, home: '/nonexistent', isReplay: true },
-    report,
+    telemetry: memoryTelemetry(pipeline),
+    environment: { env: {}, home: '/nonexistent', isReplay: true },
     extensions,
-  )
+  })
   const spans = (): StoredSpan[] => {
-    workOff()
+    drainQueue()
     return pipeline.lines().flatMap(readExportLine)
   }
   // Processes everything emitted before the call.
-  function workOff(): void {
+  function drainQueue(): void {
     plugin.stats()
   }
   return {
@@ -83,11 +81,11 @@ export function createTestPlugin(
         .join('\n\n'),
     metrics: () => pipeline.samples(),
     logs() {
-      workOff()
+      drainQueue()
       return pipeline.logEvents
     },
     get reported() {
-      workOff()
+      drainQueue()
       return reported
     },
   }

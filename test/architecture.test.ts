@@ -203,6 +203,8 @@ test('files reach their own module without leaving it', () => {
   const roundabout = files.flatMap(path =>
     importsOf(path).filter(specifier => {
       const target = posix.join(posix.dirname(path), specifier)
+      // `load` resolves a file from its own folder.
+      if (specifier.endsWith('.cjs')) return false
       return specifier.startsWith('.') && moduleOf(target) === moduleOf(path) && specifier !== directly(path, target)
     }),
   )

@@ -6,7 +6,7 @@ let requireHere: NodeJS.Require | undefined
  * Loads a package, a built-in module or a file of this package on first use, so that importing hookspan loads none of them.
  * Bundlers resolve `load-bundled.js` instead (`imports` in `package.json`), which contains everything.
  *
- * @param name a literal: `scripts/load-files.mjs` collects the names. A path is relative to a module folder of `src`
+ * @param name a literal: `scripts/load-files.mjs` collects the names. A path is relative to a module folder
  * @throws the error of `require`
  */
 export function load<Module>(name: string): Module {

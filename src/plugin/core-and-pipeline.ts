@@ -1,25 +1,40 @@
-import { createNoopMeter } from '@opentelemetry/api'
-import { createPipeline, loadsOf, type Pipeline, type UserExtensionOptions } from '../delivery/pipeline/index.ts'
+import {
+  type Context,
+  context,
+  createNoopMeter,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type SpanContext,
+  trace,
+} from '@opentelemetry/api'
+import { peek } from '../contract/foreign.ts'
+import { LABEL, type MetricKey } from '../contract/semconv/index.ts'
+import {
+  createPipeline,
+  loadsOf,
+  type Pipeline,
+  type PipelineStats,
+  type UserExtensionOptions,
+} from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
+import type { Gauge } from '../tracker/instruments.ts'
 import type { CoreOptions } from '../tracker/options.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
 import type { Environment } from './config/paths.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import type { CoreEnvironment } from './intake.ts'
-import { gaugesOf } from './pipeline-gauges.ts'
 import { loadPriceList } from './prices/price-list.ts'
+import type { RecordContext } from './record-queue.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
-import { opened, type Telemetry } from './telemetry.ts'
+import { pipelineTelemetry, type Telemetry } from './telemetry.ts'
 
-/** The code that processes records. It is large, so it is loaded late, through `late.ts`. */
+/** The code that processes records. Loaded by `load-core.ts`. */
 export { writeTo } from '../delivery/terminal.ts'
-export { activeSpan, baseContext } from './host-context.ts'
 export { attributeOptionsOf } from './settings.ts'
-export { telemetryHandedIn } from './telemetry.ts'
+export { hostTelemetry } from './telemetry.ts'
 
 export interface CoreParts {
   readonly host: string
@@ -51,11 +66,11 @@ export function ownTelemetry(
       'keep: everything is sent, because turns cannot say what they are worth without `own` among the conventions',
     )
   }
-  return opened(createPipeline({ ...settings, giveUp }, report, handed))
+  return pipelineTelemetry(createPipeline({ ...settings, giveUp }, report, handed))
 }
 
 /** Loads the required packages one by one, and calls `open` as soon as it can succeed. */
-export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
+export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
   const { toOpen, toSend } = loadsOf(backends.length > 0)
   const toPrice = prices === undefined ? [] : [loadPriceList]
   for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
@@ -64,17 +79,17 @@ export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknow
   }
 }
 
-export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: CoreEnvironment): Core {
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, context: RecordContext): Core {
   const { config, env, isReplay, continuation, ...given } = parts
   const isReadAgain = continuation && (() => continuation.isReplaying)
-  const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
-  const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
+  const settings = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
+  const core = createCore({ ...settings, ...sent, ...pipelineOptions(pipeline, config), ...context })
   pipeline?.setEarlyDecision(traceId => core.sampleEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
 }
 
-function inPipeline(
+function pipelineOptions(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
 ): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
@@ -92,11 +107,54 @@ function inPipeline(
 }
 
 /** The host's meter may fail to create instruments. This disables the metrics, not the spans. */
-function coreOf(options: CoreOptions): Core {
+function createCore(options: CoreOptions): Core {
   try {
     return new Core(options)
   } catch {
     options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
     return new Core({ ...options, meter: createNoopMeter() })
   }
+}
+
+function gaugesOf(pipeline: Pipeline | undefined): Partial<Record<MetricKey, Gauge>> {
+  const backends = (): PipelineStats['backends'] => pipeline?.stats().backends ?? []
+  return {
+    exportSpans(result) {
+      for (const { name, delivered, recovered, retried, spooledEver, dropped } of backends()) {
+        const counts = { delivered: delivered + recovered, retried, spooled: spooledEver, dropped }
+        for (const [outcome, spans] of Object.entries(counts)) {
+          result.observe(spans, { [LABEL.backend]: name, [LABEL.result]: outcome })
+        }
+      }
+    },
+    spoolBytes(result) {
+      for (const { name, isKept, spoolBytes } of backends()) {
+        if (isKept) result.observe(spoolBytes, { [LABEL.backend]: name })
+      }
+    },
+  }
+}
+
+/** The host's active context. A context manager that throws is ignored. */
+function activeContext(): Context {
+  try {
+    return context.active()
+  } catch {
+    return ROOT_CONTEXT
+  }
+}
+
+export function baseContext(given: unknown): Context {
+  const isContext = typeof peek(given, 'setValue') === 'function' && typeof peek(given, 'getValue') === 'function'
+  return isContext ? (given as Context) : activeContext()
+}
+
+/**
+ * The span that is active in the host.
+ * @param isRemote true if the host's spans go to another backend, so that readers of ours must not wait for their parent
+ */
+export function activeSpan(isRemote: boolean): SpanContext | undefined {
+  const found = trace.getSpanContext(activeContext())
+  if (found === undefined || !isSpanContextValid(found)) return undefined
+  return isRemote ? { ...found, isRemote } : found
 }

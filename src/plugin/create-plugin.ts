@@ -1,30 +1,35 @@
+import { closeSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Context } from '@opentelemetry/api'
+import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
-import type { Pipeline, PipelineStats } from '../delivery/pipeline/index.ts'
+import type { RunningPlugins } from '../contract/running-plugins.ts'
+import { load } from '../delivery/load-package.ts'
+import type { Pipeline, PipelineStats, UserExtensionOptions } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
+import type { Enrich } from '../tracker/enrichment.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
+import type { UserConfig } from './config/user-config.ts'
+import { createDiagnostics, type Logger, loggerOf, withCore } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
-import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
-import { type CoreEnvironment, Intake, NOTHING_TAKEN } from './intake.ts'
-import { askLate, late, loadApi } from './late.ts'
-import { noteRunning, type PluginState, withLife } from './life.ts'
-import { logsAlone } from './logs-alone.ts'
-import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
-import { RecordCopier } from './record-copy.ts'
-import type { LateTelemetry, Telemetry } from './telemetry.ts'
-import { whyNotStarted } from './why-not.ts'
+import { loadCore } from './load-core.ts'
+import type { Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
+import { NO_STATS, type RecordContext, RecordQueue } from './record-queue.ts'
+import type { Telemetry, TelemetrySource } from './telemetry.ts'
 import { turnsOf } from './wrappers/turn.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
+const PLUGINS = Symbol.for('hookspan.plugins')
+/** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
+const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
 
 /** Settings for our own programs, besides a user's options: the environment, and replay. */
-export interface Surroundings {
+export interface PluginEnvironment {
   readonly env: Environment
   readonly home: string
   /** Only record times count, and the program handles its exit itself. */
@@ -34,7 +39,27 @@ export interface Surroundings {
   readonly continuation?: Continuation
   readonly giveUp?: AbortSignal
   /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
-  readonly tellsLogsAlone?: boolean
+  readonly recordsLogsOnly?: boolean
+}
+
+/** Options that are objects or functions of the user's program, and no configuration. */
+export interface Extensions extends UserExtensionOptions {
+  readonly enrich?: Enrich | undefined
+  readonly redact?: Redact | undefined
+}
+
+interface SplitOptions extends Pick<PluginOptions, 'host' | 'tracerProvider' | 'meterProvider' | 'logger'> {
+  readonly config: UserConfig
+  readonly extensions: Extensions
+}
+
+/** The collaborators of a plugin that records. */
+interface Recording {
+  readonly host: string
+  readonly config: ResolvedConfig
+  readonly telemetry: TelemetrySource
+  readonly environment: PluginEnvironment
+  readonly extensions?: Extensions
 }
 
 /**
@@ -48,32 +73,27 @@ export interface Surroundings {
  * plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
  */
 export function createPlugin(options: PluginOptions = {}): Plugin {
-  return createPluginIn(options, ownSurroundings())
+  return createPluginIn(options, ownEnvironment())
 }
 
-/** Like `createPlugin`, but only for log events beside an agent's own plugin. Sends, serves and stores nothing else. */
-export function createLogPlugin(options: PluginOptions): Plugin {
-  return createPluginIn(options, { ...ownSurroundings(), tellsLogsAlone: true })
-}
-
-function ownSurroundings(): Surroundings {
+export function ownEnvironment(): PluginEnvironment {
   return { env: process.env, home: homeDirectory(), isReplay: false }
 }
 
 /** Never throws. If an option or the machine prevents a start, one line says so and the plugin does nothing. */
-export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
+export function createPluginIn(options: PluginOptions, environment: PluginEnvironment): TracingPlugin {
   try {
-    return create(options, surroundings)
+    return startPlugin(options, environment)
   } catch (error) {
-    return notStarted(options, whyNotStarted(error), surroundings.diagnostics)
+    return pluginNotStarted(options, reasonNotStarted(error), environment.diagnostics)
   }
 }
 
 /** Reports the reason, and returns a plugin that does nothing. Opens no files or connections. */
-export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+export function pluginNotStarted(options: unknown, reason: string, diagnostics?: Diagnostics): TracingPlugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
-  report.error(why)
-  return switchedOff(report)
+  report.error(reason)
+  return new TracingPlugin(report)
 }
 
 function loggerIn(options: unknown): Logger | undefined {
@@ -84,218 +104,262 @@ function loggerIn(options: unknown): Logger | undefined {
   }
 }
 
-function create(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const parsed = apart(typeof options === 'object' && options !== null ? options : {})
-  const { host, logger: given, extensions } = parsed
-  const { env, home } = surroundings
-  const resolution = resolveConfig({ code: parsed.config, env, home, hostName: host })
-  const config = surroundings.tellsLogsAlone ? logsAlone(resolution.config) : resolution.config
-  const logger = loggerOf(given)
-  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
-  if (given !== undefined && logger === undefined) {
+function startPlugin(options: PluginOptions, environment: PluginEnvironment): TracingPlugin {
+  const split = splitOptions(typeof options === 'object' && options !== null ? options : {})
+  const { env, home, isReplay, continuation, recordsLogsOnly } = environment
+  const resolution = resolveConfig({ code: split.config, env, home, hostName: split.host })
+  const config = recordsLogsOnly ? withLogsOnly(resolution.config) : resolution.config
+  const logger = loggerOf(split.logger)
+  const report = environment.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
+  if (split.logger !== undefined && logger === undefined) {
     report.warn('logger: expected an object with the methods error and warn; lines go to stderr')
   }
   for (const { message } of resolution.problems) report.warn(message)
-  if (!config.enabled) return switchedOff(report)
+  if (!config.enabled) return new TracingPlugin(report)
   if (config.local_log && stateHome(env, home) === undefined) {
     report.warn(
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const telemetry = telemetryFor(parsed, config, surroundings, report)
-  const plugin = assemble(host ?? '', config, telemetry, surroundings, report, extensions)
-  const isAgents = !surroundings.isReplay && !surroundings.continuation && !surroundings.tellsLogsAlone
-  return isAgents ? noteRunning(host ?? '', plugin) : plugin
+  const telemetry = telemetryFor(split, config, environment, report)
+  const host = split.host ?? ''
+  const plugin = new TracingPlugin(report, { host, config, telemetry, environment, extensions: split.extensions })
+  if (!isReplay && !continuation && !recordsLogsOnly) noteRunning(host, plugin)
+  return plugin
+}
+
+export function splitOptions(options: PluginOptions): SplitOptions {
+  const { host, tracerProvider, meterProvider, logger, enrich, spanProcessors, metricReaders, redact, ...rest } =
+    options
+  const isFunction = typeof redact === 'function'
+  const extensions = { enrich, spanProcessors, metricReaders, redact: isFunction ? redact : undefined }
+  // A `redact` function also turns masking on.
+  const config: UserConfig = redact === undefined ? rest : { ...rest, redact: isFunction || redact }
+  return { config, extensions, host, tracerProvider, meterProvider, logger }
+}
+
+/** An agent's configuration, reduced to log events: the agent's own plugin handles everything else. */
+function withLogsOnly(config: ResolvedConfig): ResolvedConfig {
+  const backends = config.backends
+    .filter(({ logs }) => logs === true)
+    .map(backend => ({ ...backend, traces: false, metrics: false }))
+  return { ...config, local_log: false, prometheus: undefined, backends }
 }
 
 function telemetryFor(
-  { tracerProvider, meterProvider, extensions }: ParsedOptions,
+  { tracerProvider, meterProvider, extensions }: SplitOptions,
   config: ResolvedConfig,
-  { env, home, giveUp, continuation }: Surroundings,
+  { env, home, giveUp, continuation }: PluginEnvironment,
   report: Diagnostics,
-): LateTelemetry {
-  if (tracerProvider !== undefined || meterProvider !== undefined) {
-    for (const option of ['spanProcessors', 'metricReaders'] as const) {
-      if (extensions[option] !== undefined)
-        report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
-    }
-    return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
+): TelemetrySource {
+  if (tracerProvider === undefined && meterProvider === undefined) {
+    const settings = { config, env, home, giveUp, continuation }
+    return { kind: 'own', open: () => loadCore().ownTelemetry(settings, report, extensions) }
   }
-  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp, continuation }, report, extensions)
-  return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
+  for (const option of ['spanProcessors', 'metricReaders'] as const) {
+    if (extensions[option] !== undefined)
+      report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
+  }
+  return loadCore().hostTelemetry({ tracerProvider, meterProvider }, report)
 }
 
-function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
-  yield loadApi()
-  const { pieces } = late()
-  yield
-  yield* pieces(config, open)
+/** Registers the plugin that traces a host in this process, until another one does or it is shut down. */
+function noteRunning(host: string, plugin: TracingPlugin): void {
+  const shared = globalThis as { [PLUGINS]?: RunningPlugins }
+  shared[PLUGINS] ??= new Map()
+  shared[PLUGINS].set(host, { plugin, isOver: () => plugin.isShutDown })
 }
 
-export function assemble(
-  host: string,
-  config: ResolvedConfig,
-  telemetry: LateTelemetry,
-  { env, isReplay, continuation }: Surroundings,
-  report: Diagnostics,
-  extensions: Extensions = {},
-): Plugin {
-  const { isOurs } = telemetry
-  const warn = (line: string): void => report.warn(line)
-  const enrich = usableEnrich(extensions, warn)
-  let drawing: AttributeOptions | undefined
-  const attributeOptions = (): AttributeOptions => {
-    drawing ??= late().attributeOptionsOf(config, warn, extensions.redact)
-    return drawing
-  }
-  // Reports an invalid pattern at once.
-  if (config.redact_patterns.length > 0) attributeOptions()
-  let pipeline: Pipeline | undefined
-  const createCore = (outside: CoreEnvironment): Core => {
-    const opened = telemetry.open()
-    pipeline = opened.pipeline
-    return late().openCore(
-      { host, config, env, isReplay, attributeOptions: attributeOptions(), enrich, report, continuation },
-      opened,
-      outside,
-    )
-  }
-  const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
-  const isEndedByItself = isReplay || continuation !== undefined
-  const intake = new Intake({
-    createCore: outside => started(() => createCore(outside), report),
-    copier: new RecordCopier({
-      isFull: config.content_capture === 'full',
-      conversationHistory: config.capture_conversation_history,
-    }),
-    pieces: isDirect || isReplay ? undefined : telemetry.pieces,
-    isDirect,
-    flushesAtEnd: config.force_flush_on_session_end,
-    unwrittenMillis: isEndedByItself || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
-    save: () => pipeline?.flushLogSync(),
-    activeSpan: () =>
-      config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
-    now: continuation?.now ?? Date.now,
-  })
-  const life: PluginState = { report, isOver: false }
-  let ending: Promise<void> | undefined
-  const leave = (): void => (continuation?.leavesOpen ? intake.leaveOpen() : intake.endAll())
-  const shutdown = (): Promise<void> => {
-    life.isOver = true
-    ending ??= endAll(leave, { intake, pipelineOf: () => pipeline, forgetExit, forgetSaving })
-    return ending
-  }
-  const forgetExit = isEndedByItself
-    ? () => undefined
-    : shutdownAtExit({ shutdown, flush: () => intake.flush() }, config.handle_signals)
-  const save = (): void => {
-    if (intake.isUntouched) return
-    try {
-      leave()
-    } finally {
-      pipeline?.shutdownSync()
-    }
-  }
-  const forgetSaving = telemetry.isInMemory ? () => undefined : saveAtExit(save)
-  const traceparent: Plugin['traceparent'] = ids =>
-    config.propagate_context ? intake.traceparent(ids, host) : undefined
-  const context: Plugin['context'] = (ids, base) => intake.context(ids, host, contextOf(base))
-  // A pipeline that was passed in may take logs: its backends are not known beforehand.
-  const takesLogs = isOurs && (telemetry.pieces === undefined || config.backends.some(({ logs }) => logs))
-  const log: Plugin['log'] = (message, about) => {
-    if (takesLogs) intake.log({ message, about })
-  }
-  const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
-  return withLife(facade({ intake, sent, log, traceparent, context, shutdown }), life)
+/** Uses the error's code or name: the message of a host's error may contain anything. */
+function reasonNotStarted(error: unknown): string {
+  const found = peek(error, 'code')
+  const isNotLoaded = NOT_LOADED.includes(found)
+  const code = isNotLoaded ? openError() : found
+  const reason =
+    code === 'EMFILE' || code === 'ENFILE'
+      ? `too many files are open (${code}); raise the limit (ulimit -n)`
+      : isNotLoaded
+        ? 'files of hookspan are missing; if a bundler made this program, mark `hookspan` as external in it'
+        : (textOf(code) ?? textOf(peek(error, 'name')) ?? 'something unknown was thrown')
+  return `nothing is recorded, because it could not be started: ${reason}`
 }
 
-/** Returns undefined after a failure, and reports it as one line. */
-function started(create: () => Core, report: Diagnostics): Core | undefined {
+/** If too many files are open, the loader reports a module as missing. Undefined if a file can be opened. */
+function openError(): unknown {
   try {
-    return create()
-  } catch (error) {
-    report.error(whyNotStarted(error))
+    closeSync(openSync(fileURLToPath(import.meta.url), 'r'))
     return undefined
+  } catch (error) {
+    return peek(error, 'code')
   }
 }
 
-/** User code that sees each span may ask where it was called, and what has happened until then. */
+/** A plugin that records, or one that does nothing: it is off, or could not be started. */
+export class TracingPlugin implements Plugin {
+  readonly #report: Diagnostics
+  readonly #recording: Recording | undefined
+  readonly #queue: RecordQueue | undefined
+  readonly #unregisterShutdown: (() => void) | undefined
+  readonly #unregisterSave: (() => void) | undefined
+  #attributeOptions: AttributeOptions | undefined
+  #pipeline: Pipeline | undefined
+  #isShutDown = false
+  #ending: Promise<void> | undefined
+
+  // Functions of the object itself: users pass them to their hosts on their own, and `testing.ts` copies them.
+  readonly emitUntyped = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+    this.#queue?.handleHook(hook, payload, meta)
+  readonly emit: Plugin['emit'] = this.emitUntyped
+  readonly on: Plugin['on'] = this.emit
+  readonly turn: Plugin['turn'] = turnsOf(this.emit)
+  readonly handlers: Plugin['handlers'] = handlersOf(this.emitUntyped)
+
+  constructor(report: Diagnostics, recording?: Recording) {
+    this.#report = report
+    this.#recording = recording
+    if (recording === undefined) return
+    const { config, telemetry, environment, extensions = {} } = recording
+    const { isReplay, continuation } = environment
+    const enrich = usableEnrich(extensions, report)
+    // Reports an invalid pattern at once.
+    if (config.redact_patterns.length > 0) this.#attributeOptionsOf(recording)
+    const isOurs = telemetry.kind !== 'host'
+    // User code that sees each span may ask where it was called, and what has happened until then.
+    const isObserved = !isOurs || enrich !== undefined || hasProcessors(extensions)
+    const isInline = isObserved || config.log_flush_ms === 0
+    const isEndedByCaller = isReplay || continuation !== undefined
+    this.#queue = new RecordQueue({
+      openCore: context => this.#openCore(recording, enrich, context),
+      captureScope: {
+        isFull: config.content_capture === 'full',
+        conversationHistory: config.capture_conversation_history,
+      },
+      loadSteps: isInline || isReplay || telemetry.kind !== 'own' ? undefined : open => loadSteps(config, open),
+      isInline,
+      flushesSessionEnd: config.force_flush_on_session_end,
+      maxUnwrittenMillis: isEndedByCaller || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
+      save: () => this.#pipeline?.flushLogSync(),
+      activeSpan: () => (config.parent === 'active' ? withCore(core => core.activeSpan(isOurs), undefined) : undefined),
+      now: continuation?.now ?? Date.now,
+    })
+    if (!isEndedByCaller) this.#unregisterShutdown = shutdownAtExit(this, config.handle_signals)
+    // A pipeline in memory has nothing to save when the process ends.
+    if (telemetry.kind !== 'memory') this.#unregisterSave = saveAtExit(() => this.#saveAtExit())
+  }
+
+  get report(): Diagnostics {
+    return this.#report
+  }
+
+  /** True if the plugin was shut down, by any caller. It records no more. */
+  get isShutDown(): boolean {
+    return this.#isShutDown
+  }
+
+  readonly log: Plugin['log'] = (message, about) => {
+    const { telemetry, config } = this.#recording ?? {}
+    // The backends of a pipeline in memory are not known here.
+    const hasReceiver = telemetry?.kind === 'memory' || (telemetry?.kind === 'own' && config?.backends.some(takesLogs))
+    if (hasReceiver) this.#queue?.handleLogLine({ message, about })
+  }
+
+  readonly flush = (): Promise<void> => this.#queue?.flush() ?? Promise.resolve()
+
+  readonly shutdown = (): Promise<void> => {
+    this.#isShutDown = true
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  readonly [Symbol.asyncDispose]: () => Promise<void> = this.shutdown
+
+  readonly traceparent: Plugin['traceparent'] = ids => {
+    const { config, host = '' } = this.#recording ?? {}
+    return config?.propagate_context ? this.#queue?.traceparent(ids, host) : undefined
+  }
+
+  readonly context: Plugin['context'] = (ids, given) => {
+    const base = withCore(core => core.baseContext(given), given as Context)
+    return this.#queue?.context(ids, this.#recording?.host ?? '', base) ?? base
+  }
+
+  readonly stats = (): PluginStats => ({
+    ...(this.#queue?.stats() ?? NO_STATS),
+    ...(this.#pipeline?.stats() ?? NOTHING_SENT),
+  })
+
+  #attributeOptionsOf({ config, extensions }: Recording): AttributeOptions {
+    const warn = (line: string): void => this.#report.warn(line)
+    this.#attributeOptions ??= loadCore().attributeOptionsOf(config, warn, extensions?.redact)
+    return this.#attributeOptions
+  }
+
+  /** Returns undefined after a failure, and reports it as one line. */
+  #openCore(recording: Recording, enrich: Enrich | undefined, context: RecordContext): Core | undefined {
+    const { host, config, environment, telemetry } = recording
+    const { env, isReplay, continuation } = environment
+    try {
+      const opened: Telemetry = telemetry.open()
+      this.#pipeline = opened.pipeline
+      const attributeOptions = this.#attributeOptionsOf(recording)
+      const parts = { host, config, env, isReplay, attributeOptions, enrich, report: this.#report, continuation }
+      return loadCore().openCore(parts, opened, context)
+    } catch (error) {
+      this.#report.error(reasonNotStarted(error))
+      return undefined
+    }
+  }
+
+  /** Ends open spans, or leaves them to the process that continues this one. */
+  #stopRecording(): void {
+    if (this.#recording?.environment.continuation?.leavesOpen) this.#queue?.leaveOpen()
+    else this.#queue?.endAll()
+  }
+
+  async #end(): Promise<void> {
+    this.#stopRecording()
+    this.#unregisterShutdown?.()
+    // The host's own provider stays open. It is only flushed.
+    await (this.#pipeline ? this.#pipeline.shutdown() : this.#queue?.flush())
+    // Only at the end: the host may exit during the shutdown.
+    this.#unregisterSave?.()
+  }
+
+  #saveAtExit(): void {
+    if (this.#queue?.isUnused !== false) return
+    try {
+      this.#stopRecording()
+    } finally {
+      this.#pipeline?.shutdownSync()
+    }
+  }
+}
+
+function takesLogs({ logs }: ResolvedConfig['backends'][number]): boolean {
+  return logs === true
+}
+
 function hasProcessors({ spanProcessors }: Extensions): boolean {
   return Array.isArray(spanProcessors) && spanProcessors.length > 0
 }
 
-interface EndingParts {
-  readonly intake: Intake
-  readonly pipelineOf: () => Pipeline | undefined
-  readonly forgetExit: () => void
-  readonly forgetSaving: () => void
+function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {
+  // Everything else needs it.
+  load('@opentelemetry/api')
+  yield
+  const { loadSteps } = loadCore()
+  yield
+  yield* loadSteps(config, open)
 }
 
-/** @param leave stops the plugin: ends open spans, or leaves them to the next process */
-async function endAll(leave: () => void, { intake, pipelineOf, forgetExit, forgetSaving }: EndingParts): Promise<void> {
-  leave()
-  forgetExit()
-  const pipeline = pipelineOf()
-  // The host's own provider stays open. It is only flushed.
-  await (pipeline ? pipeline.shutdown() : intake.flush())
-  // Only at the end: the host may exit during the shutdown.
-  forgetSaving()
-}
-
-function contextOf(base: Context | undefined): Context {
-  return askLate(loaded => loaded.baseContext(base), base as Context)
-}
-
-interface FacadeParts extends Pick<Plugin, 'log' | 'traceparent' | 'context' | 'shutdown'> {
-  readonly intake: Intake
-  readonly sent: () => PipelineStats
-}
-
-function facade({ intake, sent, log, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
-    intake.on(hook, payload, meta)
-  return {
-    emit,
-    emitUntyped: emit,
-    on: emit,
-    turn: turnsOf(emit),
-    handlers: handlersOf(emit),
-    log,
-    flush: () => intake.flush(),
-    shutdown,
-    [Symbol.asyncDispose]: shutdown,
-    traceparent,
-    context,
-    stats: (): PluginStats => ({ ...intake.stats(), ...sent() }),
-  }
+function usableEnrich({ enrich }: Extensions, report: Diagnostics): Enrich | undefined {
+  if (enrich === undefined || typeof enrich === 'function') return enrich
+  report.warn('enrich: expected a function; nothing is added to the spans')
+  return undefined
 }
 
 function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | undefined): Plugin['handlers'] {
   const handlers = {} as Record<HookName, HookHandler>
   for (const hook of HOOK_NAMES) handlers[hook] = payload => emit(hook, payload)
   return handlers
-}
-
-function switchedOff(report: Diagnostics): Plugin {
-  const nothing = (): undefined => undefined
-  const life: PluginState = { report, isOver: false }
-  const shutdown = (): Promise<void> => {
-    life.isOver = true
-    return Promise.resolve()
-  }
-  const plugin: Plugin = {
-    emit: nothing,
-    emitUntyped: nothing,
-    on: nothing,
-    turn: turnsOf(nothing),
-    handlers: handlersOf(nothing),
-    log: nothing,
-    flush: () => Promise.resolve(),
-    shutdown,
-    [Symbol.asyncDispose]: shutdown,
-    traceparent: nothing,
-    context: (_ids, base) => contextOf(base),
-    stats: () => ({ ...NOTHING_TAKEN, ...NOTHING_SENT }),
-  }
-  return withLife(plugin, life)
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import { askLate } from './late.ts'
+import { loadCore } from './load-core.ts'
 
 /**
  * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
@@ -22,11 +22,20 @@ export interface Logger {
 const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
 
 const toStderr = (line: string): void => {
-  // `writeTo` is loaded late: most plugins never print a line.
-  askLate(loaded => loaded.writeTo, writeAnyway)(process.stderr, `${line}\n`)
+  // Most plugins never print a line.
+  withCore(core => core.writeTo, writeAnyway)(process.stderr, `${line}\n`)
 }
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }
+
+/** Asks code that is loaded on demand. Returns `otherwise` if it cannot be loaded, for example because of too many open files. */
+export function withCore<Answer>(ask: (core: ReturnType<typeof loadCore>) => Answer, otherwise: Answer): Answer {
+  try {
+    return ask(loadCore())
+  } catch {
+    return otherwise
+  }
+}
 
 export function loggerOf(given: unknown): Logger | undefined {
   const hasMethods = (logger: Partial<Logger>): boolean =>

@@ -6,7 +6,6 @@ import type { LogAbout } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
 import type { UserConfig } from './config/user-config.ts'
 import type { Logger } from './diagnostics.ts'
-import type { Redact } from './own-redact.ts'
 import type { RunTurn } from './wrappers/handles.ts'
 
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../tracker/enrichment.ts'
@@ -25,6 +24,9 @@ declare global {
 
 export type { LogAbout } from '../tracker/log-events.ts'
 export type { CoreStats, UnreadStats } from '../tracker/stats.ts'
+
+/** Returns a text without what must not be seen. */
+export type Redact = (text: string) => string
 
 /** The options of `createPlugin` and `register`: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends Omit<UserConfig, 'redact'> {

@@ -1,13 +1,12 @@
 import { HOOK_NAMES, type HookHandler, type HookName, type HostContext } from '../contract/index.ts'
-import { createPlugin, notStarted } from './create-plugin.ts'
-import { lifeOf } from './life.ts'
+import { createPluginIn, ownEnvironment, pluginNotStarted, type TracingPlugin } from './create-plugin.ts'
 import type { Plugin, PluginOptions } from './plugin.ts'
 
 /** Hosts load a plugin more than once. A context keeps its plugin, so that no hook is counted twice. */
 const registered = new WeakMap<object, Registration>()
 
 interface Registration {
-  plugin: Plugin
+  plugin: TracingPlugin
 }
 
 type Subscribe = (name: string, handler: HookHandler) => unknown
@@ -37,16 +36,16 @@ function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler
 
 /** Subscriptions are permanent, because hosts cannot unsubscribe. They call the context's current plugin. */
 function subscribeAll(subscribe: Subscribe, registration: Registration): void {
-  const report = lifeOf(registration.plugin)?.report
+  const { report } = registration.plugin
   const taken = HOOK_NAMES.filter(hook =>
     trySubscribe(
       subscribe,
       hook,
       payload => registration.plugin.emitUntyped(hook, payload),
-      () => report?.debug(`register: the host does not take ${hook}`),
+      () => report.debug(`register: the host does not take ${hook}`),
     ),
   )
-  if (taken.length === 0) report?.warn('register: the host takes none of the hooks; only what is emitted is recorded')
+  if (taken.length === 0) report.warn('register: the host takes none of the hooks; only what is emitted is recorded')
 }
 
 /**
@@ -62,14 +61,17 @@ export function register(context: HostContext, options: PluginOptions = {}): Plu
   const isContext = (typeof context === 'object' && context !== null) || typeof context === 'function'
   const known = isContext ? registered.get(context) : undefined
   if (known !== undefined) {
-    if (lifeOf(known.plugin)?.isOver) known.plugin = createPlugin(options)
+    if (known.plugin.isShutDown) known.plugin = createPluginIn(options, ownEnvironment())
     return known.plugin
   }
   const subscribe = isContext ? subscriber(context) : undefined
   if (subscribe === undefined) {
-    return notStarted(options, 'register: the host context has no registerHook or register_hook; nothing is recorded')
+    return pluginNotStarted(
+      options,
+      'register: the host context has no registerHook or register_hook; nothing is recorded',
+    )
   }
-  const registration = { plugin: createPlugin(options) }
+  const registration = { plugin: createPluginIn(options, ownEnvironment()) }
   registered.set(context, registration)
   subscribeAll(subscribe, registration)
   return registration.plugin

@@ -1,6 +1,8 @@
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
+import { MASK } from '../content/secret-span.ts'
+import { isPromise, kindOf } from '../contract/foreign.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import { resolveNames } from '../contract/semconv/index.ts'
 import type { PipelineSettings, TailSamplingSettings } from '../delivery/pipeline/index.ts'
@@ -14,8 +16,8 @@ import type { KeepConfig } from './config/keep-config.ts'
 import { type Environment, stateHome } from './config/paths.ts'
 import { openWorkTtlMillisOf } from './config/silence-limits.ts'
 import type { ResolvedConfig } from './config/types.ts'
-import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
+import type { Redact } from './plugin.ts'
 import { createPricing } from './prices/prices.ts'
 
 /** Share of `log_flush_ms` for which records may wait in memory. The rest is left for scheduling. */
@@ -49,6 +51,25 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
   }
   if (refused > PATTERN_WARNINGS) warn(`config: redact_patterns: and ${refused - PATTERN_WARNINGS} more are left out`)
   return patterns
+}
+
+/** Guards a user's redactor. If it fails, the whole text is withheld: it is unknown what would have been removed. */
+function guardedRedact(redact: Redact, warn: (line: string) => void): Redact {
+  let isReported = false
+  const withhold = (why: string): string => {
+    if (!isReported) warn(`redact: it ${why}; such texts are withheld as ${MASK}`)
+    isReported = true
+    return MASK
+  }
+  return text => {
+    try {
+      const redacted: unknown = redact(text)
+      if (typeof redacted === 'string') return redacted
+      return withhold(isPromise(redacted) ? 'returned a promise' : 'returned no text')
+    } catch (error) {
+      return withhold(`threw ${kindOf(error)}`)
+    }
+  }
 }
 
 /** Adds the `langfuse` convention if a backend is Langfuse. Users who reach Langfuse through a collector set it themselves. */

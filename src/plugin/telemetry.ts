@@ -9,7 +9,6 @@ import {
 import { SCHEMA_URL } from '../contract/semconv/index.ts'
 import type { Pipeline } from '../delivery/pipeline/index.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 export interface Telemetry {
@@ -20,26 +19,24 @@ export interface Telemetry {
   readonly flush: () => Promise<void>
 }
 
-export interface HandedIn {
+export interface HostProviders {
   readonly tracerProvider: TracerProvider | undefined
   readonly meterProvider: MeterProvider | undefined
 }
 
 /** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
-export interface LateTelemetry {
-  readonly isOurs: boolean
-  /** Set for an in-memory pipeline: there is nothing to save when the process ends. */
-  readonly isInMemory?: true
-  readonly pieces: Pieces | undefined
+export interface TelemetrySource {
+  /** Our own pipeline, loaded in steps; one in memory; or the host's providers. */
+  readonly kind: 'own' | 'memory' | 'host'
   /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry
 }
 
-export function telemetryOf(pipeline: Pipeline): LateTelemetry {
-  return { isOurs: true, isInMemory: true, pieces: undefined, open: () => opened(pipeline) }
+export function memoryTelemetry(pipeline: Pipeline): TelemetrySource {
+  return { kind: 'memory', open: () => pipelineTelemetry(pipeline) }
 }
 
-export function opened(pipeline: Pipeline): Telemetry {
+export function pipelineTelemetry(pipeline: Pipeline): Telemetry {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
@@ -50,19 +47,16 @@ export function opened(pipeline: Pipeline): Telemetry {
 }
 
 /** Signals without a provider are not recorded, because we must not export them ourselves then. */
-export function telemetryHandedIn(handedIn: HandedIn, report: Diagnostics): LateTelemetry {
-  return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
-}
-
-function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Telemetry {
-  return {
-    tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
-    meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
+export function hostTelemetry({ tracerProvider, meterProvider }: HostProviders, report: Diagnostics): TelemetrySource {
+  const open = (): Telemetry => ({
+    tracer: instrumentOf<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
+    meter: instrumentOf<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
     pipeline: undefined,
     flush: async () => {
       await Promise.allSettled([flushProvider(tracerProvider), flushProvider(meterProvider)])
     },
-  }
+  })
+  return { kind: 'host', open }
 }
 
 const SCOPE = { schemaUrl: SCHEMA_URL }
@@ -70,17 +64,17 @@ const SCOPE = { schemaUrl: SCHEMA_URL }
 const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
 
 /** Returns undefined if the host passed no provider, an invalid one, or one that throws. */
-function ask<Instrumentation>(
+function instrumentOf<Instrument>(
   name: string,
   provider: unknown,
   method: string,
   report: Diagnostics,
-): Instrumentation | undefined {
+): Instrument | undefined {
   if (provider == null) return undefined
   try {
     if (offers(provider, method)) {
       const given: unknown = (provider[method] as (...of: unknown[]) => unknown)(PACKAGE_NAME, PACKAGE_VERSION, SCOPE)
-      if (typeof given === 'object' && given !== null) return given as Instrumentation
+      if (typeof given === 'object' && given !== null) return given as Instrument
     }
     report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)
   } catch {

@@ -6,7 +6,7 @@ import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/i
 import { type Environment, stateHome } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
 import { openWorkTtlMillisOf } from '../plugin/config/silence-limits.ts'
-import { createPluginIn, type Surroundings } from '../plugin/create-plugin.ts'
+import { createPluginIn, type PluginEnvironment } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../plugin/plugin.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import type { ReadEntry } from './journal.ts'
@@ -46,7 +46,7 @@ export class AgentPlugins {
   /** No turn is continued after this much silence. */
   readonly #continuedMillis: number
   readonly #bootedAt: number
-  readonly #surroundings: Surroundings
+  readonly #surroundings: PluginEnvironment
   readonly #report: StartReport
   readonly #continuation = new Continuation()
   readonly #agents = new Map<string, Agent>()

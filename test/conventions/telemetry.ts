@@ -3,11 +3,10 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { createMemoryPipeline } from '../../src/delivery/pipeline/memory.ts'
 import type { Plugin, PluginOptions } from '../../src/index.ts'
 import { resolveConfig } from '../../src/plugin/config/resolve.ts'
-import { assemble } from '../../src/plugin/create-plugin.ts'
+import { splitOptions, TracingPlugin } from '../../src/plugin/create-plugin.ts'
 import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
-import { apart } from '../../src/plugin/extensions.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
-import { telemetryOf } from '../../src/plugin/telemetry.ts'
+import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
 
 /** A value as OTLP/JSON has it: the key says its type. */
 export type OtlpValue = Readonly<Record<string, unknown>>
@@ -74,7 +73,7 @@ const BACKEND = {
 
 /** Runs a plugin with the real SDK under it, and has everything that comes out serialised. */
 export async function record(options: PluginOptions, tell: (plugin: Plugin) => void): Promise<Telemetry> {
-  const { host, config: code } = apart(options)
+  const { host, config: code } = splitOptions(options)
   const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
   const memory = createMemoryPipeline(settings)
@@ -84,14 +83,13 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
     meterProvider: new MeterProvider({ readers: [reader] }),
     stats: () => ({ backends: [BACKEND], traceFiles: [] }),
   }
-  const surroundings = { env: {}, home: '/nonexistent', isReplay: true }
-  const plugin = assemble(
-    host ?? '',
+  const environment = { env: {}, home: '/nonexistent', isReplay: true }
+  const plugin = new TracingPlugin(createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }), {
+    host: host ?? '',
     config,
-    telemetryOf(pipeline),
-    surroundings,
-    createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }),
-  )
+    telemetry: memoryTelemetry(pipeline),
+    environment,
+  })
   tell(plugin)
   const { resourceMetrics } = await reader.collect()
   await plugin.shutdown()

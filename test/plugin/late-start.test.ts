@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
-import { Intake, NOTHING_TAKEN } from '../../src/plugin/intake.ts'
-import { RecordCopier } from '../../src/plugin/record-copy.ts'
+import { NO_STATS, RecordQueue } from '../../src/plugin/record-queue.ts'
 import type { Core } from '../../src/tracker/core.ts'
 import { runHost } from './child-host.ts'
 import { scratchHome } from './scratch-plugin.ts'
@@ -20,32 +19,32 @@ function* each(loads: readonly (() => unknown)[], done: string[], open: () => un
   }
 }
 
-/** An intake, and what it has done so far. */
+/** A queue, and what it has done so far. */
 function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true, now = () => 1_800_000_000_000) {
   const done: string[] = []
   const core = {
-    handleHook: (hook: string) => void done.push(hook),
-    stats: () => ({ ...NOTHING_TAKEN, spansOpen: 7 }),
+    on: (hook: string) => void done.push(hook),
+    stats: () => ({ ...NO_STATS, spansOpen: 7 }),
     flush: () => Promise.resolve(),
     traceparent: () => undefined,
-    setDeferredAttributes: () => undefined,
+    drawRest: () => undefined,
     endAll: () => void done.push('end'),
   } as unknown as Core
-  const intake = new Intake({
-    createCore: () => {
+  const queue = new RecordQueue({
+    openCore: () => {
       done.push('open')
       return isStarted ? core : undefined
     },
-    copier: new RecordCopier({ isFull: false, conversationHistory: false }),
-    pieces: loads && (open => each(loads, done, open)),
-    isDirect: false,
-    flushesAtEnd: true,
-    unwrittenMillis: 200,
+    captureScope: { isFull: false, conversationHistory: false },
+    loadSteps: loads && (open => each(loads, done, open)),
+    isInline: false,
+    flushesSessionEnd: true,
+    maxUnwrittenMillis: 200,
     save: () => void done.push('save'),
     activeSpan: () => undefined,
     now,
   })
-  return { intake, done }
+  return { queue, done }
 }
 
 const nothing = (): void => undefined
@@ -71,8 +70,8 @@ describe('a plugin that was made', () => {
   })
 
   test('keeps what it is told meanwhile, in order', async () => {
-    const { intake, done } = watched([nothing, nothing])
-    for (const hook of ['first', 'second']) intake.on(hook, {}, undefined)
+    const { queue, done } = watched([nothing, nothing])
+    for (const hook of ['first', 'second']) queue.handleHook(hook, {}, undefined)
     expect(done).toEqual([])
     while (done.length < 5) await turnOfLoop()
     expect(done).toEqual(['load', 'open', 'first', 'second', 'load'])
@@ -80,8 +79,8 @@ describe('a plugin that was made', () => {
 
   test('loads the rest in one go when what it was told has waited for as long as a kill may cost', async () => {
     let at = 1_800_000_000_000
-    const { intake, done } = watched([nothing, nothing, nothing], true, () => at)
-    intake.on('first', {}, undefined)
+    const { queue, done } = watched([nothing, nothing, nothing], true, () => at)
+    queue.handleHook('first', {}, undefined)
     await turnOfLoop()
     expect(done).toEqual(['load'])
     at += 101
@@ -89,102 +88,102 @@ describe('a plugin that was made', () => {
     expect(done).toEqual(['load', 'open', 'first'])
   })
 
-  test.each<[string, (intake: Intake) => unknown]>([
-    ['stats', intake => intake.stats()],
-    ['a flush', intake => intake.flush()],
-    ['a trace context', intake => intake.traceparent({ session_id: 's' }, '')],
-    ['what cannot be copied', intake => intake.on('second', { value: new Map() }, undefined)],
+  test.each<[string, (queue: RecordQueue) => unknown]>([
+    ['stats', queue => queue.stats()],
+    ['a flush', queue => queue.flush()],
+    ['a trace context', queue => queue.traceparent({ session_id: 's' }, '')],
+    ['what cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
   ])('waits for no piece when %s is asked for', (_, ask) => {
-    const { intake, done } = watched([nothing, nothing])
-    intake.on('first', {}, undefined)
-    ask(intake)
+    const { queue, done } = watched([nothing, nothing])
+    queue.handleHook('first', {}, undefined)
+    ask(queue)
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
   })
 
   test('opens in the call when a session ends', () => {
-    const { intake, done } = watched([nothing, nothing])
-    void intake.on('on_session_end', {}, undefined)
+    const { queue, done } = watched([nothing, nothing])
+    void queue.handleHook('on_session_end', {}, undefined)
     expect(done).toEqual(['open', 'on_session_end'])
   })
 
   test('is opened and saved in the hook when the event loop has been held for log_flush_ms', async () => {
     let at = 1_800_000_000_000
-    const { intake, done } = watched([nothing, nothing], true, () => at)
+    const { queue, done } = watched([nothing, nothing], true, () => at)
     for (const hook of ['first', 'second', 'third']) {
-      intake.on(hook, {}, undefined)
+      queue.handleHook(hook, {}, undefined)
       at += 100
     }
     expect(done).toEqual(['open', 'first', 'second', 'third', 'save'])
-    intake.on('fourth', {}, undefined)
+    queue.handleHook('fourth', {}, undefined)
     at += 200
     await turnOfLoop()
-    intake.on('fifth', {}, undefined)
+    queue.handleHook('fifth', {}, undefined)
     at += 199
-    intake.on('sixth', {}, undefined)
+    queue.handleHook('sixth', {}, undefined)
     expect(done.filter(each => each === 'save')).toHaveLength(1)
   })
 
   test('saves what could not be copied as well', () => {
     let at = 1_800_000_000_000
-    const { intake, done } = watched([nothing, nothing], true, () => at)
-    intake.on('first', { value: new Map() }, undefined)
+    const { queue, done } = watched([nothing, nothing], true, () => at)
+    queue.handleHook('first', { value: new Map() }, undefined)
     at += 200
-    intake.on('second', { value: new Map() }, undefined)
+    queue.handleHook('second', { value: new Map() }, undefined)
     expect(done).toEqual(['open', 'first', 'second', 'save'])
   })
 
   test('tries again what could not be loaded, when it opens', async () => {
-    const { intake, done } = watched([boom, nothing])
+    const { queue, done } = watched([boom, nothing])
     while (!done.includes('open')) await turnOfLoop()
     expect(done).toEqual(['load', 'open'])
-    expect(intake.stats().spansOpen).toBe(7)
+    expect(queue.stats().spansOpen).toBe(7)
   })
 
   test('answers everything where it cannot be started', async () => {
-    const { intake, done } = watched([nothing], false)
-    intake.on('first', {}, undefined)
-    expect(intake.stats()).toEqual(NOTHING_TAKEN)
-    expect(intake.traceparent({ session_id: 's' }, '')).toBeUndefined()
-    expect(intake.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    expect(intake.on('on_session_end', {}, undefined)).toBeUndefined()
-    await expect(intake.flush()).resolves.toBeUndefined()
-    intake.endAll()
+    const { queue, done } = watched([nothing], false)
+    queue.handleHook('first', {}, undefined)
+    expect(queue.stats()).toEqual(NO_STATS)
+    expect(queue.traceparent({ session_id: 's' }, '')).toBeUndefined()
+    expect(queue.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
+    expect(queue.handleHook('on_session_end', {}, undefined)).toBeUndefined()
+    await expect(queue.flush()).resolves.toBeUndefined()
+    queue.endAll()
     expect(done).toEqual(['open'])
   })
 
   test('is untouched until it is told something, or is ready', () => {
-    const { intake } = watched([nothing])
-    expect(intake.isUntouched).toBe(true)
-    intake.on('first', {}, undefined)
-    expect(intake.isUntouched).toBe(false)
-    expect(watched(undefined).intake.isUntouched).toBe(false)
+    const { queue } = watched([nothing])
+    expect(queue.isUnused).toBe(true)
+    queue.handleHook('first', {}, undefined)
+    expect(queue.isUnused).toBe(false)
+    expect(watched(undefined).queue.isUnused).toBe(false)
   })
 })
 
-test.each<[string, (intake: Intake) => unknown]>([
-  ['the end of a session', intake => intake.on('on_session_end', {}, undefined)],
-  ['a record that cannot be copied', intake => intake.on('pre_tool_call', { args: new Map() }, undefined)],
-  ['the shutdown of a plugin', intake => intake.endAll()],
+test.each<[string, (queue: RecordQueue) => unknown]>([
+  ['the end of a session', queue => queue.handleHook('on_session_end', {}, undefined)],
+  ['a record that cannot be copied', queue => queue.handleHook('pre_tool_call', { args: new Map() }, undefined)],
+  ['the shutdown of a plugin', queue => queue.endAll()],
 ])('%s has the time of its arrival, however long loading takes', (_what, call) => {
   let clock = 1_800_000_000_000
   const times: number[] = []
-  const intake = new Intake({
-    createCore: outside => {
+  const queue = new RecordQueue({
+    openCore: context => {
       clock += 300
-      const note = (): void => void times.push(outside.now())
-      return { handleHook: note, endAll: note, stats: note, setDeferredAttributes: nothing } as unknown as Core
+      const note = (): void => void times.push(context.now())
+      return { on: note, endAll: note, stats: note, drawRest: nothing } as unknown as Core
     },
-    copier: new RecordCopier({ isFull: false, conversationHistory: false }),
-    pieces: open => each([nothing, nothing], [], open),
-    isDirect: false,
-    flushesAtEnd: true,
-    unwrittenMillis: Number.POSITIVE_INFINITY,
+    captureScope: { isFull: false, conversationHistory: false },
+    loadSteps: open => each([nothing, nothing], [], open),
+    isInline: false,
+    flushesSessionEnd: true,
+    maxUnwrittenMillis: Number.POSITIVE_INFINITY,
     save: nothing,
     activeSpan: () => undefined,
     now: () => clock,
   })
-  call(intake)
-  intake.stats()
+  call(queue)
+  queue.stats()
   expect(times).toEqual([1_800_000_000_000, 1_800_000_000_300])
 })
 

@@ -3,11 +3,11 @@ import type { BackendStats } from '../../src/delivery/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/delivery/pipeline/memory.ts'
 import type { RecoveredTrace } from '../../src/delivery/trace-log/index.ts'
 import { resolveConfig } from '../../src/plugin/config/resolve.ts'
-import { assemble } from '../../src/plugin/create-plugin.ts'
+import { TracingPlugin } from '../../src/plugin/create-plugin.ts'
 import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
 import type { Plugin } from '../../src/plugin/plugin.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
-import { telemetryOf } from '../../src/plugin/telemetry.ts'
+import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 import { scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
@@ -51,8 +51,9 @@ function pluginWith(backends: readonly BackendStats[]) {
       onCrashed = listener
     },
   }
-  const surroundings = { env: {}, home: '/nonexistent', isReplay: false }
-  const plugin = assemble('agent', config, telemetryOf(pipeline), surroundings, createDiagnostics(undefined))
+  const environment = { env: {}, home: '/nonexistent', isReplay: false }
+  const telemetry = memoryTelemetry(pipeline)
+  const plugin = new TracingPlugin(createDiagnostics(undefined), { host: 'agent', config, telemetry, environment })
   return {
     plugin,
     crashed: (spans: number) => onCrashed([{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), spans }]),

@@ -1,11 +1,10 @@
 import { createMemoryPipeline } from '../../src/delivery/pipeline/memory.ts'
 import { resolveConfig } from '../../src/plugin/config/resolve.ts'
-import { assemble } from '../../src/plugin/create-plugin.ts'
+import { splitOptions, TracingPlugin } from '../../src/plugin/create-plugin.ts'
 import { createDiagnostics } from '../../src/plugin/diagnostics.ts'
-import { apart } from '../../src/plugin/extensions.ts'
 import type { Plugin, PluginOptions } from '../../src/plugin/plugin.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
-import { telemetryOf } from '../../src/plugin/telemetry.ts'
+import { memoryTelemetry } from '../../src/plugin/telemetry.ts'
 import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { buildForest } from '../../src/reading/trace-forest.ts'
 import { outline } from '../../src/reading/tree-outline.ts'
@@ -25,14 +24,14 @@ interface Surroundings {
 
 /** A plugin as a host has it (the clock sweeps, the environment counts), but for that its spans stay in memory. */
 export function createLivePlugin(options: PluginOptions = {}, { env = {}, ...sending }: Surroundings = {}): LivePlugin {
-  const { host, config: code } = apart(options)
+  const { host, config: code } = splitOptions(options)
   const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   const pipeline = createMemoryPipeline(
     pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),
   )
-  const telemetry = telemetryOf({ ...pipeline, ...sending })
-  const surroundings = { env, home: '/nonexistent', isReplay: false }
-  const plugin = assemble(host ?? '', config, telemetry, surroundings, createDiagnostics(undefined))
+  const telemetry = memoryTelemetry({ ...pipeline, ...sending })
+  const environment = { env, home: '/nonexistent', isReplay: false }
+  const plugin = new TracingPlugin(createDiagnostics(undefined), { host: host ?? '', config, telemetry, environment })
   const spans = (): StoredSpan[] => {
     // What was told before is worked off for whoever asks.
     plugin.stats()

@@ -1,5 +1,5 @@
-import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
 import { existsSync } from 'node:fs'
+import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
 import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
 import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'

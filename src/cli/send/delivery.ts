@@ -2,7 +2,12 @@ import { basename, join } from 'node:path'
 import { BACKEND_TYPES } from '../../delivery/backends/rows.ts'
 import { type BackendPlan, destinationOf, planBackend } from '../../delivery/pipeline/backend-plan.ts'
 import type { Pipeline } from '../../delivery/pipeline/index.ts'
-import { type BacklogEntry, pendingDestinations, type Resend, type ResendOutcome } from '../../delivery/trace-log/index.ts'
+import {
+  type BacklogEntry,
+  pendingDestinations,
+  type Resend,
+  type ResendOutcome,
+} from '../../delivery/trace-log/index.ts'
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../plugin/config/types.ts'

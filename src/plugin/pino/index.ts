@@ -1,7 +1,7 @@
 /** `hookspan/pino`: the lines of a pino logger as OTLP logs, beside the spans of their turn. */
 import { Writable } from 'node:stream'
 import type { LogAbout, Plugin, PluginOptions, SpanIds } from '../../index.ts'
-import { createLogPlugin } from '../create-plugin.ts'
+import { createPluginIn, ownEnvironment } from '../create-plugin.ts'
 
 /** The lowest level of each severity. */
 const SEVERITIES = [
@@ -33,11 +33,11 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
     write(chunk: string | Uint8Array, _encoding, done) {
       const lines = (rest + String(typeof chunk === 'string' ? chunk : Buffer.from(chunk))).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) tell(plugin, line)
+      for (const line of lines) logLine(plugin, line)
       done()
     },
     final(done) {
-      tell(plugin, rest)
+      logLine(plugin, rest)
       done()
     },
   })
@@ -52,7 +52,7 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
 // biome-ignore lint/style/noDefaultExport: pino loads the default export of a transport.
 export default function transport(options: PluginOptions = {}): Writable {
   const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
-  const plugin = createLogPlugin(own)
+  const plugin = createPluginIn(own, { ...ownEnvironment(), recordsLogsOnly: true })
   const stream = logStream(plugin)
   return new Writable({
     decodeStrings: false,
@@ -61,7 +61,7 @@ export default function transport(options: PluginOptions = {}): Writable {
   })
 }
 
-function tell(plugin: Pick<Plugin, 'log'>, text: string): void {
+function logLine(plugin: Pick<Plugin, 'log'>, text: string): void {
   const line = parsed(text)
   if (line === undefined) return
   const { level, time, msg } = line
