@@ -35,7 +35,7 @@ export function App(): JSX.Element {
             Sessions
           </NavLink>
           <NavLink to={{ view: 'numbers', since: '7d' }} here={here}>
-            Numbers
+            Metrics
           </NavLink>
         </nav>
         <Connection />
@@ -65,7 +65,7 @@ function View({ here }: { readonly here: Place }): JSX.Element {
     case 'compare':
       return <CompareView a={here.a} b={here.b} />
     default:
-      return <Notice>There is nothing at this address.</Notice>
+      return <Notice>Page not found.</Notice>
   }
 }
 
@@ -73,10 +73,10 @@ function View({ here }: { readonly here: Place }): JSX.Element {
 export function LetIn(): JSX.Element {
   return (
     <div class="let-in">
-      <h1>This tab is not let in</h1>
+      <h1>This tab has no token</h1>
       <p>
-        The address that lets a tab in is printed by <code>hookspan view</code>. Run it again: if a viewer runs, it says
-        where.
+        Run <code>hookspan view</code> and open the address that it prints. If a viewer is running already, the command
+        prints the address of that one.
       </p>
     </div>
   )
@@ -121,8 +121,8 @@ function OpenCount(): JSX.Element | null {
 function LostBar(): JSX.Element {
   return (
     <p class="lost-bar" role="alert">
-      Not connected{openTraces.value !== undefined && ` since ${clockText(now.value)}`}: this page shows how things were
-      then. Run <code>hookspan view</code>.
+      Not connected{openTraces.value !== undefined && ` since ${clockText(now.value)}`}: this page shows the state of
+      that time. Run <code>hookspan view</code>.
     </p>
   )
 }

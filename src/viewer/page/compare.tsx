@@ -11,11 +11,12 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   const isAsked = a !== '' && b !== ''
   const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
   const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
-  if (!isAsked) return <Notice>The button beside a turn in its session compares it with the one before.</Notice>
+  if (!isAsked)
+    return <Notice>Open a session, and select Compare beside a turn to compare it with the previous one.</Notice>
   if (value === undefined) return <Unread problem={problem} />
   return (
     <>
-      <h1>Side by side</h1>
+      <h1>Comparison</h1>
       <Summary compared={value} />
       <Steps compared={value} />
     </>
@@ -32,10 +33,10 @@ interface FigureRow {
 
 const FIGURES: readonly FigureRow[] = [
   { label: 'Turns', of: ({ turns }) => turns, text: humanCount },
-  { label: 'Lasted, without waiting for you', of: ({ millis }) => millis, text: humanDuration },
-  { label: 'Waited for you', of: ({ personMillis }) => personMillis, text: humanDuration },
+  { label: 'Duration, without waiting for approval', of: ({ millis }) => millis, text: humanDuration },
+  { label: 'Waiting for approval', of: ({ personMillis }) => personMillis, text: humanDuration },
   { label: 'Requests', of: ({ requests }) => requests, text: humanCount },
-  { label: 'Of these tried again', of: ({ retries }) => retries, text: humanCount },
+  { label: 'Retries', of: ({ retries }) => retries, text: humanCount },
   { label: 'Tools', of: ({ tools }) => tools, text: humanCount },
   { label: 'Sub-agents', of: ({ subagents }) => subagents, text: humanCount },
   { label: 'Tokens in', of: ({ input }) => input, text: humanCount },
@@ -107,7 +108,7 @@ function figureText(figure: number | undefined, text: FigureRow['text'], isParti
 }
 
 function difference(a: number, b: number, text: (figure: number) => string): string {
-  if (a === b) return 'the same'
+  if (a === b) return 'no change'
   const sign = b > a ? '+' : '−'
   const share = a === 0 ? '' : ` (${sign}${Math.round((Math.abs(b - a) / a) * 100)} %)`
   return `${sign}${text(Math.abs(b - a))}${share}`
@@ -117,29 +118,27 @@ function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
   const { rows, cutCount, firstDifference } = compared
   return (
     <section>
-      <h2>{firstDifference === undefined ? 'Step by step: all the same' : 'Step by step'}</h2>
+      <h2>{firstDifference === undefined ? 'Steps: no differences' : 'Steps'}</h2>
       <ol class="compared">
         {rows.map((row, index) => (
           <Step key={index} row={row} isFirst={index === firstDifference} />
         ))}
       </ol>
-      {cutCount !== undefined && (
-        <Notice>{counted(cutCount, 'step')} more are left out; hookspan diff tells them.</Notice>
-      )}
+      {cutCount !== undefined && <Notice>{counted(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
     </section>
   )
 }
 
 const WORDS = {
-  name: 'another tool',
-  arguments: 'other arguments',
-  outcome: 'another outcome',
-  attempts: 'other attempts',
+  name: 'tool differs',
+  arguments: 'arguments differ',
+  outcome: 'outcome differs',
+  attempts: 'number of attempts differs',
 } as const
 
 function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: boolean }): JSX.Element {
   const { a, b, depth, differences, lines, cutCount } = row
-  const only = a === undefined ? 'only on the right' : b === undefined ? 'only on the left' : ''
+  const only = a === undefined ? 'right only' : b === undefined ? 'left only' : ''
   const said = only === '' ? differences.map(each => WORDS[each]).join(', ') : only
   return (
     <li

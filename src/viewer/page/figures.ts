@@ -33,8 +33,8 @@ export function chartsOf({ days: figures, models: all }: Numbers): Chart[] {
     chart('Tokens a day', shortCount, true, ({ tokens }) => tokens.input + tokens.output),
     chart('Requests a day', shortCount, true, ({ requestCount }) => requestCount),
     chart('Half of the requests take less than', humanDuration, false, ({ latency }) => latency?.p50),
-    chart('Nine of ten requests take less than', humanDuration, false, ({ latency }) => latency?.p90),
-    chart('Errors of requests a day', shortCount, true, ({ errorCount }) => errorCount),
+    chart('Request latency, p90', humanDuration, false, ({ latency }) => latency?.p90),
+    chart('Request errors a day', shortCount, true, ({ errorCount }) => errorCount),
     chart('Of the input cached', percent, false, ({ tokens, cachedTokens }) =>
       tokens.input === 0 ? undefined : Math.min(1, cachedTokens / tokens.input),
     ),

@@ -17,9 +17,9 @@ export function LiveView(): JSX.Element {
   const open = openTraces.value
   return (
     <>
-      <h1>Right now</h1>
+      <h1>Running now</h1>
       {open === undefined ? (
-        <Notice>{connection.value === 'lost' ? 'The viewer does not answer.' : 'Looking …'}</Notice>
+        <Notice>{connection.value === 'lost' ? 'The viewer does not respond.' : 'Loading …'}</Notice>
       ) : (
         <OpenList open={open} />
       )}
@@ -30,8 +30,8 @@ export function LiveView(): JSX.Element {
 
 function OpenList({ open }: { readonly open: readonly OpenTrace[] }): JSX.Element {
   if (open.length === 0) {
-    if (connection.value === 'lost') return <Notice>Nothing was open when the connection was lost.</Notice>
-    return <Notice>Nothing is open. What an agent begins appears here at once.</Notice>
+    if (connection.value === 'lost') return <Notice>No turn was running when the connection was lost.</Notice>
+    return <Notice>No turn is running. New turns appear here immediately.</Notice>
   }
   return (
     <ul class="open-list">
@@ -76,13 +76,13 @@ function Badge({ trace, state }: { readonly trace: OpenTrace; readonly state: Op
     case 'waiting':
       return (
         <p class="badge">
-          Waiting for you · <Since at={waitingSince} />
+          Waiting for approval · <Since at={waitingSince} />
         </p>
       )
     case 'owner-dead':
       return (
         <p class="badge">
-          Its process is gone · <Since at={silentSince} />
+          Process exited · <Since at={silentSince} />
         </p>
       )
     case 'hung':
@@ -123,7 +123,7 @@ function Lately(): JSX.Element | null {
   if (value === undefined) return null
   return (
     <section>
-      <h2>Lately</h2>
+      <h2>Recent sessions</h2>
       <SessionTable rows={value.rows} />
       {value.next !== undefined && (
         <p>

@@ -23,10 +23,10 @@ export function NumbersView({ since }: { readonly since: string }): JSX.Element 
   const { value, problem } = useLoaded<Numbers>(`/api/numbers${from}`)
   return (
     <>
-      <h1>Numbers</h1>
+      <h1>Metrics</h1>
       <div class="filters">
         <Choice
-          label="Of"
+          label="Time range"
           value={since}
           choices={AGES}
           onChoice={each => go({ view: 'numbers', since: each }, 'replace')}
@@ -40,12 +40,12 @@ export function NumbersView({ since }: { readonly since: string }): JSX.Element 
 
 function Figures({ numbers }: { readonly numbers: Numbers }): JSX.Element {
   const { models, tools, turns } = numbers
-  if (models.length === 0 && turns.length === 0) return <Notice>There was nothing in this time.</Notice>
+  if (models.length === 0 && turns.length === 0) return <Notice>No turns in this time range.</Notice>
   return (
     <>
       <dl class="figures">
         {turns.map(([outcome, count]) => (
-          <Figure key={outcome} label={`turns ${outcome || 'without a word'}`}>
+          <Figure key={outcome} label={`turns ${outcome || 'without a status'}`}>
             {humanCount(count)}
           </Figure>
         ))}
@@ -64,22 +64,11 @@ function Figures({ numbers }: { readonly numbers: Numbers }): JSX.Element {
 function Models({ models }: { readonly models: readonly ModelFigures[] }): JSX.Element {
   return (
     <Table
-      heads={[
-        'Model',
-        'Requests',
-        'Errors',
-        'Tokens in',
-        'Of these cached',
-        'Tokens out',
-        'Cost',
-        'Half take less than',
-        'Nine of ten',
-        'All but one of a hundred',
-      ]}
+      heads={['Model', 'Requests', 'Errors', 'Tokens in', 'Cached input', 'Tokens out', 'Cost', 'p50', 'p90', 'p99']}
     >
       {models.map(({ model, requestCount, errorCount, tokens, cachedTokens, dollars, latency }) => (
         <tr key={model}>
-          <th scope="row">{model || 'none named'}</th>
+          <th scope="row">{model || 'unknown'}</th>
           <td class="number">{humanCount(requestCount)}</td>
           <td class={`number ${errorCount > 0 ? 'tone-error' : ''}`}>{errorCount || ''}</td>
           <td class="number">{humanCount(tokens.input)}</td>
@@ -139,7 +128,7 @@ function ChartBlock({ chart }: DrawnProps): JSX.Element {
       <figcaption>{title}</figcaption>
       {Drawn === undefined ? <div class="chart-room" /> : <Drawn chart={chart} />}
       <details>
-        <summary>As a table</summary>
+        <summary>Show as a table</summary>
         <Table heads={['Day', ...lines.map(({ label }) => label)]}>
           {days.map((day, index) => (
             <tr key={day}>
@@ -163,15 +152,7 @@ function Tools({ tools }: { readonly tools: readonly ToolFigures[] }): JSX.Eleme
   return (
     <section>
       <h2>Tools</h2>
-      <Table
-        heads={[
-          'Tool',
-          'Calls',
-          ...outcomes.map(outcome => outcome || 'without a word'),
-          'Half take less than',
-          'Nine of ten',
-        ]}
-      >
+      <Table heads={['Tool', 'Calls', ...outcomes.map(outcome => outcome || 'without a word'), 'p50', 'p90']}>
         {tools.map(({ tool, callCount, outcomes: counts, latency }) => (
           <tr key={tool}>
             <th scope="row">{tool}</th>

@@ -70,7 +70,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
   return (
     <>
       {waitedMillis > 0 && (
-        <Figure label="waited for you" tone="waiting">
+        <Figure label="waiting for approval" tone="waiting">
           {humanDuration(waitedMillis)}
         </Figure>
       )}
@@ -80,7 +80,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
         </Figure>
       )}
       {cachedTokens > 0 && input > 0 && (
-        <Figure label="of the input cached">{percent(Math.min(1, cachedTokens / input))}</Figure>
+        <Figure label="cached input">{percent(Math.min(1, cachedTokens / input))}</Figure>
       )}
       {cost.paidCount > 0 && (
         <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${counted(cost.unknownCount, 'request')}`}>
@@ -113,7 +113,7 @@ export function Notice({
 }
 
 export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
-  if (problem === undefined) return <Notice>Looking …</Notice>
+  if (problem === undefined) return <Notice>Loading …</Notice>
   return (
     <Notice tone="failed">
       {problem} <Link to={{ view: 'sessions', filter: {} }}>All sessions</Link>
@@ -129,7 +129,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
     setSaid(
       await navigator.clipboard.writeText(text).then(
         () => 'Copied',
-        () => 'Not copied',
+        () => 'Copy failed',
       ),
     )
     setTimeout(() => setSaid('Copy'), COPIED_MILLIS)

@@ -46,9 +46,9 @@ function Title({ row }: { readonly row: SessionRow }): JSX.Element {
   return (
     <td class="title">
       <Link to={{ view: 'session', id }}>{title || `Session ${shortId(id)}`}</Link>
-      {isWaitingForPerson && <span class="badge is-waiting">waiting for you</span>}
+      {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
       {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
-      {state === 'owner-dead' && <span class="badge is-owner-dead">its process is gone</span>}
+      {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
       {match !== undefined && (
         <Link class="match small" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
           {match.excerpt || 'here'}
@@ -76,7 +76,7 @@ function Row({ row }: { readonly row: SessionRow }): JSX.Element {
       <td class="number" data-label="cost">
         {cost.paidCount === 0 ? '' : humanCost(cost.dollars)}
       </td>
-      <td class="number" data-label="waited">
+      <td class="number" data-label="waiting">
         {waitedMillis === 0 ? '' : humanDuration(waitedMillis)}
       </td>
       <td class={`number ${errorCount > 0 ? 'tone-error' : ''}`} data-label={errorCount === 1 ? 'error' : 'errors'}>

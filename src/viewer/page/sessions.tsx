@@ -96,12 +96,12 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
   )
   return (
     <search class="filters">
-      {text('text', 'Words in it')}
+      {text('text', 'Text')}
       {text('agent', 'Agent')}
       {text('model', 'Model')}
       {text('tool', 'Tool')}
-      <Choice label="Ended" value={draft.outcome ?? ''} onChoice={value => set('outcome', value)} choices={OUTCOMES} />
-      <Choice label="Within" value={draft.since ?? ''} onChoice={value => set('since', value)} choices={AGES} />
+      <Choice label="Status" value={draft.outcome ?? ''} onChoice={value => set('outcome', value)} choices={OUTCOMES} />
+      <Choice label="Time range" value={draft.since ?? ''} onChoice={value => set('since', value)} choices={AGES} />
     </search>
   )
 }

@@ -27,12 +27,12 @@ export function ShareButton({ id }: { readonly id: string }): JSX.Element {
         Share
       </button>
       <dialog ref={dialog} class="share" aria-label="Share">
-        <h2>Before you hand it on</h2>
-        <pre>{shared?.lines.join('\n') ?? 'Looking …'}</pre>
+        <h2>Before you share it</h2>
+        <pre>{shared?.lines.join('\n') ?? 'Loading …'}</pre>
         {problem !== '' && <Notice tone="failed">{problem}</Notice>}
         <p>
           <button type="button" disabled={shared === undefined} onClick={() => void attempt(() => save(path('/html')))}>
-            Save as a page
+            Save as HTML
           </button>{' '}
           <button type="button" onClick={() => dialog.current?.close()}>
             Close
@@ -48,7 +48,9 @@ function Commands({ commands }: { readonly commands: readonly string[] }): JSX.E
   if (commands.length === 0) return null
   return (
     <>
-      <p class="small dim">As a file for programs, and to a backend: this page only reads, the terminal does it.</p>
+      <p class="small dim">
+        To export to other formats or to a backend, run these commands in a terminal. This page only reads.
+      </p>
       {commands.map(command => (
         <p key={command} class="command">
           <code>{command}</code> <CopyButton text={command} label="Copy the command" />

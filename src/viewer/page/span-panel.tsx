@@ -25,12 +25,12 @@ export function SpanPanel({ traceId, spanId, view, close, show }: PanelProps): J
     if (event.key === 'Escape') close()
   }
   return (
-    <aside class="panel" aria-label="The span" onKeyDown={onKey}>
+    <aside class="panel" aria-label="Span details" onKeyDown={onKey}>
       <button type="button" class="quiet close" aria-label="Close" onClick={close}>
         ✕
       </button>
       {value === undefined ? (
-        <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Looking …'}</Notice>
+        <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Loading …'}</Notice>
       ) : (
         <Details key={spanId} detail={value} path={spanPath} view={view} show={show} />
       )}
@@ -74,7 +74,7 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
       <details class="raw">
         <summary>All attributes, as stored</summary>
         <Attributes attributes={detail.attributes} path={path} />
-        <h3>Of the process</h3>
+        <h3>Resource attributes</h3>
         <Attributes attributes={detail.resource} />
         <p class="small dim">
           recorded by {detail.scope}, {detail.otelKind}, status {detail.status}, trace {shown(detail.traceId)}, span{' '}
@@ -101,7 +101,7 @@ function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {
             open for <Since at={startAt} />
           </span>
         )}
-        {state === 'owner-dead' && <span class="badge is-owner-dead">open; its process is gone</span>}{' '}
+        {state === 'owner-dead' && <span class="badge is-owner-dead">open; process exited</span>}{' '}
         <Outcome outcome={outcome} />
       </p>
       <p class="small dim">
@@ -166,7 +166,7 @@ function Links({
   if (links.length === 0) return null
   return (
     <section>
-      <h3>Has to do with</h3>
+      <h3>Links</h3>
       <ul class="links">
         {links.map(({ traceId, spanId, attributes, isHere }) => {
           const what = String(attributes[`${namespace}.link`]?.value ?? 'another span').replaceAll('_', ' ')
@@ -176,7 +176,7 @@ function Links({
               {isHere ? (
                 <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>{text}</Link>
               ) : (
-                `${text}, which is not here`
+                `${text} (not in this log)`
               )}
             </li>
           )

@@ -46,46 +46,42 @@ function fact(label: string, names: string | readonly string[], figure?: Figure)
 
 const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow[] }[] = [
   {
-    title: 'What failed',
+    title: 'Error',
     rows: [
-      fact('Error', 'error.type'),
+      fact('Type', 'error.type'),
       fact('Message', 'error.message'),
       fact('Reason', '.error.reason'),
       fact('Status code', ['http.response.status_code', 'gen_ai.response.status_code']),
-      fact('May be tried again', '.retryable', asYes),
-      fact('Ended because', '.span.incomplete'),
+      fact('Retryable', '.retryable', asYes),
+      fact('Incomplete because', '.span.incomplete'),
     ],
   },
   {
     title: 'Model',
     rows: [
       fact('Model', ['gen_ai.request.model', 'llm.model_name']),
-      fact('Answered by', 'gen_ai.response.model'),
+      fact('Response model', 'gen_ai.response.model'),
       fact('Provider', ['gen_ai.provider.name', 'llm.provider']),
-      fact('By way of', '.response.upstream_provider'),
-      fact('Finished because', [
-        'gen_ai.response.finish_reason',
-        'llm.finish_reason',
-        'gen_ai.response.finish_reasons',
-      ]),
-      fact('First words after', 'gen_ai.response.time_to_first_chunk', asSeconds),
-      fact('Attempts before it', '.api.attempt', asCount),
-      fact('Request of the turn', '.api.call_count', asCount),
+      fact('Upstream provider', '.response.upstream_provider'),
+      fact('Finish reason', ['gen_ai.response.finish_reason', 'llm.finish_reason', 'gen_ai.response.finish_reasons']),
+      fact('Time to first token', 'gen_ai.response.time_to_first_chunk', asSeconds),
+      fact('Previous attempts', '.api.attempt', asCount),
+      fact('Request number', '.api.call_count', asCount),
       fact('Messages', '.request.message_count', asCount),
       fact('Tools offered', '.request.tool_count', asCount),
-      fact('Tools asked for', '.response.tool_calls', asCount),
+      fact('Tools called', '.response.tool_calls', asCount),
       fact('Temperature', 'gen_ai.request.temperature'),
-      fact('Most tokens', 'gen_ai.request.max_tokens', asCount),
-      fact('Effort', '.request.reasoning_effort'),
+      fact('Max tokens', 'gen_ai.request.max_tokens', asCount),
+      fact('Reasoning effort', '.request.reasoning_effort'),
       fact('Streamed', 'gen_ai.request.stream', asYes),
     ],
   },
   {
     title: 'Tokens',
     rows: [
-      fact('In', ['gen_ai.usage.input_tokens', 'llm.token_count.prompt', '.turn.tokens.input'], asCount),
+      fact('Input', ['gen_ai.usage.input_tokens', 'llm.token_count.prompt', '.turn.tokens.input'], asCount),
       fact(
-        'Of these cached',
+        'Cached input',
         [
           'gen_ai.usage.cache_read.input_tokens',
           'llm.token_count.prompt_details.cache_read',
@@ -94,7 +90,7 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
         asCount,
       ),
       fact(
-        'Newly cached',
+        'Written to cache',
         [
           'gen_ai.usage.cache_creation.input_tokens',
           'llm.token_count.prompt_details.cache_write',
@@ -102,9 +98,9 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
         ],
         asCount,
       ),
-      fact('Out', ['gen_ai.usage.output_tokens', 'llm.token_count.completion', '.turn.tokens.output'], asCount),
+      fact('Output', ['gen_ai.usage.output_tokens', 'llm.token_count.completion', '.turn.tokens.output'], asCount),
       fact(
-        'Of these reasoning',
+        'Reasoning',
         [
           'gen_ai.usage.reasoning.output_tokens',
           'llm.token_count.completion_details.reasoning',
@@ -113,9 +109,9 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
         asCount,
       ),
       fact('In sub-agents', '.turn.subagent_tokens.total', asCount),
-      fact('In side calls', '.turn.auxiliary_tokens.total', asCount),
+      fact('In auxiliary calls', '.turn.auxiliary_tokens.total', asCount),
       fact('Context used', '.context.used_ratio', asShare),
-      fact('Context holds', '.context.max_tokens', asCount),
+      fact('Context window', '.context.max_tokens', asCount),
       fact('Cost', 'llm.cost.total', asCost),
     ],
   },
@@ -130,29 +126,29 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
     ],
   },
   {
-    title: 'Control hook',
+    title: 'Guard',
     rows: [
-      fact('Control hook', '.hook.name'),
-      fact('Looked at', '.hook.phase'),
-      fact('Said', '.hook.verdict'),
-      fact('What was done', '.hook.action'),
-      fact('Told the model', '.hook.reason'),
-      fact('Told you', '.hook.detail'),
-      fact('Rewrote', '.hook.rewritten_fields'),
+      fact('Guard', '.hook.name'),
+      fact('Phase', '.hook.phase'),
+      fact('Decision', '.hook.verdict'),
+      fact('Action', '.hook.action'),
+      fact('Message to the model', '.hook.reason'),
+      fact('Message to the user', '.hook.detail'),
+      fact('Rewritten fields', '.hook.rewritten_fields'),
       fact('Failure', '.hook.failure'),
       fact('Priority', '.hook.priority'),
-      fact('Took', '.hook.duration_ms', asMillis),
+      fact('Duration', '.hook.duration_ms', asMillis),
     ],
   },
   {
     title: 'Approval',
     rows: [
-      fact('Asked for', '.approval.pattern_key'),
-      fact('Because', '.approval.description'),
+      fact('Rule', '.approval.pattern_key'),
+      fact('Reason', '.approval.description'),
       fact('Answer', '.approval.choice'),
       fact('Decided by', '.approval.decided_by'),
-      fact('Waited', '.approval.duration_ms', asMillis),
-      fact('Nobody answered in time', '.approval.timed_out', asYes),
+      fact('Wait', '.approval.duration_ms', asMillis),
+      fact('Timed out', '.approval.timed_out', asYes),
     ],
   },
   {
@@ -160,23 +156,23 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
     rows: [
       fact('Role', '.subagent.role'),
       fact('Status', '.subagent.status'),
-      fact('Its session', '.subagent.child_session_id'),
+      fact('Child session', '.subagent.child_session_id'),
       fact('Skill', '.skill.name'),
-      fact('From', ['.skill.path', '.skill.source']),
+      fact('Source', ['.skill.path', '.skill.source']),
     ],
   },
   {
     title: 'Turn',
     rows: [
       fact('Agent', 'gen_ai.agent.name'),
-      fact('Ended', '.turn.final_status'),
+      fact('Status', '.turn.final_status'),
       fact('Exit reason', '.turn.exit_reason'),
       fact('Tools used', '.turn.tools'),
       fact('Tool calls', '.turn.tool_call_count', asCount),
-      fact('Of these failed', '.turn.tool_error_count', asCount),
+      fact('Failed tool calls', '.turn.tool_error_count', asCount),
       fact('Requests', '.turn.api_call_count', asCount),
       fact('Retries', '.turn.retry_count', asCount),
-      fact('Waited for approvals', '.turn.approval_wait_ms', asMillis),
+      fact('Waiting for approval', '.turn.approval_wait_ms', asMillis),
     ],
   },
 ]
@@ -191,14 +187,14 @@ const CONTENTS: readonly ContentRow[] = [
   { label: 'Goal', names: ['.subagent.goal'] },
   { label: 'Instructions', names: ['gen_ai.system_instructions'] },
   { label: 'Arguments', names: ['gen_ai.tool.call.arguments', 'tool.parameters'] },
-  { label: 'Asked', names: ['gen_ai.input.messages', 'input.value'] },
+  { label: 'Input', names: ['gen_ai.input.messages', 'input.value'] },
   { label: 'Result', names: ['gen_ai.tool.call.result'] },
   { label: 'Summary', names: ['.subagent.summary'] },
-  { label: 'Answered', names: ['gen_ai.output.messages', 'output.value', 'gen_ai.content.completion'] },
+  { label: 'Output', names: ['gen_ai.output.messages', 'output.value', 'gen_ai.content.completion'] },
 ]
 
 /** The same content under another convention's label; shown only once. */
-const SAME: Readonly<Record<string, string>> = { Asked: 'Arguments', Answered: 'Result' }
+const SAME: Readonly<Record<string, string>> = { Input: 'Arguments', Output: 'Result' }
 
 const MASK = '[REDACTED]'
 

@@ -22,7 +22,7 @@ export function Toolbar({ view, look, hits, active, findBox, change, move }: Too
     }
   }
   return (
-    <div class="toolbar" role="toolbar" aria-label="The turn">
+    <div class="toolbar" role="toolbar" aria-label="Turn">
       <label class="find">
         <span class="unseen">Find in this turn</span>
         <input
@@ -66,10 +66,10 @@ function Hits({ hits, active, move }: Pick<ToolbarProps, 'hits' | 'active' | 'mo
   return (
     <span class="hits" role="status">
       {hits.length === 0 ? 'nothing' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
-      <button type="button" class="quiet" aria-label="The hit before" onClick={() => move({ do: 'previousHit' })}>
+      <button type="button" class="quiet" aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
         ↑
       </button>
-      <button type="button" class="quiet" aria-label="The next hit" onClick={() => move({ do: 'nextHit' })}>
+      <button type="button" class="quiet" aria-label="Next match" onClick={() => move({ do: 'nextHit' })}>
         ↓
       </button>
     </span>

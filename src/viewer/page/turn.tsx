@@ -41,8 +41,8 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
         <PickButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
         <span class="steps-between">
-          {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← before</Link>}
-          {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>next →</Link>}
+          {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
+          {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
         </span>
       </p>
       <h1>{title || `Turn ${shortId(traceId)}`}</h1>
@@ -69,11 +69,11 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
   const waitingSince = waits.reduce((first, row) => Math.min(first, row.startAt), Number.POSITIVE_INFINITY)
   return (
     <>
-      <Figure label={isOpen ? 'open for' : 'open; its process is gone'} tone={isOpen ? 'running' : 'dead'}>
+      <Figure label={isOpen ? 'open for' : 'open; process exited'} tone={isOpen ? 'running' : 'dead'}>
         <Since at={startAt} />
       </Figure>
       {waits.length > 0 ? (
-        <Figure label="waits for you" tone="waiting">
+        <Figure label="waiting for approval" tone="waiting">
           <Since at={waitingSince} />
         </Figure>
       ) : (

@@ -196,7 +196,7 @@ async function openTurn(traceId: string, query = ''): Promise<void> {
 describe('who is let in', () => {
   test('the token leaves the address, and stays with the tab', async () => {
     await page.goto(viewer.url)
-    await page.getByRole('heading', { name: 'Right now' }).waitFor()
+    await page.getByRole('heading', { name: 'Running now' }).waitFor()
     expect(page.url()).toBe(`${viewer.origin}/`)
     await page.reload()
     await page.getByText('live', { exact: true }).waitFor()
@@ -204,7 +204,7 @@ describe('who is let in', () => {
 
   test('a new tab asks one that is open', async () => {
     await page.goto(viewer.url)
-    await page.getByRole('heading', { name: 'Right now' }).waitFor()
+    await page.getByRole('heading', { name: 'Running now' }).waitFor()
     const other = await context.newPage()
     await other.goto(`${viewer.origin}/sessions`)
     await other.getByRole('table').waitFor()
@@ -212,7 +212,7 @@ describe('who is let in', () => {
 
   test('a tab alone is told what to do', async () => {
     await page.goto(viewer.origin)
-    await page.getByText('This tab is not let in').waitFor()
+    await page.getByText('This tab has no token').waitFor()
     expect(watch.requests.filter(url => url.includes('/api/'))).toEqual([])
   })
 
@@ -238,7 +238,7 @@ describe('sessions', () => {
     await page.getByRole('table').waitFor()
     const all = await page.getByRole('row').count()
     expect(all).toBeGreaterThan(3)
-    await page.getByLabel('Words in it').fill('reviewer')
+    await page.getByLabel('Text', { exact: true }).fill('reviewer')
     await expect.poll(() => page.getByRole('row').count()).toBeLessThan(all)
     expect(page.url()).toContain('text=reviewer')
     await page.getByRole('link', { name: 'And what did the reviewer say?', exact: true }).click()
@@ -352,7 +352,7 @@ describe('a turn', () => {
     ]) {
       await page.goto(viewer.at(path))
       await page
-        .getByText(/Right now|Sessions|Numbers|Remove the build/)
+        .getByText(/Running now|Sessions|Metrics|Remove the build/)
         .first()
         .waitFor()
       const width = await page.evaluate('document.documentElement.scrollWidth')
@@ -384,7 +384,7 @@ test('what is open is there when it begins, grows, and goes when it ends', async
   await card.waitFor()
   await card.getByText('tool.sleep').waitFor()
   // Nobody has said which process writes this file.
-  expect(await card.textContent()).toMatch(/Its process is gone|Running/)
+  expect(await card.textContent()).toMatch(/Process exited|Running/)
   viewer.write('open.jsonl', exportLine(tool, root))
   await page.getByText('Nothing is open').waitFor()
 })
@@ -481,13 +481,13 @@ test('what is shown can be copied, and it is said when it cannot', async () => {
   await expect.poll(() => copy.textContent()).toBe('Copied')
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(TRACE_ID)
   await openTurn(HOSTILE, '?span=c000000000000001')
-  const copyAnswer = page.getByRole('button', { name: 'Copy: Answered' })
+  const copyAnswer = page.getByRole('button', { name: 'Copy: Output' })
   await copyAnswer.click()
   await expect.poll(() => copyAnswer.textContent()).toBe('Copied')
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(EVIL)
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
   await copy.click()
-  await expect.poll(() => copy.textContent()).toBe('Not copied')
+  await expect.poll(() => copy.textContent()).toBe('Copy failed')
 })
 
 test('nothing moves for who wants it so', async () => {
@@ -537,7 +537,7 @@ test('an unknown turn is said to be unknown, with a way on, and not asked for wi
 
 test('keys of the page work in every view', async () => {
   await page.goto(viewer.at('/numbers?since=all'))
-  await page.getByRole('heading', { name: 'Numbers' }).waitFor()
+  await page.getByRole('heading', { name: 'Metrics' }).waitFor()
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   await page.keyboard.press('Escape')
@@ -545,7 +545,7 @@ test('keys of the page work in every view', async () => {
   await page.keyboard.press('/')
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
   await page.keyboard.type('reviewer')
-  await expect.poll(() => page.getByLabel('Words in it').inputValue(), SOON).toBe('reviewer')
+  await expect.poll(() => page.getByLabel('Text', { exact: true }).inputValue(), SOON).toBe('reviewer')
 })
 
 test('going back leads to where the list was', async () => {
@@ -570,7 +570,7 @@ test('numbers are charts, and tables for those who do not see them', async () =>
   await page.goto(viewer.at('/numbers?since=all'))
   await page.locator('canvas').first().waitFor()
   expect(await page.locator('canvas').count()).toBeGreaterThan(3)
-  await page.getByText('As a table').first().click()
+  await page.getByText('Show as a table').first().click()
   await page.getByRole('columnheader', { name: 'Day' }).first().waitFor()
 })
 
@@ -586,7 +586,7 @@ test('before something is handed on, it is said what is in it', async () => {
   await page.getByText('13 spans').waitFor()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Save as a page' }).click(),
+    page.getByRole('button', { name: 'Save as HTML' }).click(),
   ])
   expect(download.suggestedFilename()).toBe('hookspan.html')
 })
@@ -627,7 +627,7 @@ test('an address with the token of a new viewer works in a tab of the old one', 
   afterwards(() => second.stop())
   await first.stop()
   await second.start('--port', new URL(first.origin).port)
-  await tab.getByText('This tab is not let in').waitFor()
+  await tab.getByText('This tab has no token').waitFor()
   await tab.evaluate(`location.href = ${JSON.stringify(second.url)}`)
   await tab.getByText('live', { exact: true }).waitFor()
   expect(tab.url()).toBe(`${second.origin}/`)
@@ -655,7 +655,7 @@ test('the titles of hidden tabs stay right, over one connection', async () => {
   for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('1 open · hookspan')
   agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'git push' } })
   agent.emit('pre_approval_request', { command: 'git push', pattern_key: 'push', surface: 'cli' })
-  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('(1) waiting for you · hookspan')
+  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('(1) waiting for approval · hookspan')
   expect(connections()).toBe(before + 1)
   await agent.end()
   for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('hookspan')

@@ -47,14 +47,14 @@ describe('a span is told for people', () => {
       'hermes.hook.duration_ms': 12,
     })
     expect(told(hook)).toEqual([
-      '# Control hook',
-      'Control hook: no-rm',
-      'Looked at: before_tool',
-      'Said: block',
-      'What was done: blocked',
-      'Told the model: Do not delete.',
-      'Rewrote: command, cwd',
-      'Took: 12 ms',
+      '# Guard',
+      'Guard: no-rm',
+      'Phase: before_tool',
+      'Decision: block',
+      'Action: blocked',
+      'Message to the model: Do not delete.',
+      'Rewritten fields: command, cwd',
+      'Duration: 12 ms',
     ])
     const tool = detail({ 'hermes.tool.outcome': 'blocked', 'hermes.tool.blocked_by': 'no-rm' })
     expect(told(tool)).toEqual(['# Tool', 'Outcome: blocked', 'Blocked by: no-rm'])
@@ -74,15 +74,15 @@ describe('a span is told for people', () => {
       'gen_ai.input.messages': '[{"role":"user","content":"hi"}]',
     })
     expect(told(span)).toEqual([
-      'Asked (gen_ai.input.messages)',
+      'Input (gen_ai.input.messages)',
       '# Model',
       'Model: qwen3',
-      'Finished because: tool_calls',
-      'First words after: 640 ms',
-      'Attempts before it: 1',
+      'Finish reason: tool_calls',
+      'Time to first token: 640 ms',
+      'Previous attempts: 1',
       '# Tokens',
-      'In: 13 244',
-      'Of these cached: 5 800',
+      'Input: 13 244',
+      'Cached input: 5 800',
       'Context used: 2.4 %',
     ])
   })
@@ -107,8 +107,8 @@ describe('a span is told for people', () => {
       'Command (acme.tool.command)',
       'Arguments (gen_ai.tool.call.arguments)',
       'Result (gen_ai.tool.call.result)',
-      '# What failed',
-      'Error: tool_error',
+      '# Error',
+      'Type: tool_error',
       'Description: exit 1',
       '# Tool',
       'Outcome: error',

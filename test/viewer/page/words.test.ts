@@ -78,7 +78,7 @@ test('what needs somebody comes first', () => {
   ])
   expect(countOpen(traces)).toEqual({ living: 5, waiting: 1 })
   expect([titleOf(traces, true), titleOf(traces.slice(0, 3), true), titleOf([], true), titleOf(traces, false)]).toEqual(
-    ['(1) waiting for you · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'],
+    ['(1) waiting for approval · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'],
   )
 })
 
