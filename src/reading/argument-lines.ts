@@ -1,4 +1,4 @@
-import { parsed } from './attribute-value.ts'
+import { parseJson } from './attribute-value.ts'
 import { commonPairs } from './common-pairs.ts'
 
 /** Longer texts are compared line by line without parsing: parsing megabytes of JSON does not improve the diff. */
@@ -21,7 +21,7 @@ export interface DiffLine {
 export function argumentLines(text: string): string[] {
   if (text === '') return []
   const lines: string[] = []
-  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parseJson(text)
   if (value === undefined || typeof value === 'string') lines.push(...splitLines(value ?? text))
   else writeValue(lines, value, '', 0)
   if (lines.length <= MAX_LINES) return lines
@@ -47,7 +47,7 @@ export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[
 
 /** Joins the string values of a JSON text and ignores their keys: agents name the same argument differently. */
 export function argumentTexts(text: string): string {
-  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parseJson(text)
   if (typeof value !== 'object' || value === null) return text.trim()
   const found: string[] = []
   const open: unknown[] = [value]

@@ -18,7 +18,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** Parses JSON. Returns undefined if the text is cut or is not JSON. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

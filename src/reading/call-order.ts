@@ -1,8 +1,8 @@
-import { isRecord, parsed } from './attribute-value.ts'
+import { isRecord, parseJson } from './attribute-value.ts'
 import type { StoredSpan } from './stored-span.ts'
 
 const CALL_ID = 'gen_ai.tool.call.id'
-const ANSWER = 'gen_ai.output.messages'
+const OUTPUT_MESSAGES = 'gen_ai.output.messages'
 /** Longer answers are not parsed: the order of calls is not worth the cost. */
 const MAX_ANSWER_CHARS = 1_000_000
 const LISTED_ID = /^llm\.output_messages\.(\d+)\.message\.tool_calls\.(\d+)\.tool_call\.id$/
@@ -13,15 +13,15 @@ export function callIdOf({ attributes }: StoredSpan): string | undefined {
 }
 
 /** The position of each call id in the answer of a request. Empty if the answer is not stored. */
-export function callPlaces(request: StoredSpan): ReadonlyMap<string, number> {
+export function callPositions(request: StoredSpan): ReadonlyMap<string, number> {
   const ids = idsInAnswer(request)
   const found = ids.length > 0 ? ids : listedIds(request)
   return new Map(found.map((id, place) => [id, place]))
 }
 
 function idsInAnswer({ attributes }: StoredSpan): string[] {
-  const answer = attributes[ANSWER]
-  const messages = typeof answer === 'string' && answer.length <= MAX_ANSWER_CHARS ? parsed(answer) : answer
+  const answer = attributes[OUTPUT_MESSAGES]
+  const messages = typeof answer === 'string' && answer.length <= MAX_ANSWER_CHARS ? parseJson(answer) : answer
   if (!Array.isArray(messages)) return []
   const parts = messages.flatMap((message: unknown) => (isRecord(message) ? message['parts'] : []))
   return parts.flatMap(part => (isRecord(part) && typeof part['id'] === 'string' ? [part['id']] : []))

@@ -100,7 +100,7 @@ function align(a: readonly TurnStep[], b: readonly TurnStep[], depth: number): C
     }
     for (const left of b.slice(atB, partner)) only(left, 'b')
     atB = partner + 1
-    steps.push(paired(stepA, stepB, depth))
+    steps.push(pairSteps(stepA, stepB, depth))
   }
   for (const left of b.slice(atB)) only(left, 'b')
   return steps
@@ -138,7 +138,7 @@ function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB:
   return gaps
 }
 
-function paired(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
+function pairSteps(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
   const isTold = a.argument.length > 0 && b.argument.length > 0
   const isOther = isTold && argumentTexts(a.argumentText) !== argumentTexts(b.argumentText)
   const found: readonly (readonly [Difference, boolean])[] = [

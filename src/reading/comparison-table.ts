@@ -1,7 +1,7 @@
 import type { ComparedSide, Comparison } from './compare-traces.ts'
 import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanCost, humanCount, humanDuration } from './human-figures.ts'
-import { type Segment, segment } from './segments.ts'
+import { segment, type TextSegment } from './segments.ts'
 import { GAP } from './tree-columns.ts'
 
 interface Figure {
@@ -35,7 +35,7 @@ const FIGURES: readonly Figure[] = [
 ]
 
 /** The totals of both sides, one figure a line, with the change from A to B. Time excludes waiting for the user. */
-export function figureLines({ a, b }: Comparison): (readonly Segment[])[] {
+export function figureLines({ a, b }: Comparison): (readonly TextSegment[])[] {
   const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
     ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
   )

@@ -6,14 +6,14 @@ import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padStartToWidth } from './display-width.ts'
 import { countOf, humanCount, humanDuration } from './human-figures.ts'
 import {
-  apart,
-  blank,
+  alignEnds,
+  blankSegment,
   clipSegments,
+  joinSegments,
   paintLine,
-  type Segment,
   segment,
   segmentsWidth,
-  spaced,
+  type TextSegment,
   type Tone,
 } from './segments.ts'
 import { ARROW, GAP } from './tree-columns.ts'
@@ -25,7 +25,7 @@ export interface ComparisonTextOptions {
   readonly color: boolean
 }
 
-type Line = readonly Segment[]
+type Line = readonly TextSegment[]
 
 const MIN_WIDTH = 20
 /** Below these widths, tokens and then durations are left out to keep room for names. */
@@ -47,7 +47,7 @@ export function renderComparison(comparison: Comparison, options: ComparisonText
     [],
     ...figureLines(comparison),
     [],
-    verdict(comparison),
+    resultLine(comparison),
     [],
     ...(rows.length === 0 ? [] : [headLine(columns, width)]),
     ...rows.flatMap(row => rowLines(row, columns, width)),
@@ -67,21 +67,21 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
   ]
   const right = segment('dim', summary === undefined ? '' : `${headerTime(summary)}${GAP}${shortTraceId(first)}`)
   const room = width - segmentsWidth(left) - GAP.length
-  return room < displayWidth(right.text) ? left : apart(left, [right], width)
+  return room < displayWidth(right.text) ? left : alignEnds(left, [right], width)
 }
 
-function verdict({ steps, firstDifference }: Comparison): Line {
+function resultLine({ steps, firstDifference }: Comparison): Line {
   const step = firstDifference === undefined ? undefined : steps[firstDifference]
   if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]
   const count = steps.filter(isDifferent).length
   const more = ` (${humanCount(count)} of ${countOf(steps.length, 'step')} ${count === 1 ? 'differs' : 'differ'})`
-  return [segment('strong', 'First difference: '), segment('warn', sentence(step)), segment('dim', more)]
+  return [segment('strong', 'First difference: '), segment('warn', differenceText(step)), segment('dim', more)]
 }
 
-function sentence({ a, b, differences }: ComparedStep): string {
-  if (b === undefined) return a === undefined ? '' : `only A has ${labelOf(a)}`
-  if (a === undefined) return `only B has ${labelOf(b)}`
-  return `${labelOf({ ...a, hint: '' })}, ${differences.map(each => DIFFERENCE_TEXTS[each](a, b)).join(', ')}`
+function differenceText({ a, b, differences }: ComparedStep): string {
+  if (b === undefined) return a === undefined ? '' : `only A has ${stepLabel(a)}`
+  if (a === undefined) return `only B has ${stepLabel(b)}`
+  return `${stepLabel({ ...a, hint: '' })}, ${differences.map(each => DIFFERENCE_TEXTS[each](a, b)).join(', ')}`
 }
 
 const DIFFERENCE_TEXTS = {
@@ -91,7 +91,7 @@ const DIFFERENCE_TEXTS = {
   attempts: (a: TurnStep, b: TurnStep) => `${countOf(a.attempts, 'attempt')}${ARROW}${b.attempts}`,
 } as const
 
-function labelOf({ kind, name, hint }: TurnStep): string {
+function stepLabel({ kind, name, hint }: TurnStep): string {
   const named = kind === 'tool' || kind === 'other' ? name : [kind, name].filter(text => text !== '').join(' ')
   return hint === '' ? named : `${named}  ${hint.slice(0, 60)}`
 }
@@ -123,7 +123,7 @@ function tokensText(figures: RowFigures | undefined): string {
 function headLine({ length, tokens }: Columns, width: number): Line {
   const cell = (text: string, cells: number): string => (cells === 0 ? '' : GAP + padStartToWidth(text, cells))
   const head = [cell('A', length), cell('B', length), cell('A tokens', tokens), cell('B tokens', tokens)].join('')
-  return apart([], [segment('dim', head)], width)
+  return alignEnds([], [segment('dim', head)], width)
 }
 
 function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
@@ -131,8 +131,8 @@ function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
   if (first === undefined) return []
   const { mark, tone } = markOf(first)
   const indent = '  '.repeat(Math.min(MAX_INDENT, first.depth))
-  const left = [segment(tone, `${mark} `), blank(indent.length), ...titleOf(row, first)]
-  const line = apart(left, figureCells(row, columns), width)
+  const left = [segment(tone, `${mark} `), blankSegment(indent.length), ...titleOf(row, first)]
+  const line = alignEnds(left, figureCells(row, columns), width)
   const diff = row.kind === 'step' ? diffLinesOf(first.argumentDiff, indent.length + 4) : []
   return [line, ...diff]
 }
@@ -143,17 +143,17 @@ function markOf(step: ComparedStep): { readonly mark: string; readonly tone: Ton
   return isDifferent(step) ? { mark: '~', tone: 'warn' } : { mark: '=', tone: 'dim' }
 }
 
-function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): Segment[] {
+function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): TextSegment[] {
   if (kind === 'alike') return [segment('dim', `… ${countOf(steps.length, 'step')} alike`)]
   const step = first.a ?? first.b
   if (step === undefined) return []
   const { a, b, differences } = first
-  const name = segment(toneOf(step), labelOf({ ...step, hint: '' }))
+  const name = segment(toneOf(step), stepLabel({ ...step, hint: '' }))
   const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
   const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
   const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
   const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')} in it` : '')
-  return spaced([name, ...notes, held, times], '  ')
+  return joinSegments([name, ...notes, held, times], '  ')
 }
 
 /** If the arguments differ, their diff is shown below instead of the hint. */
@@ -175,8 +175,8 @@ function toneOf({ kind, isError }: TurnStep): Tone {
   return isError ? 'error' : TONES[kind]
 }
 
-function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): Segment[] {
-  const cell = (text: string, cells: number): Segment =>
+function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): TextSegment[] {
+  const cell = (text: string, cells: number): TextSegment =>
     segment('plain', cells === 0 ? '' : GAP + padStartToWidth(text, cells))
   return [
     cell(lengthText(a), length),
@@ -192,8 +192,11 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   )
   const shown = near.slice(0, MAX_DIFF_LINES).map(({ sign, text }): Line => {
     const tone = sign === '-' ? 'error' : sign === '+' ? 'ok' : 'dim'
-    return [blank(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
+    return [blankSegment(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
   })
   if (near.length <= MAX_DIFF_LINES) return shown
-  return [...shown, [blank(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)]]
+  return [
+    ...shown,
+    [blankSegment(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)],
+  ]
 }

@@ -1,4 +1,4 @@
-import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
+import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 
 interface VerdictWords {
@@ -18,20 +18,20 @@ const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords
 ])
 
 /** The decision of a control hook, for its own span and for the tool it blocked; undefined for other spans. */
-export function controlOutcome(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
+export function controlOutcome(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
   if (kind === 'tool') return blockOf(attributes)
   return kind === 'hook' ? verdictOf(attributes) : undefined
 }
 
 /** A tool with an outcome of its own was not blocked, even if a hook asked for it. */
-function blockOf(attributes: SpanAttributes): Segment | undefined {
+function blockOf(attributes: SpanAttributes): TextSegment | undefined {
   const by = attributes.text('.tool.blocked_by')
   if (by === '' || !['', 'blocked'].includes(attributes.text('.tool.outcome'))) return undefined
   return segment('warn', `blocked by ${by}`)
 }
 
 /** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not done`. */
-function verdictOf(attributes: SpanAttributes): Segment | undefined {
+function verdictOf(attributes: SpanAttributes): TextSegment | undefined {
   const verdict = attributes.text('.hook.verdict')
   const words = VERDICTS.get(verdict)
   if (words === undefined) return undefined

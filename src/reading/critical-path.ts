@@ -1,10 +1,10 @@
 import { type PathPart, stepsBackwards } from './path-steps.ts'
-import { isPersonWait } from './person-wait.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { isApprovalWait } from './person-wait.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-export interface PathSection {
+export interface CriticalPathSection {
   readonly span: StoredSpan
   /** Epoch milliseconds. */
   readonly fromAt: number
@@ -15,7 +15,7 @@ export interface PathSection {
 
 export interface CriticalPath {
   /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
-  readonly sections: readonly PathSection[]
+  readonly sections: readonly CriticalPathSection[]
   readonly workMillis: number
   readonly personMillis: number
   readonly gapMillis: number
@@ -32,7 +32,7 @@ const MAX_LEVELS = 64
  */
 export function criticalPath(tree: TraceTree): CriticalPath {
   const namespace = namespaceOfTree(tree)
-  const sections: PathSection[] = []
+  const sections: CriticalPathSection[] = []
   const open = [...stepsBackwards(partsOf(tree, namespace), tree.startAt, tree.endAt)]
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
     const { part, fromAt, toAt } = step
@@ -52,21 +52,25 @@ export function criticalPath(tree: TraceTree): CriticalPath {
   return { sections, ...sumsOf(sections), isProvisional: tree.isRunning }
 }
 
-function sumsOf(sections: readonly PathSection[]): { workMillis: number; personMillis: number; gapMillis: number } {
+function sumsOf(sections: readonly CriticalPathSection[]): {
+  workMillis: number
+  personMillis: number
+  gapMillis: number
+} {
   const sums = { work: 0, person: 0, gap: 0 }
   for (const { part, fromAt, toAt } of sections) sums[part] += toAt - fromAt
   return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
 }
 
 /** The type of a part's time that no inner part covers. For an agent whose steps are stored, it is the gap between two steps. */
-function ownPart({ span, kind, inner }: PathPart, namespace: string): PathSection['part'] {
-  if (isPersonWait(span, namespace)) return 'person'
+function ownPart({ span, kind, inner }: PathPart, namespace: string): CriticalPathSection['part'] {
+  if (isApprovalWait(span, namespace)) return 'person'
   const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
   return isFrame && inner.length > 0 ? 'gap' : 'work'
 }
 
 function partsOf(tree: TraceTree, namespace: string): PathPart[] {
-  const parts = new Map<SpanNode, PathPart>()
+  const parts = new Map<TraceNode, PathPart>()
   const holders = new Map<PathPart, PathPart>()
   const roots: PathPart[] = []
   for (const { node, parent } of walkTree(tree)) {
@@ -83,7 +87,7 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
     parts.set(node, part)
     holders.set(part, holder)
     part.endAt = Math.min(part.endAt, holder.endAt)
-    if (above.kind === 'api' && holders.get(above) === holder) part.asker = above
+    if (above.kind === 'api' && holders.get(above) === holder) part.requestedBy = above
     if (isAwaited(part, above)) holder.inner.push(part)
   }
   return roots
@@ -91,8 +95,17 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
 
 function partOf(span: StoredSpan, namespace: string): PathPart {
   const endAt = Math.max(span.startAt, span.endAt)
-  const kind = drawnKind(new SpanAttributes(span, namespace))
-  return { span, kind, startAt: span.startAt, endAt, inner: [], asker: undefined, isBackground: false, isTaken: false }
+  const kind = displayKind(new SpanAttributes(span, namespace))
+  return {
+    span,
+    kind,
+    startAt: span.startAt,
+    endAt,
+    inner: [],
+    requestedBy: undefined,
+    isBackground: false,
+    isOnPath: false,
+  }
 }
 
 /**
@@ -103,7 +116,7 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
   let holder = above
   for (let level = 0; level < MAX_LEVELS; level++) {
-    const hasRoom = !holdsNothing(holder)
+    const hasRoom = !isLeaf(holder)
     if (hasRoom && isChildAgent(part) && !isMostlyIn(part, holder)) part.isBackground = true
     const next = holders.get(holder)
     if (hasRoom && (part.isBackground ? part.endAt <= holder.endAt : isMostlyIn(part, holder))) return holder
@@ -125,7 +138,7 @@ function isAwaited({ kind, span }: PathPart, above: PathPart): boolean {
   return kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
 }
 
-function holdsNothing({ kind }: PathPart): boolean {
+function isLeaf({ kind }: PathPart): boolean {
   return kind === 'api' || kind === 'auxiliary' || kind === 'skill'
 }
 

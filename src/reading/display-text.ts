@@ -9,7 +9,7 @@ const ANSI =
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g
 
 /** More combining marks than a script needs would overlap the neighbouring lines. */
-const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
+const STACKED_MARKS = /(\p{M}{4})\p{M}+/gu
 
 /**
  * Makes text of a trace safe to show on one line. Removes everything that moves a cursor, sets a colour, changes the writing
@@ -22,7 +22,7 @@ export function displayText(text: string): string {
     .replace(ANSI, '')
     .replace(/\s+/g, ' ')
     .replace(HIDDEN, '')
-    .replace(PILED_MARKS, '$1')
+    .replace(STACKED_MARKS, '$1')
     .trim()
 }
 
@@ -32,7 +32,7 @@ export function displayText(text: string): string {
 export function displayLines(text: string): string[] {
   const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
   return lines.map(line =>
-    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(HIDDEN, '').replace(PILED_MARKS, '$1').trimEnd(),
+    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(HIDDEN, '').replace(STACKED_MARKS, '$1').trimEnd(),
   )
 }
 
@@ -41,7 +41,7 @@ export function displayLines(text: string): string[] {
  * hides nothing from its reader. The length is not limited.
  */
 export function visibleText(text: string): string {
-  return text.replaceAll('\r\n', '\n').replace(HIDDEN, signOf).replace(PILED_MARKS, '$1')
+  return text.replaceAll('\r\n', '\n').replace(HIDDEN, signOf).replace(STACKED_MARKS, '$1')
 }
 
 function signOf(character: string): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type CriticalPath, criticalPath } from './critical-path.ts'
 import { spanRows } from './export-rows.ts'
 import { EXPORT_STYLE } from './export-style.ts'
-import { htmlText, spansHtml } from './html-text.ts'
+import { escapeHtml, segmentsHtml } from './html-text.ts'
 import { countOf, humanDuration, humanInstant } from './human-figures.ts'
 import { sharedContent, sharedContentLines } from './shared-content.ts'
 import { asOf, type TraceTree } from './trace-forest.ts'
@@ -18,8 +18,8 @@ export function* exportHtml(stored: readonly TraceTree[], now: number): Generato
   const trees = stored.map(tree => asOf(tree, now))
   const [first] = trees
   const title = first === undefined ? 'No traces' : titleText(first, trees.length)
-  yield `${head(title)}<body>\n<h1>${htmlText(title)}</h1>\n`
-  yield `<p class="dim">${countOf(trees.length, 'trace')}, written by hookspan on ${htmlText(humanInstant(now))}</p>\n`
+  yield `${head(title)}<body>\n<h1>${escapeHtml(title)}</h1>\n`
+  yield `<p class="dim">${countOf(trees.length, 'trace')}, written by hookspan on ${escapeHtml(humanInstant(now))}</p>\n`
   yield* preview(trees)
   for (const tree of trees) yield* turn(tree)
   yield '</body>\n</html>\n'
@@ -41,7 +41,7 @@ function head(title: string): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${htmlText(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${EXPORT_STYLE}</style>
 </head>
 `
@@ -49,16 +49,16 @@ function head(title: string): string {
 
 function* preview(trees: readonly TraceTree[]): Generator<string, void> {
   yield '<details class="note"><summary>What is in here, and what was masked or cut</summary>\n<ul>\n'
-  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${htmlText(line.trim())}</li>\n`
+  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${escapeHtml(line.trim())}</li>\n`
   yield '</ul>\n</details>\n'
 }
 
 function* turn(tree: TraceTree): Generator<string, void> {
   const summary = summarize(tree)
   const path = criticalPath(tree)
-  yield `<section>\n<h2>${spansHtml(headerTitle(summary, tree.traceId))}</h2>\n`
-  yield `<p>${spansHtml(headerFigures(summary))}</p>\n<p>${htmlText(pathText(path))}</p>\n`
-  yield `<p class="dim">${htmlText(headerTime(summary))} · trace ${htmlText(tree.traceId)}</p>\n`
+  yield `<section>\n<h2>${segmentsHtml(headerTitle(summary, tree.traceId))}</h2>\n`
+  yield `<p>${segmentsHtml(headerFigures(summary))}</p>\n<p>${escapeHtml(pathText(path))}</p>\n`
+  yield `<p class="dim">${escapeHtml(headerTime(summary))} · trace ${escapeHtml(tree.traceId)}</p>\n`
   yield* spanRows(tree, path)
   yield '</section>\n'
 }

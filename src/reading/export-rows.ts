@@ -1,15 +1,15 @@
 import type { Attributes, AttributeValue } from './attribute-value.ts'
-import type { CriticalPath, PathSection } from './critical-path.ts'
+import type { CriticalPath, CriticalPathSection } from './critical-path.ts'
 import { MAX_INDENT } from './export-style.ts'
 import { type FoldedCalls, foldRepeats, isFolded } from './fold-repeats.ts'
-import { htmlText, spansHtml } from './html-text.ts'
+import { escapeHtml, segmentsHtml } from './html-text.ts'
 import { humanCost, humanCount, humanDuration } from './human-figures.ts'
 import { segment } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type SubtreeSum, subtreeSums } from './subtree-sums.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { endingOf, type TreeRow, titleOf, tokensText, treeRows } from './tree-rows.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
+import { rowEnding, rowTitle, type TreeRow, tokensText, treeRows } from './tree-rows.ts'
 import type { Extent } from './waterfall.ts'
 
 /** Limit per value. The OTLP export has the whole value. */
@@ -37,9 +37,9 @@ export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string
 }
 
 /** Folds by their first call. A fold never contains another one: nested folds are slower to read. */
-function foldsOf(tree: TraceTree, sums: ReadonlyMap<SpanNode, SubtreeSum>): ReadonlyMap<SpanNode, FoldedCalls> {
+function foldsOf(tree: TraceTree, sums: ReadonlyMap<TraceNode, SubtreeSum>): ReadonlyMap<TraceNode, FoldedCalls> {
   const namespace = namespaceOfTree(tree)
-  const folds = new Map<SpanNode, FoldedCalls>()
+  const folds = new Map<TraceNode, FoldedCalls>()
   const open = [tree.roots]
   for (let siblings = open.pop(); siblings !== undefined; siblings = open.pop()) {
     for (const row of foldRepeats(siblings, { namespace, sums })) {
@@ -50,8 +50,8 @@ function foldsOf(tree: TraceTree, sums: ReadonlyMap<SpanNode, SubtreeSum>): Read
   return folds
 }
 
-function sectionsBySpan({ sections }: CriticalPath): ReadonlyMap<StoredSpan, PathSection[]> {
-  const bySpan = new Map<StoredSpan, PathSection[]>()
+function sectionsBySpan({ sections }: CriticalPath): ReadonlyMap<StoredSpan, CriticalPathSection[]> {
+  const bySpan = new Map<StoredSpan, CriticalPathSection[]>()
   for (const section of sections) {
     const own = bySpan.get(section.span)
     if (own === undefined) bySpan.set(section.span, [section])
@@ -68,25 +68,30 @@ function foldHead(
   const title = [segment('tool', name), segment('warn', ` ×${humanCount(calls.length)}`)]
   const figures = `${humanDuration(totalMillis)}, the longest ${humanDuration(longestMillis)}`
   return `<details class="span fold"><summary>
-<span class="title${indent(depth)}">${spansHtml([...title, segment('dim', `  ${figures}`)])}</span>${svg(rect('tool', sum, tree, [1, 8]))}
-<span class="figure">${htmlText(humanDuration(sum.endAt - sum.startAt))}</span>
-<span class="figure tokens">${htmlText(usageText(undefined, sum))}</span>
-<span class="ending">${spansHtml([segment('ok', outcome)])}</span></summary>
+<span class="title${indent(depth)}">${segmentsHtml([...title, segment('dim', `  ${figures}`)])}</span>${svg(rect('tool', sum, tree, [1, 8]))}
+<span class="figure">${escapeHtml(humanDuration(sum.endAt - sum.startAt))}</span>
+<span class="figure tokens">${escapeHtml(usageText(undefined, sum))}</span>
+<span class="ending">${segmentsHtml([segment('ok', outcome)])}</span></summary>
 `
 }
 
-function spanRow(row: TreeRow, tree: TraceTree, sum: SubtreeSum | undefined, sections: readonly PathSection[]): string {
+function spanRow(
+  row: TreeRow,
+  tree: TraceTree,
+  sum: SubtreeSum | undefined,
+  sections: readonly CriticalPathSection[],
+): string {
   const { step, facts } = row
   const { span } = step.node
   const own = rect(facts.isError ? 'error' : facts.kind, span, tree, [1, 5])
   const path = sections.map(({ fromAt, toAt, part }) =>
     rect(`path ${part}`, { startAt: fromAt, endAt: toAt }, tree, [7, 3]),
   )
-  return `<details class="span" id="${htmlText(`${tree.traceId}-${span.spanId}`)}"><summary>
-<span class="title${indent(step.depth)}">${spansHtml(titleOf(row))}</span>${svg([own, ...path].join(''))}
-<span class="figure">${htmlText(humanDuration(facts.durationMillis))}</span>
-<span class="figure tokens">${htmlText(usageText(row, sum))}</span>
-<span class="ending">${spansHtml(endingOf(row))}</span></summary>
+  return `<details class="span" id="${escapeHtml(`${tree.traceId}-${span.spanId}`)}"><summary>
+<span class="title${indent(step.depth)}">${segmentsHtml(rowTitle(row))}</span>${svg([own, ...path].join(''))}
+<span class="figure">${escapeHtml(humanDuration(facts.durationMillis))}</span>
+<span class="figure tokens">${escapeHtml(usageText(row, sum))}</span>
+<span class="ending">${segmentsHtml(rowEnding(row))}</span></summary>
 <div class="body">${body(span)}</div></details>
 `
 }
@@ -131,7 +136,7 @@ function body(span: StoredSpan): string {
     attributes: link.attributes,
   }))
   const more = [...events, ...links].map(
-    ({ title, attributes }) => `<p class="dim">${htmlText(title)}</p>${list(attributes)}`,
+    ({ title, attributes }) => `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`,
   )
   const own = { span: span.spanId, ...(span.parentSpanId && { parent: span.parentSpanId }), status }
   return [list(own), list(span.attributes), ...more].join('')
@@ -141,13 +146,13 @@ function list(attributes: Attributes): string {
   const names = Object.keys(attributes).sort()
   if (names.length === 0) return ''
   const entries = names.map(
-    name => `<dt>${htmlText(name)}</dt><dd><pre>${valueText(attributes[name] ?? null)}</pre></dd>`,
+    name => `<dt>${escapeHtml(name)}</dt><dd><pre>${valueText(attributes[name] ?? null)}</pre></dd>`,
   )
   return `<dl>${entries.join('')}</dl>`
 }
 
 function valueText(value: AttributeValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)
-  if (text.length <= MAX_CHARS) return htmlText(text)
-  return `${htmlText(text.slice(0, MAX_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
+  if (text.length <= MAX_CHARS) return escapeHtml(text)
+  return `${escapeHtml(text.slice(0, MAX_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
 }

@@ -1,5 +1,5 @@
 import { HIDDEN } from './hidden-characters.ts'
-import type { Segment } from './segments.ts'
+import type { TextSegment } from './segments.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -10,7 +10,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Escapes text for an element or a quoted attribute. Invisible characters become `\u{202e}`. */
-export function htmlText(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(HIDDEN, codePoint).replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
 }
 
@@ -20,6 +20,6 @@ function codePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 }
 
-export function spansHtml(segments: readonly Segment[]): string {
-  return segments.map(({ tone, text }) => `<span class="${tone}">${htmlText(text)}</span>`).join('')
+export function segmentsHtml(segments: readonly TextSegment[]): string {
+  return segments.map(({ tone, text }) => `<span class="${tone}">${escapeHtml(text)}</span>`).join('')
 }

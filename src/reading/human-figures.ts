@@ -14,7 +14,7 @@ export function humanDuration(millis: number): string {
 }
 
 /** A duration in whole seconds: a figure that changes ten times a second is unreadable. */
-export function age(millis: number): string {
+export function humanAge(millis: number): string {
   const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
   return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
 }

@@ -1,5 +1,5 @@
 import type { OpenTurn } from './open-turns.ts'
-import { instant, jsonLine } from './tree-json.ts'
+import { isoInstant, jsonLine } from './tree-json.ts'
 
 export function openTurnJson(
   { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
@@ -13,16 +13,16 @@ export function openTurnJson(
     trace_id: traceId,
     prompt: prompt || undefined,
     model: summary.model || undefined,
-    open_since: instant(sinceAt),
+    open_since: isoInstant(sinceAt),
     open_ms: Math.max(0, now - sinceAt),
-    silent_since: instant(lastAt),
+    silent_since: isoInstant(lastAt),
     silent_ms: Math.max(0, now - lastAt),
     tokens: summary.tokens,
     doing: doing.map(({ step: { node }, facts }) => ({
       span_id: node.span.spanId,
       name: facts.name,
       hint: facts.hint || undefined,
-      since: instant(node.span.startAt),
+      since: isoInstant(node.span.startAt),
       open_ms: Math.max(0, now - node.span.startAt),
     })),
   })

@@ -1,6 +1,6 @@
-import { isPersonWait } from './person-wait.ts'
+import { isApprovalWait } from './person-wait.ts'
 import { namespaceOfTree } from './span-attributes.ts'
-import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
@@ -54,10 +54,10 @@ export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: Ope
  * Start of the oldest question to the user among the innermost open spans, epoch milliseconds; undefined if there is none. One
  * question is enough, whatever runs beside it: the user is the one who has to act.
  */
-export function askedSince(innermost: Iterable<SpanNode>, namespace: string): number | undefined {
+export function waitingSince(innermost: Iterable<TraceNode>, namespace: string): number | undefined {
   let since: number | undefined
   for (const { span } of innermost) {
-    if (isPersonWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
+    if (isApprovalWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
   }
   return since
 }
@@ -70,19 +70,19 @@ function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTur
   const doing = rows.filter(({ step }) => innermost.has(step.node))
   const prompt = rows.find(({ facts }) => facts.kind === 'session')?.facts.hint ?? ''
   const sinceAt = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), tree.endAt)
-  const isWaitingForPerson = askedSince(innermost, namespaceOfTree(tree)) !== undefined
+  const isWaitingForPerson = waitingSince(innermost, namespaceOfTree(tree)) !== undefined
   const state = openState({ isOwnerDead, isWaitingForPerson, silentMillis: summary.silentMillis })
   return { state, traceId: tree.traceId, summary, prompt, sinceAt, lastAt: tree.lastAt, doing }
 }
 
-function openSpans(tree: TraceTree): SpanNode[] {
+function openSpans(tree: TraceTree): TraceNode[] {
   return Array.from(walkTree(tree), ({ node }) => node).filter(({ span }) => span.running === true)
 }
 
 /** Running spans without a running descendant: all other running spans wait for these. */
-export function innermostOpen(tree: TraceTree): ReadonlySet<SpanNode> {
+export function innermostOpen(tree: TraceTree): ReadonlySet<TraceNode> {
   const innermost = new Set(openSpans(tree))
-  const passed = new Set<SpanNode>()
+  const passed = new Set<TraceNode>()
   for (const { node, parent } of walkTree(tree)) {
     if (node.span.running !== true) continue
     for (let outer = parent; outer !== undefined && !passed.has(outer.node); outer = outer.parent) {

@@ -1,19 +1,19 @@
-import type { DrawnKind } from './segments.ts'
+import type { DisplayKind } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
 
 /** A span as the critical path sees it: inside the part during which it ran, which is not always its parent. */
 export interface PathPart {
   readonly span: StoredSpan
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
   /** Epoch milliseconds. A part that outlasts its holder is cut at the holder's end: nothing waited for the rest. */
   readonly startAt: number
   endAt: number
   readonly inner: PathPart[]
   /** The request beside it that asked for it, if there is one. */
-  asker: PathPart | undefined
+  requestedBy: PathPart | undefined
   /** A child agent that outlives its launcher, for example the tool that started it. */
   isBackground: boolean
-  isTaken: boolean
+  isOnPath: boolean
 }
 
 export interface PathStep {
@@ -25,7 +25,7 @@ export interface PathStep {
 /**
  * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.
  */
-function isBeside({ kind, isBackground }: PathPart): boolean {
+function isOffMainLine({ kind, isBackground }: PathPart): boolean {
   return isBackground || kind === 'auxiliary' || kind === 'hook' || kind === 'other'
 }
 
@@ -39,14 +39,14 @@ export function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt
   const others = new Fillers(parts)
   let cursor = toAt
   while (cursor > fromAt) {
-    const part = line.before(cursor)
+    const part = line.takeLastEndedBefore(cursor)
     const until = part === undefined ? fromAt : Math.max(fromAt, Math.min(part.endAt, cursor))
-    for (const step of others.between(until, cursor)) {
+    for (const step of others.fillGap(until, cursor)) {
       yield step
       cursor = step.fromAt
     }
     if (part === undefined) return
-    part.isTaken = true
+    part.isOnPath = true
     const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: Math.min(until, cursor) }
     if (step.fromAt >= step.toAt) continue
     yield step
@@ -63,7 +63,7 @@ class MainLine {
   #isAsked = false
 
   constructor(parts: readonly PathPart[]) {
-    const line = parts.filter(part => !isBeside(part)).sort((a, b) => a.startAt - b.startAt)
+    const line = parts.filter(part => !isOffMainLine(part)).sort((a, b) => a.startAt - b.startAt)
     this.#requests = line.filter(({ kind }) => kind === 'api')
     this.#asked = Array.from({ length: this.#requests.length + 1 }, () => [])
     this.#at = this.#requests.length
@@ -71,15 +71,15 @@ class MainLine {
     let begun = 0
     for (const part of line) {
       if (part.kind === 'api') begun += 1
-      else this.#asked[(part.asker && places.get(part.asker)) ?? begun]?.push(part)
+      else this.#asked[(part.requestedBy && places.get(part.requestedBy)) ?? begun]?.push(part)
     }
     // Among parts with the same end the longest is taken first: it did not wait for the others.
     for (const group of this.#asked) group.sort((a, b) => a.endAt - b.endAt || b.startAt - a.startAt)
   }
 
   /** The awaited part with the latest end at or before `cursor`. A part that ends later was not waited for. */
-  before(cursor: number): PathPart | undefined {
-    for (; this.#at > 0; this.#leave()) {
+  takeLastEndedBefore(cursor: number): PathPart | undefined {
+    for (; this.#at > 0; this.#stepBack()) {
       const request = this.#requests[this.#at - 1]
       const asked = this.#lastAsked(cursor)
       const isOver = request !== undefined && request.endAt <= cursor
@@ -88,8 +88,8 @@ class MainLine {
         this.#isAsked = true
         return asked
       }
-      if (request !== undefined && !request.isTaken && (isOver || this.#isAsked)) {
-        this.#leave()
+      if (request !== undefined && !request.isOnPath && (isOver || this.#isAsked)) {
+        this.#stepBack()
         return request
       }
     }
@@ -98,7 +98,7 @@ class MainLine {
     return asked
   }
 
-  #leave(): void {
+  #stepBack(): void {
     this.#at -= 1
     this.#isAsked = false
   }
@@ -106,7 +106,7 @@ class MainLine {
   #lastAsked(cursor: number): PathPart | undefined {
     const group = this.#asked[this.#at] ?? []
     for (let last = group.at(-1); last !== undefined; last = group.at(-1)) {
-      if (!last.isTaken && last.endAt <= cursor) return last
+      if (!last.isOnPath && last.endAt <= cursor) return last
       group.pop()
     }
     return undefined
@@ -123,14 +123,14 @@ class Fillers {
   }
 
   /** Latest first. Call with times that never increase. */
-  *between(fromAt: number, toAt: number): Generator<PathStep, void> {
+  *fillGap(fromAt: number, toAt: number): Generator<PathStep, void> {
     let cursor = toAt
     for (let part = this.#parts[this.#next]; part !== undefined; part = this.#parts[this.#next]) {
       if (part.endAt <= fromAt) return
       this.#next += 1
       const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: part.endAt }
-      if (part.isTaken || step.toAt > cursor || step.fromAt >= step.toAt) continue
-      part.isTaken = true
+      if (part.isOnPath || step.toAt > cursor || step.fromAt >= step.toAt) continue
+      part.isOnPath = true
       cursor = step.fromAt
       yield step
     }

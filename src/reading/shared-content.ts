@@ -51,12 +51,12 @@ export function* sharedContentLines({ spans, texts, chars, masked, cut }: Shared
   yield masked.length === 0
     ? 'no secret was masked in it: either there was none, or none was recognised'
     : `secrets were masked in ${countOf(masked.length, 'value')}:`
-  yield* named(masked)
+  yield* nameLines(masked)
   yield cut.length === 0 ? 'nothing was cut when it was recorded' : `${countOf(cut.length, 'value')} cut when recorded:`
-  yield* named(cut)
+  yield* nameLines(cut)
 }
 
-function* named(values: readonly AlteredValue[]): Generator<string, void> {
+function* nameLines(values: readonly AlteredValue[]): Generator<string, void> {
   for (const { span, attribute, count } of values.slice(0, MAX_NAMED)) {
     yield `  ${[span, attribute].filter(text => text !== '').join('  ')}${count > 1 ? `  ×${count}` : ''}`
   }

@@ -1,6 +1,6 @@
 import { controlOutcome } from './control-outcome.ts'
 import { displayText } from './display-text.ts'
-import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
+import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 
 const WORDS: ReadonlyMap<string, Tone> = new Map<string, Tone>([
@@ -24,7 +24,7 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
 }
 
 /** The outcome of a span, as its kind records it; undefined if there is none. */
-export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
+export function outcomeOf(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
   const decided = controlOutcome(kind, attributes)
   if (decided !== undefined) return decided
@@ -33,7 +33,7 @@ export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment 
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)
 }
 
-const OUTCOMES: { readonly [Kind in DrawnKind]: (attributes: SpanAttributes) => string } = {
+const OUTCOMES: { readonly [Kind in DisplayKind]: (attributes: SpanAttributes) => string } = {
   session: attributes => attributes.text('.turn.final_status'),
   llm: () => '',
   api: finishReason,
@@ -49,7 +49,7 @@ const OUTCOMES: { readonly [Kind in DrawnKind]: (attributes: SpanAttributes) => 
 
 function finishReason(attributes: SpanAttributes): string {
   const reason = attributes.text('gen_ai.response.finish_reason', 'llm.finish_reason')
-  return reason === '' ? attributes.first('gen_ai.response.finish_reasons') : reason
+  return reason === '' ? attributes.firstText('gen_ai.response.finish_reasons') : reason
 }
 
 /** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the status code or word, then the error type. */

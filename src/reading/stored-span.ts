@@ -1,5 +1,5 @@
 import { type Attributes, isRecord, readAttributes } from './attribute-value.ts'
-import { LineReader, type NumberedLine } from './line-reader.ts'
+import { LogLineReader, type NumberedLine } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
@@ -121,9 +121,10 @@ export async function* readTraceFile(
   mayMatter: (line: string) => boolean = () => true,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<TraceFileEntry, void> {
-  const reader = new LineReader(path)
-  for await (const line of reader.read(onRead)) if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
-  const rest = reader.rest()
+  const reader = new LogLineReader(path)
+  for await (const line of reader.readLines(onRead))
+    if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
+  const rest = reader.readRest()
   if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }
 

@@ -1,13 +1,13 @@
-import { callIdOf, callPlaces } from './call-order.ts'
+import { callIdOf, callPositions } from './call-order.ts'
 import type { StoredSpan } from './stored-span.ts'
 
-export interface SpanNode {
+export interface TraceNode {
   readonly span: StoredSpan
   /**
    * Sorted by start. Calls with the same start are in the order of their request's answer if it is stored, or else as they
    * arrived.
    */
-  readonly children: readonly SpanNode[]
+  readonly children: readonly TraceNode[]
   /** A root whose parent is missing, or that is part of a circle of parents. */
   readonly orphan: boolean
   /** A root with a remote parent, whose trace is stored by another program. */
@@ -19,7 +19,7 @@ export interface SpanNode {
 export interface TraceTree {
   readonly traceId: string
   /** One in a sound trace. If parents are missing there are more, so that no span is lost. */
-  readonly roots: readonly SpanNode[]
+  readonly roots: readonly TraceNode[]
   readonly spanCount: number
   /** First start and last end of all its spans, epoch milliseconds. */
   readonly startAt: number
@@ -29,7 +29,7 @@ export interface TraceTree {
   readonly isRunning: boolean
 }
 
-interface GrowingNode extends SpanNode {
+interface GrowingNode extends TraceNode {
   readonly children: GrowingNode[]
   readonly order: number
   orphan: boolean
@@ -110,7 +110,7 @@ function orderCalls({ span, children }: GrowingNode): void {
     return before?.span.startAt === child.span.startAt && callIdOf(before.span) !== undefined
   })
   if (!areTied) return
-  const places = callPlaces(span)
+  const places = callPositions(span)
   const placeOf = (child: GrowingNode): number => places.get(callIdOf(child.span) ?? '') ?? places.size
   if (places.size > 0) {
     children.sort((a, b) => a.span.startAt - b.span.startAt || placeOf(a) - placeOf(b) || a.order - b.order)
@@ -161,7 +161,7 @@ function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number }
 }
 
 export interface TreeStep {
-  readonly node: SpanNode
+  readonly node: TraceNode
   readonly depth: number
   /** No sibling follows: its branch ends (`└─`) instead of continuing (`├─`). */
   readonly isLast: boolean
@@ -177,12 +177,12 @@ export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
 }
 
 /** Reversed for a stack: the step pushed last is drawn first. */
-function stepsOf(nodes: readonly SpanNode[], parent: TreeStep | undefined): TreeStep[] {
+function stepsOf(nodes: readonly TraceNode[], parent: TreeStep | undefined): TreeStep[] {
   const depth = parent === undefined ? 0 : parent.depth + 1
   return nodes.map((node, index) => ({ node, depth, isLast: index === nodes.length - 1, parent })).reverse()
 }
 
-interface CopiedNode extends SpanNode {
+interface CopiedNode extends TraceNode {
   readonly children: CopiedNode[]
 }
 
@@ -190,7 +190,7 @@ interface CopiedNode extends SpanNode {
 export function asOf(tree: TraceTree, now: number): TraceTree {
   const endAt = Math.max(now, tree.lastAt)
   const roots: CopiedNode[] = []
-  const copies = new Map<SpanNode, CopiedNode>()
+  const copies = new Map<TraceNode, CopiedNode>()
   if (!tree.isRunning) return tree
   for (const { node, parent } of walkTree(tree)) {
     const { span } = node

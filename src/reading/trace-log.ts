@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTraceFile, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
-import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
+import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
 import type { Extent } from './waterfall.ts'
 
@@ -65,7 +65,7 @@ async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGen
 interface TraceNote {
   startAt: number
   endAt: number
-  met: Met
+  met: MetConditions
   open: Set<string> | undefined
 }
 
@@ -124,7 +124,7 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
     const note = notes.get(traceId) ?? { startAt, endAt, met: 0, open: undefined }
     note.startAt = Math.min(note.startAt, startAt)
     note.endAt = Math.max(note.endAt, endAt)
-    note.met = matcher.add(note.met, span)
+    note.met = matcher.addSpan(note.met, span)
     if (span.running === true) note.open = (note.open ?? new Set()).add(span.spanId)
     else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
     notes.set(traceId, note)

@@ -1,9 +1,9 @@
-import type { DrawnKind, Segment } from './segments.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { DisplayKind, TextSegment } from './segments.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { costOf, isRequest, type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 /** The totals and title of a trace. All text is printable. */
 export interface TraceSummary {
@@ -21,7 +21,7 @@ export interface TraceSummary {
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
   readonly cost: KnownCost
-  readonly outcome: Segment | undefined
+  readonly outcome: TextSegment | undefined
   readonly spanCount: number
   readonly errorCount: number
   readonly runningCount: number
@@ -41,7 +41,7 @@ export function summarize(tree: TraceTree): TraceSummary {
   const main = mainRoot(tree)
   const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)
-  const kind = attributes && drawnKind(attributes)
+  const kind = attributes && displayKind(attributes)
   const { input, output, subagentTokens, auxiliaryTokens, ...costs } = addRequests(tree, namespace)
   const runningCount = count(tree, span => span.running === true)
   return {
@@ -65,7 +65,7 @@ export function summarize(tree: TraceTree): TraceSummary {
 }
 
 /** The root of the turn. A root whose parent is missing is taken only if there is no other. */
-export function mainRoot(tree: TraceTree): SpanNode | undefined {
+export function mainRoot(tree: TraceTree): TraceNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 
@@ -81,7 +81,7 @@ function addRequests(tree: TraceTree, namespace: string) {
   const subagents = new Set<TreeStep>()
   for (const step of walkTree(tree)) {
     const attributes = new SpanAttributes(step.node.span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     if (isSubagents(step, subagents, kind, attributes)) subagents.add(step)
     if (!isRequest(kind)) continue
     const tokens = tokensOf(kind, attributes)
@@ -109,7 +109,7 @@ function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefin
 function isSubagents(
   { parent }: TreeStep,
   subagents: ReadonlySet<TreeStep>,
-  kind: DrawnKind,
+  kind: DisplayKind,
   attributes: SpanAttributes,
 ): boolean {
   if (parent === undefined) return false

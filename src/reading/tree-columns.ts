@@ -1,7 +1,7 @@
 import { displayWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
 import { segmentsWidth } from './segments.ts'
-import { costText, endingOf, inputText, outputText, type TreeRow, titleOf } from './tree-rows.ts'
+import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow } from './tree-rows.ts'
 
 /** Cells of each column of the terminal's tree; 0 = the column is left out. */
 export interface TreeColumns {
@@ -36,8 +36,8 @@ const MAX_TITLE = 72
 /** Fits the columns into `width`. The least important columns are dropped first, so that the names stay readable. */
 export function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const levels = Math.max(2, Math.floor(width / 8))
-  const { names, titles, ...wanted } = widest(rows, levels)
-  const room = (plan: Besides): number => width - MARGIN - besides(plan)
+  const { names, titles, ...wanted } = widestCells(rows, levels)
+  const room = (plan: OtherColumns): number => width - MARGIN - otherCells(plan)
   const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? MIN_BAR : 0 }
   const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
@@ -62,16 +62,16 @@ function barWidth(least: number, room: number, names: number, titles: number, wi
   return Math.min(MAX_BAR, Math.max(least, fair, room - Math.max(titles, MIN_TITLE)))
 }
 
-interface Widest extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
+interface WidestCells extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
   readonly names: number
   readonly titles: number
 }
 
-function widest(rows: readonly TreeRow[], levels: number): Widest {
+function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
   const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, cost: 0, ending: 0 }
   for (const row of rows) {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
-    const title = titleOf(row)
+    const title = rowTitle(row)
     const name = row.facts.hint === '' ? title : title.slice(0, -1)
     widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
     widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
@@ -79,14 +79,14 @@ function widest(rows: readonly TreeRow[], levels: number): Widest {
     widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)))
     widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)))
     widths.cost = Math.max(widths.cost, displayWidth(costText(row)))
-    widths.ending = Math.max(widths.ending, Math.min(MAX_ENDING, segmentsWidth(endingOf(row))))
+    widths.ending = Math.max(widths.ending, Math.min(MAX_ENDING, segmentsWidth(rowEnding(row))))
   }
   return widths
 }
 
-type Besides = Omit<TreeColumns, 'title' | 'levels'>
+type OtherColumns = Omit<TreeColumns, 'title' | 'levels'>
 
-function besides(columns: Besides): number {
+function otherCells(columns: OtherColumns): number {
   const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output
   const used = [columns.bar, columns.duration, tokens, columns.cost, columns.ending].filter(cells => cells > 0)
   return used.reduce((sum, cells) => sum + cells + GAP.length, 0)

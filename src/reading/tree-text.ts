@@ -1,11 +1,11 @@
 import { padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import { blank, clipSegments, paintLine, type Segment, segment, segmentsWidth } from './segments.ts'
+import { blankSegment, clipSegments, paintLine, segment, segmentsWidth, type TextSegment } from './segments.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { ARROW, GAP, MARGIN, planColumns, type TreeColumns } from './tree-columns.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
-import { costText, endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
+import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
 import { waterfallBar } from './waterfall.ts'
 
 export interface TreeTextOptions {
@@ -40,34 +40,35 @@ function upTo(stored: TraceTree, { now }: TreeTextOptions): TraceTree {
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const totals = totalFigures(trees.map(tree => summarize(upTo(tree, options))))
-  return paintLine(clipSegments([blank(MARGIN), ...totals], width), options.color ?? false)
+  return paintLine(clipSegments([blankSegment(MARGIN), ...totals], width), options.color ?? false)
 }
 
-function headerLines(tree: TraceTree, width: number): (readonly Segment[])[] {
+function headerLines(tree: TraceTree, width: number): (readonly TextSegment[])[] {
   const summary = summarize(tree)
   const time = segment('dim', headerTime(summary))
   const title = [segment(summary.outcome?.tone ?? 'dim', '● '), ...headerTitle(summary, tree.traceId)]
   const room = width - segmentsWidth([time]) - GAP.length
   const figures = figuresLine(summary, tree.traceId, width)
   if (room < segmentsWidth(title)) return [clipSegments(title, width), figures]
-  return [[...title, blank(width - segmentsWidth([...title, time])), time], figures]
+  return [[...title, blankSegment(width - segmentsWidth([...title, time])), time], figures]
 }
 
 /** Ends with the short trace id that `hookspan tree` accepts, unless the title already has it. */
-function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly Segment[] {
+function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly TextSegment[] {
   const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
   const room = width - segmentsWidth([id]) - GAP.length
-  if (id.text === '' || room < MIN_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
-  const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], room)
-  return [...figures, blank(width - segmentsWidth([...figures, id])), id]
+  if (id.text === '' || room < MIN_FIGURES)
+    return clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], width)
+  const figures = clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], room)
+  return [...figures, blankSegment(width - segmentsWidth([...figures, id])), id]
 }
 
-function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[] {
-  const title = clipSegments([segment('dim', branches(row.step, columns.levels)), ...titleOf(row)], columns.title)
+function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): TextSegment[] {
+  const title = clipSegments([segment('dim', branches(row.step, columns.levels)), ...rowTitle(row)], columns.title)
   return [
-    blank(MARGIN),
+    blankSegment(MARGIN),
     ...title,
-    blank(columns.title - segmentsWidth(title)),
+    blankSegment(columns.title - segmentsWidth(title)),
     ...barCell(row, tree, columns.bar),
     ...durationCell(row, columns.duration),
     ...tokensCell(row, columns),
@@ -76,20 +77,20 @@ function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[]
   ]
 }
 
-function barCell({ facts, step }: TreeRow, tree: TraceTree, width: number): Segment[] {
+function barCell({ facts, step }: TreeRow, tree: TraceTree, width: number): TextSegment[] {
   if (width === 0) return []
   const bar = waterfallBar(facts.kind, step.node.span, tree, width)
   return [segment('plain', GAP), segment(facts.isError ? 'error' : facts.kind, bar)]
 }
 
-function durationCell({ facts }: TreeRow, width: number): Segment[] {
+function durationCell({ facts }: TreeRow, width: number): TextSegment[] {
   if (width === 0) return []
   return [segment('plain', GAP + padStartToWidth(humanDuration(facts.durationMillis), width))]
 }
 
-function tokensCell({ facts }: TreeRow, columns: TreeColumns): Segment[] {
+function tokensCell({ facts }: TreeRow, columns: TreeColumns): TextSegment[] {
   if (columns.input === 0) return []
-  if (facts.tokens === undefined) return [blank(GAP.length + columns.input + ARROW.length + columns.output)]
+  if (facts.tokens === undefined) return [blankSegment(GAP.length + columns.input + ARROW.length + columns.output)]
   return [
     segment('plain', GAP + padStartToWidth(inputText(facts.tokens), columns.input)),
     segment('dim', ARROW),
@@ -97,12 +98,12 @@ function tokensCell({ facts }: TreeRow, columns: TreeColumns): Segment[] {
   ]
 }
 
-function costCell(row: TreeRow, width: number): Segment[] {
+function costCell(row: TreeRow, width: number): TextSegment[] {
   return width === 0 ? [] : [segment('plain', GAP + padStartToWidth(costText(row), width))]
 }
 
-function endingCell(row: TreeRow, width: number): Segment[] {
-  return width === 0 ? [] : [segment('plain', GAP), ...clipSegments(endingOf(row), width)]
+function endingCell(row: TreeRow, width: number): TextSegment[] {
+  return width === 0 ? [] : [segment('plain', GAP), ...clipSegments(rowEnding(row), width)]
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { DrawnKind } from './segments.ts'
+import type { DisplayKind } from './segments.ts'
 
 /** A period of time in epoch milliseconds. */
 export interface Extent {
@@ -21,13 +21,13 @@ function clamp(fraction: number): number {
 /** Whole cell, left half, right half. Framing spans are thin, waits for the user dashed. */
 const STROKES = { work: '━╸╺', frame: '─╴╶', wait: '╍╸╺' } as const
 
-function strokeOf(kind: DrawnKind): string {
+function strokeOf(kind: DisplayKind): string {
   if (kind === 'approval') return STROKES.wait
   return kind === 'session' || kind === 'llm' || kind === 'subagent' || kind === 'skill' ? STROKES.frame : STROKES.work
 }
 
 /** A bar of `width` cells in steps of half a cell. The shortest span is one half cell. */
-export function waterfallBar(kind: DrawnKind, span: Extent, whole: Extent, width: number): string {
+export function waterfallBar(kind: DisplayKind, span: Extent, whole: Extent, width: number): string {
   const { from, to } = fractionOf(span, whole)
   const halves = width * 2
   const first = Math.min(halves - 1, Math.floor(from * halves))

@@ -29,7 +29,7 @@ export interface TurnLook {
 /** Undefined removes an option. */
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
 
-export type Place =
+export type PageAddress =
   | { readonly view: 'live' }
   | { readonly view: 'sessions'; readonly filter: SessionFilter }
   | { readonly view: 'session'; readonly id: string }
@@ -47,7 +47,7 @@ const MAX_INSIDE = 20
 const NUMBERS_SINCE = '7d'
 
 /** @param search with or without its question mark */
-export function placeOf(path: string, search: string): Place {
+export function addressOf(path: string, search: string): PageAddress {
   const query = new URLSearchParams(search)
   const [first = '', second = '', ...more] = path.split('/').slice(1).map(decoded)
   if (more.length > 0) return { view: 'nowhere' }
@@ -61,7 +61,7 @@ export function placeOf(path: string, search: string): Place {
   return { view: 'nowhere' }
 }
 
-export function hrefOf(place: Place): string {
+export function hrefOf(place: PageAddress): string {
   switch (place.view) {
     case 'sessions':
       return withQuery('/sessions', { ...place.filter })

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TraceView } from '../server/api.ts'
-import { counted } from './words.ts'
+import { countOf } from './words.ts'
 
 /** Limits the announcements, so that they do not drown out the rest of the page in a screen reader. */
-const REST_MILLIS = 5_000
+const ANNOUNCE_PAUSE_MILLIS = 5_000
 
 /** Announces news of a turn to screen readers, one sentence at a time. */
 export function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
@@ -14,7 +14,7 @@ export function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
   useEffect(() => {
     const { spanCount, state, at } = told.current
     const news = [
-      turn.spanCount > spanCount ? `${counted(turn.spanCount - spanCount, 'span')} more` : '',
+      turn.spanCount > spanCount ? `${countOf(turn.spanCount - spanCount, 'span')} more` : '',
       turn.state !== state && turn.state === 'ended' ? `ended: ${turn.outcome?.text ?? ''}` : '',
     ].filter(text => text !== '')
     if (news.length === 0) return undefined
@@ -22,7 +22,7 @@ export function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
       told.current = { spanCount: turn.spanCount, state: turn.state, at: Date.now() }
       setSentence(news.join(', '))
     }
-    const timer = setTimeout(tell, Math.max(0, at + REST_MILLIS - Date.now()))
+    const timer = setTimeout(tell, Math.max(0, at + ANNOUNCE_PAUSE_MILLIS - Date.now()))
     return () => clearTimeout(timer)
   }, [view])
   return (

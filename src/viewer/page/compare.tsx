@@ -4,8 +4,8 @@ import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../ser
 import { DiffText } from './diff-text.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { Notice, Outcome, shortId, timeText, Unread } from './pieces.tsx'
-import { counted } from './words.ts'
+import { LoadState, Notice, Outcome, shortId, timeText } from './pieces.tsx'
+import { countOf } from './words.ts'
 
 export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
   const isAsked = a !== '' && b !== ''
@@ -13,7 +13,7 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
   if (!isAsked)
     return <Notice>Open a session, and select Compare beside a turn to compare it with the previous one.</Notice>
-  if (value === undefined) return <Unread problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} />
   return (
     <>
       <h1>Comparison</h1>
@@ -124,7 +124,7 @@ function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
           <Step key={index} row={row} isFirst={index === firstDifference} />
         ))}
       </ol>
-      {cutCount !== undefined && <Notice>{counted(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
+      {cutCount !== undefined && <Notice>{countOf(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
     </section>
   )
 }
@@ -152,7 +152,7 @@ function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: b
         {said}
       </p>
       {lines.length > 0 && (
-        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${counted(cutCount, 'line')} more`} />
+        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${countOf(cutCount, 'line')} more`} />
       )}
     </li>
   )

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { ComparedLine } from '../server/api.ts'
-import { shown } from './shown.ts'
+import { visibleValue } from './shown.ts'
 
 const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
 const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
@@ -16,7 +16,7 @@ export function DiffText({
     <pre class="diff">
       {lines.map(({ sign, text }, index) => (
         <span key={`${index}${sign}`} class={CLASSES[sign]}>
-          {SIGNS[sign]} {shown(text)}
+          {SIGNS[sign]} {visibleValue(text)}
           {'\n'}
         </span>
       ))}

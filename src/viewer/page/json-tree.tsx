@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { LongText } from './long-text.tsx'
-import { shown } from './shown.ts'
-import { counted } from './words.ts'
+import { visibleValue } from './shown.ts'
+import { countOf } from './words.ts'
 
 const FEW_ENTRIES = 100
 
@@ -25,11 +25,11 @@ function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
   const [open, setOpen] = useState(isOpen)
   const entries = Object.entries(value as Readonly<Record<string, unknown>>)
   const [most, setMost] = useState(FEW_ENTRIES)
-  const size = counted(entries.length, Array.isArray(value) ? 'entry' : 'field').replace('entrys', 'entries')
+  const size = countOf(entries.length, Array.isArray(value) ? 'entry' : 'field').replace('entrys', 'entries')
   return (
     <details class="json" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>
-        {name !== undefined && <code class="key">{shown(name)}</code>} <span class="dim">{size}</span>
+        {name !== undefined && <code class="key">{visibleValue(name)}</code>} <span class="dim">{size}</span>
       </summary>
       {open && (
         <ul>
@@ -41,7 +41,7 @@ function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
           {entries.length > most && (
             <li>
               <button type="button" class="quiet" onClick={() => setMost(most * 10)}>
-                {counted(entries.length - most, 'more')}
+                {countOf(entries.length - most, 'more')}
               </button>
             </li>
           )}
@@ -64,11 +64,11 @@ function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
   const text = String(value)
   return (
     <>
-      <code class="key">{shown(name)}</code>{' '}
+      <code class="key">{visibleValue(name)}</code>{' '}
       {text.includes('\n') || text.length > 200 ? (
         <LongText text={text} />
       ) : (
-        <code class={`value is-${typeof value}`}>{shown(text)}</code>
+        <code class={`value is-${typeof value}`}>{visibleValue(text)}</code>
       )}
     </>
   )

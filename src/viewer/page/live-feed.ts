@@ -1,5 +1,5 @@
 import type { LiveLine } from '../server/api.ts'
-import { askLive, NotAnswered } from './ask.ts'
+import { fetchLiveLines, RequestError } from './ask.ts'
 import { connection, notifyListeners, now, openTraces, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
@@ -51,7 +51,7 @@ async function stayConnected(): Promise<void> {
 async function readLines(until: AbortSignal, receiveLine: (line: LiveLine) => void): Promise<void> {
   const silence = new AbortController()
   breakConnection = () => silence.abort()
-  for await (const line of askLive(AbortSignal.any([until, silence.signal]))) receiveLine(line)
+  for await (const line of fetchLiveLines(AbortSignal.any([until, silence.signal]))) receiveLine(line)
 }
 
 /**
@@ -106,7 +106,7 @@ function receiveAndNotify(): (line: LiveLine) => void {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof NotAnswered && (error.status === 401 || error.status === 403)
+  return error instanceof RequestError && (error.status === 401 || error.status === 403)
 }
 
 /** Aborts a tab's own feed when the tab has been hidden for long, and a shared feed when the tab becomes visible. */

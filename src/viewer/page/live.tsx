@@ -23,7 +23,7 @@ export function LiveView(): JSX.Element {
       ) : (
         <OpenList open={open} />
       )}
-      <Lately />
+      <RecentSessions />
     </>
   )
 }
@@ -115,10 +115,10 @@ function Step({ step, traceId }: { readonly step: OpenSpan; readonly traceId: st
   )
 }
 
-const LATELY_ROWS = 8
+const RECENT_ROWS = 8
 
-function Lately(): JSX.Element | null {
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${LATELY_ROWS}`)
+function RecentSessions(): JSX.Element | null {
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${RECENT_ROWS}`)
   if (problem !== undefined && value === undefined) return <Notice tone="failed">{problem}</Notice>
   if (value === undefined) return null
   return (

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask, NotAnswered } from './ask.ts'
+import { fetchJson, RequestError } from './ask.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
@@ -8,11 +8,11 @@ export interface Loaded<Shape> {
   readonly problem: string | undefined
 }
 
-const REST_MILLIS = 1_000
+const MIN_PAUSE_MILLIS = 1_000
 /** Pause after a 404: the server may still find the data while it reads older files. */
-const MISSING_REST_MILLIS = 10_000
+const MISSING_PAUSE_MILLIS = 10_000
 /** Slow paths are loaded less often: the pause is at least three times the duration of a load. */
-const SHARE = 3
+const PAUSE_FACTOR = 3
 
 /**
  * Loads a path from the server, and reloads it on changes.
@@ -30,30 +30,30 @@ export function useLoaded<Shape>(
   })
   useEffect(() => {
     if (path === undefined) return undefined
-    const reading = new Reading<Shape>(path, change => setLoaded(change))
-    reading.read()
+    const reading = new PathLoader<Shape>(path, change => setLoaded(change))
+    reading.load()
     const unlisten = onChange(ids => {
-      if (ids === undefined || ids.length === 0 || isTouched === undefined || isTouched(ids)) reading.read()
+      if (ids === undefined || ids.length === 0 || isTouched === undefined || isTouched(ids)) reading.load()
     })
     return () => {
       unlisten()
-      reading.end()
+      reading.abort()
     }
     // `isTouched` depends only on the path.
   }, [path])
   // If only the query changed, the previous value stays until the new one has loaded.
-  return placeIn(loaded.path) === placeIn(path) ? loaded : { value: undefined, problem: undefined }
+  return pathOnly(loaded.path) === pathOnly(path) ? loaded : { value: undefined, problem: undefined }
 }
 
-function placeIn(path: string | undefined): string | undefined {
+function pathOnly(path: string | undefined): string | undefined {
   return path?.split('?', 1)[0]
 }
 
 type State<Shape> = Loaded<Shape> & { readonly path: string }
 
-class Reading<Shape> {
+class PathLoader<Shape> {
   readonly #path: string
-  readonly #tell: (state: State<Shape>) => void
+  readonly #setState: (state: State<Shape>) => void
   readonly #ending = new AbortController()
   #value: Shape | undefined
   #isBusy = false
@@ -62,40 +62,40 @@ class Reading<Shape> {
 
   constructor(path: string, tell: (state: State<Shape>) => void) {
     this.#path = path
-    this.#tell = tell
+    this.#setState = tell
   }
 
-  read(): void {
+  load(): void {
     if (this.#isBusy) {
       this.#isStale = true
       return
     }
     this.#isBusy = true
-    void this.#readOnce().then(async millis => {
-      const rest = this.#isMissing ? MISSING_REST_MILLIS : Math.max(REST_MILLIS, millis * SHARE)
+    void this.#loadOnce().then(async millis => {
+      const rest = this.#isMissing ? MISSING_PAUSE_MILLIS : Math.max(MIN_PAUSE_MILLIS, millis * PAUSE_FACTOR)
       await new Promise(resolve => setTimeout(resolve, rest))
       this.#isBusy = false
       if (!this.#isStale || this.#ending.signal.aborted) return
       this.#isStale = false
-      this.read()
+      this.load()
     })
   }
 
-  end(): void {
+  abort(): void {
     this.#ending.abort()
   }
 
-  async #readOnce(): Promise<number> {
+  async #loadOnce(): Promise<number> {
     const startedAt = performance.now()
     const { signal } = this.#ending
     try {
-      this.#value = await ask<Shape>(this.#path, signal)
+      this.#value = await fetchJson<Shape>(this.#path, signal)
       this.#isMissing = false
-      if (!signal.aborted) this.#tell({ path: this.#path, value: this.#value, problem: undefined })
+      if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem: undefined })
     } catch (error) {
-      this.#isMissing = error instanceof NotAnswered && error.status === 404
-      const problem = error instanceof NotAnswered ? error.message : 'This could not be read.'
-      if (!signal.aborted) this.#tell({ path: this.#path, value: this.#value, problem })
+      this.#isMissing = error instanceof RequestError && error.status === 404
+      const problem = error instanceof RequestError ? error.message : 'This could not be read.'
+      if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem })
     }
     return performance.now() - startedAt
   }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { humanCount } from '../../reading/human-figures.ts'
-import { shown } from './shown.ts'
+import { visibleValue } from './shown.ts'
 
 /** Longer texts are collapsed, so that what follows stays within reach. */
 const FEW_LINES = 24
@@ -14,7 +14,7 @@ export function LongText({ text }: { readonly text: string }): JSX.Element {
   const part = isAll || !isLong ? text : lines.slice(0, FEW_LINES).join('\n').slice(0, FEW_CHARS)
   return (
     <div class="long-text">
-      <pre>{shown(part)}</pre>
+      <pre>{visibleValue(part)}</pre>
       {isLong && (
         <button type="button" class="quiet" onClick={() => setAll(!isAll)}>
           {isAll ? 'Less' : `All of it: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}

@@ -111,16 +111,16 @@ function Table({
   )
 }
 
-interface DrawnProps {
+interface ChartProps {
   readonly chart: Chart
 }
 
 /** A chart, with the same data as a table for accessibility. */
-function ChartBlock({ chart }: DrawnProps): JSX.Element {
-  const [Drawn, setDrawn] = useState<ComponentType<DrawnProps>>()
+function ChartBlock({ chart }: ChartProps): JSX.Element {
+  const [Drawn, setDrawn] = useState<ComponentType<ChartProps>>()
   useEffect(() => {
     // Two thirds of the page's script are the chart library, so it is loaded only when needed.
-    void import('./chart.tsx').then(({ DrawnChart }) => setDrawn(() => DrawnChart))
+    void import('./chart.tsx').then(({ LineChart: DrawnChart }) => setDrawn(() => DrawnChart))
   }, [])
   const { title, days, lines, text } = chart
   return (

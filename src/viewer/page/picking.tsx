@@ -2,15 +2,15 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { go } from './navigation.tsx'
 
-interface Picked {
+interface ComparisonItem {
   readonly id: string
   readonly title: string
 }
 
-const picked = signal<Picked | undefined>(undefined)
+const picked = signal<ComparisonItem | undefined>(undefined)
 
 /** Chooses an item to compare. The first choice is kept across views until the second is made. */
-export function PickButton({ id, title }: Picked): JSX.Element | null {
+export function CompareButton({ id, title }: ComparisonItem): JSX.Element | null {
   const first = picked.value
   if (first?.id === id) return null
   const pick = (): void => {
@@ -24,7 +24,7 @@ export function PickButton({ id, title }: Picked): JSX.Element | null {
   )
 }
 
-export function PickedBar(): JSX.Element | null {
+export function ComparisonBar(): JSX.Element | null {
   const first = picked.value
   if (first === undefined) return null
   const forget = (): void => {

@@ -15,7 +15,7 @@ export interface GroupMark {
   readonly depth: number
 }
 
-export function marksOf(view: TraceView): RowMarks {
+export function rowMarks(view: TraceView): RowMarks {
   const { rows, path } = view
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
@@ -40,7 +40,7 @@ export interface Scale {
 }
 
 /** If the turn is open, the range ends now. */
-export function scaleOf({ rows, startAt, turn }: TraceView, at: number): Scale {
+export function timeScale({ rows, startAt, turn }: TraceView, at: number): Scale {
   let to = startAt
   for (const row of rows) to = Math.max(to, row.endAt, row.startAt)
   return { from: startAt, to: turn.state === 'open' ? Math.max(to, at) : to, at: Math.max(at, to) }

@@ -3,7 +3,7 @@ import { humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { SessionRow } from '../server/api.ts'
 import { Link } from './navigation.tsx'
 import { Ago, shortId } from './pieces.tsx'
-import { counted, shortCount } from './words.ts'
+import { countOf, shortCount } from './words.ts'
 
 export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
   return (
@@ -70,7 +70,7 @@ function Row({ row }: { readonly row: SessionRow }): JSX.Element {
       <td class="number" data-label={turnCount === 1 ? 'turn' : 'turns'}>
         {turnCount}
       </td>
-      <td class="number" data-label="tokens" title={`${counted(input, 'token')} in, ${counted(output, 'token')} out`}>
+      <td class="number" data-label="tokens" title={`${countOf(input, 'token')} in, ${countOf(output, 'token')} out`}>
         {input + output === 0 ? '' : shortCount(input + output)}
       </td>
       <td class="number" data-label="cost">

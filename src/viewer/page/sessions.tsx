@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { Numbers, SessionPage, SessionRow } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
-import { ask, NotAnswered } from './ask.ts'
+import { fetchJson, RequestError } from './ask.ts'
 import { useLoaded } from './loading.ts'
 import { go } from './navigation.tsx'
 import { Notice, timeText } from './pieces.tsx'
@@ -52,10 +52,10 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
     const next = new URLSearchParams(query)
     next.set('before', before ?? '')
     try {
-      const page = await ask<SessionPage>(`/api/sessions?${next}`)
+      const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
       setMore({ rows: [...(more?.rows ?? []), ...page.rows], before: page.next })
     } catch (error) {
-      setProblem(error instanceof NotAnswered ? error.message : 'This could not be read.')
+      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
     }
   }
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []

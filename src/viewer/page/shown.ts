@@ -1,6 +1,6 @@
 import { visibleText } from '../../reading/display-text.ts'
 
 /** Any value of a span as visible text, without hidden characters and control sequences. */
-export function shown(value: unknown): string {
+export function visibleValue(value: unknown): string {
   return visibleText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }

@@ -6,8 +6,8 @@ import { Outcome, Since } from './pieces.tsx'
 import type { GroupMark } from './row-marks.ts'
 import { now } from './state.ts'
 import type { TreeMove, VisibleRow } from './tree-model.ts'
-import { endOf, extentOf, foldStretches, type ParallelGroup, type RetryWait, type Stretch } from './waterfall.ts'
-import { counted } from './words.ts'
+import { endOf, foldRanges, type ParallelGroup, type RetryWait, rangeOf, type TimeRange } from './waterfall.ts'
+import { countOf } from './words.ts'
 
 interface RowProps {
   readonly domId: string
@@ -47,11 +47,11 @@ export function TreeRow(props: RowProps): JSX.Element {
       aria-posinset={position}
       aria-expanded={isParent || fold !== undefined ? isOpen : undefined}
       aria-selected={isSelected}
-      aria-label={spoken(visible)}
+      aria-label={ariaLabel(visible)}
       style={{ '--place': place, '--depth': Math.min(row.depth, MAX_INDENT), '--group': group?.depth ?? 0 }}
       onClick={() => move({ do: 'details', id: row.id })}
     >
-      <Name {...props} />
+      <NameCell {...props} />
       <Bars {...props} />
     </div>
   )
@@ -60,7 +60,7 @@ export function TreeRow(props: RowProps): JSX.Element {
 /** Deeper rows share one indent, so that names keep room. */
 const MAX_INDENT = 24
 
-function spoken({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
+function ariaLabel({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
   const lasted = row.state === 'ended' ? humanDuration(row.endAt - row.startAt) : STATES[row.state]
   const parts = [
     fold === undefined ? '' : `${fold.rows.length} times`,
@@ -77,7 +77,7 @@ function spoken({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
 
 const STATES = { open: 'open', 'owner-dead': 'open, its process is gone' } as const
 
-function Name({ visible, group, move }: RowProps): JSX.Element {
+function NameCell({ visible, group, move }: RowProps): JSX.Element {
   const { row, isParent, isOpen, hiddenCount, fold } = visible
   const toggle = (event: Event): void => {
     event.stopPropagation()
@@ -104,18 +104,19 @@ function Name({ visible, group, move }: RowProps): JSX.Element {
           {mark.text}
         </span>
       ))}
-      {row.childTraces !== undefined && <span class="chip">{counted(row.childTraces.length, 'turn')} of its own</span>}
+      {row.childTraces !== undefined && <span class="chip">{countOf(row.childTraces.length, 'turn')} of its own</span>}
       <span class="narrow-duration">
-        <Lasted row={row} />
+        <Duration row={row} />
       </span>
     </div>
   )
 }
 
-const WORTH = 0.95
+const MIN_PARALLEL_GAIN = 0.95
 
 function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
-  const gain = millis < sumMillis * WORTH ? `, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}` : ''
+  const gain =
+    millis < sumMillis * MIN_PARALLEL_GAIN ? `, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}` : ''
   return (
     <span class="chip parallel">
       {rows.length} in parallel{gain}
@@ -129,7 +130,7 @@ function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number 
     <span class="chip">
       {humanCount(count)} hidden
       {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
-      {errorCount > 0 && <span class="tone-error">, {counted(errorCount, 'error')}</span>}
+      {errorCount > 0 && <span class="tone-error">, {countOf(errorCount, 'error')}</span>}
     </span>
   )
 }
@@ -170,7 +171,7 @@ function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
     <>
       <i class={kind.filter(Boolean).join(' ')} style={style} />
       <span class={`label ${labelSide({ startAt: row.startAt, endAt: endOf(row, now.peek()) }, view)}`} style={style}>
-        <Lasted row={row} />{' '}
+        <Duration row={row} />{' '}
         {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
       </span>
     </>
@@ -178,8 +179,8 @@ function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
 }
 
 function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
-  const stretches = foldStretches(fold, view.rows)
-  const extent = extentOf(stretches)
+  const stretches = foldRanges(fold, view.rows)
+  const extent = rangeOf(stretches)
   return (
     <>
       {stretches.map(stretch => (
@@ -193,18 +194,18 @@ function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: 
   )
 }
 
-function barOf({ startAt, endAt }: Stretch, view: TraceView) {
+function barOf({ startAt, endAt }: TimeRange, view: TraceView) {
   return { '--from': startAt - view.startAt, '--to': endAt - view.startAt }
 }
 
-function Lasted({ row }: { readonly row: SpanRow }): JSX.Element {
+function Duration({ row }: { readonly row: SpanRow }): JSX.Element {
   if (row.state === 'open') return <Since at={row.startAt} />
   if (row.state === 'owner-dead') return <>left open</>
   return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
 }
 
 /** The side of the bar with room for its label: behind, before, or on it. */
-function labelSide({ startAt, endAt }: Stretch, view: TraceView): string {
+function labelSide({ startAt, endAt }: TimeRange, view: TraceView): string {
   const until = view.turn.state === 'open' ? now.peek() : Math.max(view.lastAt, view.startAt + 1)
   const length = Math.max(1, until - view.startAt)
   const [from, to] = [(startAt - view.startAt) / length, (endAt - view.startAt) / length]

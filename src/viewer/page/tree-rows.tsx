@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
-import { marksOf, scaleOf } from './row-marks.ts'
+import { rowMarks, timeScale } from './row-marks.ts'
 import { now } from './state.ts'
 import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model.ts'
 import { TreeRow } from './tree-row.tsx'
@@ -26,12 +26,12 @@ interface TreeProps {
 export function TreeRows({ view, visible, active, hits, look, move }: TreeProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
-  const marks = useMemo(() => marksOf(view), [view])
+  const marks = useMemo(() => rowMarks(view), [view])
   const at = visible.findIndex(({ row }) => row.id === active)
   useTimeScale(box, view)
   useEffect(() => box.current?.focus({ preventScroll: true }), [])
   useScroll(box, setScroll)
-  useShown(box, at, active)
+  useScrollToActive(box, at, active)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
   // The active row is always rendered: the tree's focus refers to it.
@@ -45,7 +45,7 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
       tabIndex={0}
       aria-label="Spans of this turn"
       aria-activedescendant={at >= 0 ? rowId(visible[at] as VisibleRow) : undefined}
-      onKeyDown={event => press(event, treeMove({ key: event.key, pageRows }, visible, active), move)}
+      onKeyDown={event => handleKey(event, treeMove({ key: event.key, pageRows }, visible, active), move)}
     >
       <Axis view={view} />
       <div class="rows" role="presentation" style={{ '--count': visible.length }}>
@@ -73,7 +73,7 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   )
 }
 
-function press(event: KeyboardEvent, what: TreeMove | undefined, move: TreeProps['move']): void {
+function handleKey(event: KeyboardEvent, what: TreeMove | undefined, move: TreeProps['move']): void {
   if (what === undefined || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
   move(what)
@@ -89,7 +89,7 @@ function useTimeScale(box: { readonly current: HTMLElement | null }, view: Trace
   useLayoutEffect(
     () =>
       effect(() => {
-        const { from, to, at } = scaleOf(view, now.value)
+        const { from, to, at } = timeScale(view, now.value)
         box.current?.style.setProperty('--span', String(Math.max(1, to - from)))
         box.current?.style.setProperty('--now', String(at - from))
       }),
@@ -117,7 +117,7 @@ function useScroll(
 }
 
 /** Scrolls to the active row when it becomes active, but not when the rows around it change. */
-function useShown(box: { readonly current: HTMLElement | null }, at: number, active: string): void {
+function useScrollToActive(box: { readonly current: HTMLElement | null }, at: number, active: string): void {
   useLayoutEffect(() => {
     const element = box.current
     if (element === null || at < 0) return
@@ -130,7 +130,7 @@ function useShown(box: { readonly current: HTMLElement | null }, at: number, act
 }
 
 function Axis({ view }: { readonly view: TraceView }): JSX.Element {
-  const { from, to } = scaleOf(view, view.turn.state === 'open' ? now.value : view.now)
+  const { from, to } = timeScale(view, view.turn.state === 'open' ? now.value : view.now)
   return (
     <div class="axis" role="presentation" aria-hidden="true">
       <div class="axis-ticks">

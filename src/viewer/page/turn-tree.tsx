@@ -2,16 +2,16 @@ import type { JSX, RefObject } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { TraceView } from '../server/api.ts'
 import type { LookChange, TurnLook } from './address.ts'
-import { useFound } from './finding.ts'
-import { grafted, originOfId } from './graft.ts'
-import { useInside } from './inside.ts'
+import { useSearchHits } from './finding.ts'
+import { insertChildTraces, originOfId } from './graft.ts'
+import { useChildTraces } from './inside.ts'
 import { go } from './navigation.tsx'
 import { Notice } from './pieces.tsx'
 import { SpanPanel } from './span-panel.tsx'
 import { Toolbar } from './toolbar.tsx'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
-import { counted } from './words.ts'
+import { countOf } from './words.ts'
 
 interface WaterfallProps {
   readonly view: TraceView
@@ -20,12 +20,12 @@ interface WaterfallProps {
 }
 
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
-  const inside = useInside(look.inside)
-  const view = useMemo(() => grafted(own, inside), [own, inside])
+  const inside = useChildTraces(look.inside)
+  const view = useMemo(() => insertChildTraces(own, inside), [own, inside])
   const { rows } = view
   const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
-  const hits = useFound(path, look.find ?? '', own)
+  const hits = useSearchHits(path, look.find ?? '', own)
   const visible = useMemo(() => {
     const wanted = new Set([active, ...hits])
     return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
@@ -36,13 +36,13 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
     change({ span: undefined })
     document.querySelector<HTMLElement>('[role=tree]')?.focus()
   }
-  const scene: Scene = { view, look, hits, active, setActive, change, leave, findBox }
+  const scene: TreeState = { view, look, hits, active, setActive, change, leave, findBox }
   const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
   return (
     <>
       <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
       {view.cutCount !== undefined && (
-        <Notice>{counted(view.cutCount, 'span')} more than this page holds are left out.</Notice>
+        <Notice>{countOf(view.cutCount, 'span')} more than this page holds are left out.</Notice>
       )}
       <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
         <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
@@ -63,7 +63,7 @@ function changed(look: TurnLook, changes: LookChange): TurnLook {
   return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
-interface Scene {
+interface TreeState {
   readonly view: TraceView
   readonly look: TurnLook
   readonly hits: readonly string[]
@@ -74,7 +74,7 @@ interface Scene {
   leave(): void
 }
 
-const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
+const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) => void } = {
   go: (scene, id) => {
     scene.setActive(id)
     // An open panel follows the cursor.
@@ -115,7 +115,7 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => vo
   help: () => document.querySelector<HTMLDialogElement>('#keys')?.showModal(),
 }
 
-function goToHit(scene: Scene, step: number): void {
+function goToHit(scene: TreeState, step: number): void {
   const { hits, active } = scene
   if (hits.length === 0) return
   const at = hits.indexOf(active)

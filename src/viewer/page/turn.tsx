@@ -5,8 +5,8 @@ import type { TurnLook } from './address.ts'
 import { Announcer } from './announcer.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { PickButton } from './picking.tsx'
-import { CopyButton, Figure, Notice, Since, shortId, timeText, Unread, UsageFigures } from './pieces.tsx'
+import { CompareButton } from './picking.tsx'
+import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
@@ -18,7 +18,7 @@ interface TurnProps {
 export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}`
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
-  if (value === undefined) return <Unread problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} />
   return (
     <div class="turn-view">
       <Header view={value} />
@@ -39,7 +39,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         {isBackground ? 'in the background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
         <span class="dim"> · {[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</span>{' '}
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
-        <PickButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
+        <CompareButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
         <span class="steps-between">
           {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
           {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks'
 import { diffLines } from '../../reading/argument-lines.ts'
 import { humanCount } from '../../reading/human-figures.ts'
 import type { LongValue, ValuePart } from '../server/api.ts'
-import { ask, NotAnswered } from './ask.ts'
+import { fetchJson, RequestError } from './ask.ts'
 import { DiffText } from './diff-text.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { LongText } from './long-text.tsx'
-import { jsonIn, type Message, messagesIn, type Part } from './messages.ts'
+import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
 import { CopyButton } from './pieces.tsx'
-import { shown } from './shown.ts'
+import { visibleValue } from './shown.ts'
 import { editIn } from './span-story.ts'
 
 interface ContentProps {
@@ -26,20 +26,20 @@ export function ContentBlock({ label, attribute, value, path }: ContentProps): J
       <h3>
         {label} <CopyButton text={text} label={`Copy: ${label}`} />
       </h3>
-      <Shaped text={text} isWhole={isWhole} />
+      <FormattedText text={text} isWhole={isWhole} />
       {more}
     </section>
   )
 }
 
-function Shaped({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }): JSX.Element {
+function FormattedText({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }): JSX.Element {
   const messages = isWhole ? messagesIn(text) : undefined
   if (messages !== undefined) return <Conversation messages={messages} />
   const json = isWhole ? jsonIn(text) : undefined
-  return json === undefined ? <LongText text={text} /> : <Structured value={json} />
+  return json === undefined ? <LongText text={text} /> : <JsonValue value={json} />
 }
 
-function Structured({ value }: { readonly value: object }): JSX.Element {
+function JsonValue({ value }: { readonly value: object }): JSX.Element {
   const edit = editIn(value)
   return (
     <>
@@ -53,7 +53,7 @@ function Diff({ before, after }: { readonly before: string; readonly after: stri
   return <DiffText lines={diffLines(before.split('\n'), after.split('\n'))} />
 }
 
-function Conversation({ messages }: { readonly messages: readonly Message[] }): JSX.Element {
+function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }): JSX.Element {
   const [isAll, setAll] = useState(messages.length <= FEW_MESSAGES)
   const from = isAll ? 0 : messages.length - FEW_MESSAGES
   return (
@@ -66,7 +66,7 @@ function Conversation({ messages }: { readonly messages: readonly Message[] }): 
       <ol class="messages">
         {messages.slice(from).map(({ role, parts }, index) => (
           <li key={from + index} class={`message role-${ROLES.has(role) ? role : 'other'}`}>
-            <p class="role">{shown(role)}</p>
+            <p class="role">{visibleValue(role)}</p>
             {parts.map((part, place) => (
               <PartBlock key={place} part={part} />
             ))}
@@ -80,7 +80,7 @@ function Conversation({ messages }: { readonly messages: readonly Message[] }): 
 const FEW_MESSAGES = 6
 const ROLES: ReadonlySet<string> = new Set(['system', 'user', 'assistant', 'tool'])
 
-function PartBlock({ part }: { readonly part: Part }): JSX.Element {
+function PartBlock({ part }: { readonly part: ContentPart }): JSX.Element {
   if (part.type === 'text') return <LongText text={part.text} />
   const { value } = part
   const json =
@@ -90,10 +90,10 @@ function PartBlock({ part }: { readonly part: Part }): JSX.Element {
       {'name' in part && part.name !== '' && (
         <p class="small">
           {part.type === 'call' ? 'calls ' : ''}
-          <code>{shown(part.name)}</code>
+          <code>{visibleValue(part.name)}</code>
         </p>
       )}
-      {json === undefined ? <LongText text={String(value ?? '')} /> : <Structured value={json} />}
+      {json === undefined ? <LongText text={String(value ?? '')} /> : <JsonValue value={json} />}
     </div>
   )
 }
@@ -126,10 +126,10 @@ function useWhole(
   const fetchMore = async (): Promise<void> => {
     try {
       const query = new URLSearchParams({ attribute, from: String(text.length) })
-      const part = await ask<ValuePart>(`${path}?${query}`)
+      const part = await fetchJson<ValuePart>(`${path}?${query}`)
       setFetched(fetched + part.text)
     } catch (error) {
-      setProblem(error instanceof NotAnswered ? error.message : 'This could not be read.')
+      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
     }
   }
   const more =

@@ -54,7 +54,7 @@ export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
 }
 
 /** A period of time, epoch milliseconds. */
-export interface Stretch {
+export interface TimeRange {
   readonly startAt: number
   readonly endAt: number
 }
@@ -62,9 +62,9 @@ export interface Stretch {
 /** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
 const MAX_FOLD_BARS = 50
 
-export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
+export function foldRanges(fold: Fold, rows: readonly SpanRow[]): TimeRange[] {
   const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
-  const { startAt, endAt } = extentOf(calls)
+  const { startAt, endAt } = rangeOf(calls)
   const leastGap = (endAt - startAt) / MAX_FOLD_BARS
   const stretches: { startAt: number; endAt: number }[] = []
   for (const call of calls) {
@@ -76,7 +76,7 @@ export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   return stretches
 }
 
-export function extentOf(stretches: readonly Stretch[]): Stretch {
+export function rangeOf(stretches: readonly TimeRange[]): TimeRange {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of stretches) {
     startAt = Math.min(startAt, each.startAt)

@@ -1,5 +1,5 @@
-import { personWaitMillis } from '../../reading/person-wait.ts'
-import { drawnKind, SpanAttributes } from '../../reading/span-attributes.ts'
+import { approvalWaitMillis } from '../../reading/person-wait.ts'
+import { displayKind, SpanAttributes } from '../../reading/span-attributes.ts'
 import { costOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { boundedTokens, cachedTokensOf, nanodollars, type PlacedSpan, type TraceRow } from './trace-row.ts'
@@ -47,9 +47,9 @@ export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow
   const waits = waitsBelow(placed, row.namespace)
   for (const { span } of placed.values()) {
     const attributes = new SpanAttributes(span, row.namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     if (!isRequest(kind) && (kind !== 'tool' || span.running === true)) continue
-    const waited = personWaitMillis(waits.get(span.spanId) ?? [], row.namespace)
+    const waited = approvalWaitMillis(waits.get(span.spanId) ?? [], row.namespace)
     const figure = isRequest(kind) ? requestFigure(attributes, row) : toolFigure(attributes, row, waited)
     figures.push(figure)
   }
@@ -61,7 +61,7 @@ export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow
 function waitsBelow(placed: ReadonlyMap<string, PlacedSpan>, namespace: string): ReadonlyMap<string, StoredSpan[]> {
   const waits = new Map<string, StoredSpan[]>()
   for (const { span } of placed.values()) {
-    if (span.parentSpanId === undefined || drawnKind(new SpanAttributes(span, namespace)) !== 'approval') continue
+    if (span.parentSpanId === undefined || displayKind(new SpanAttributes(span, namespace)) !== 'approval') continue
     const siblings = waits.get(span.parentSpanId)
     if (siblings === undefined) waits.set(span.parentSpanId, [span])
     else siblings.push(span)
@@ -74,7 +74,7 @@ const NO_USAGE = { input: 0, output: 0, cached: 0, nanodollars: 0 }
 function requestFigure(attributes: SpanAttributes, { agent }: TraceRow): Figure {
   const { span } = attributes
   const isOver = span.running !== true
-  const kind = drawnKind(attributes)
+  const kind = displayKind(attributes)
   const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
   const failure = attributes.text('error.type', 'http.response.status_code') || 'error'
   return {

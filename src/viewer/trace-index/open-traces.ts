@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
-import { askedSince, innermostOpen } from '../../reading/open-turns.ts'
+import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
 import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
-import { buildTree, putSpan, type SpanNode } from '../../reading/trace-forest.ts'
+import { buildTree, putSpan, type TraceNode } from '../../reading/trace-forest.ts'
 import type { OpenSpan, OpenTrace } from './answers.ts'
 import type { Database } from './database.ts'
 import { KeptSpans, type SpanRow } from './kept-span.ts'
@@ -99,7 +99,7 @@ export class OpenTraceReader {
         startAt: row.start_at,
         openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
         silentSince: row.last_at,
-        waitingSince: askedSince(innermost, row.namespace),
+        waitingSince: waitingSince(innermost, row.namespace),
         tokens: tokensOf(row),
         doing,
       },
@@ -114,7 +114,7 @@ export class OpenTraceReader {
     const place = row && placeFinder(this.#database)(row)
     const span = place && (await readSpanAt(place))
     if (span === undefined) return undefined
-    const node: SpanNode = { span, children: [], orphan: false, elsewhere: false, awaiting: false }
+    const node: TraceNode = { span, children: [], orphan: false, elsewhere: false, awaiting: false }
     const { kind, name, hint } = factsOf(node, namespace)
     return { spanId: span.spanId, kind, name, hint, startAt: span.startAt }
   }

@@ -1,9 +1,9 @@
-import { personWaitMillis } from '../../reading/person-wait.ts'
+import { approvalWaitMillis } from '../../reading/person-wait.ts'
 import type { Tone } from '../../reading/segments.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
 import { isRequest } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
-import { buildTree, type SpanNode, type TraceTree } from '../../reading/trace-forest.ts'
+import { buildTree, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { mainRoot, summarize, type TraceSummary } from '../../reading/trace-summary.ts'
 
 export interface TraceRow {
@@ -89,9 +89,9 @@ export function rowOfTrace(
 }
 
 /** The span with the prompt: the root if it has ended, until then its `llm` span, which starts with the prompt. */
-function askedIn(root: SpanNode, namespace: string): SpanNode {
+function askedIn(root: TraceNode, namespace: string): TraceNode {
   if (root.span.running !== true) return root
-  return root.children.find(({ span }) => drawnKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
+  return root.children.find(({ span }) => displayKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
 }
 
 function columnsOf(tree: TraceTree, summary: TraceSummary) {
@@ -125,14 +125,14 @@ function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
   const waits: StoredSpan[] = []
   for (const span of spans) {
     const attributes = new SpanAttributes(span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     if (isRequest(kind)) {
       counts.requests += 1
       counts.cached += cachedTokensOf(attributes)
     } else if (kind === 'tool') counts.tools += 1
     else if (kind === 'approval' && span.running !== true) waits.push(span)
   }
-  return { ...counts, waited: personWaitMillis(waits, namespace) }
+  return { ...counts, waited: approvalWaitMillis(waits, namespace) }
 }
 
 export function cachedTokensOf(attributes: SpanAttributes): number {
