@@ -1,10 +1,8 @@
 import type { DiffLine } from './argument-lines.ts'
 import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } from './compare-traces.ts'
-import { type ComparisonRow, comparisonRows, type RowFigures } from './comparison-rows.ts'
-import { figureLines } from './comparison-table.ts'
 import { displayLines, displayText } from './display-text.ts'
-import { displayWidth, padStartToWidth } from './display-width.ts'
-import { countOf, humanCount, humanDuration } from './human-figures.ts'
+import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
+import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
 import {
   alignEnds,
   blankSegment,
@@ -16,8 +14,8 @@ import {
   type TextSegment,
   type Tone,
 } from './segments.ts'
-import { ARROW, GAP } from './tree-columns.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
+import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
 
 export interface ComparisonTextOptions {
@@ -199,4 +197,156 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
     ...shown,
     [blankSegment(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)],
   ]
+}
+
+/** One line of a comparison: a step, a run of equal steps, or repeated calls of one tool on one side only. */
+export interface ComparisonRow {
+  readonly kind: 'step' | 'alike' | 'repeats'
+  readonly steps: readonly ComparedStep[]
+  readonly a: RowFigures | undefined
+  readonly b: RowFigures | undefined
+}
+
+export interface RowFigures {
+  readonly millis: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/** Shorter runs are as quick to read one by one. */
+const MIN_FOLDED = 5
+
+/** The lines of a comparison. A run of equal steps keeps its first and last step; those between are counted. */
+function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
+  const rows: ComparisonRow[] = []
+  for (const run of runsOf(steps)) {
+    const [first] = run
+    if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
+    else if (run.length >= MIN_FOLDED) rows.push(rowOf('repeats', run))
+    else rows.push(...run.map(step => rowOf('step', [step])))
+  }
+  return rows
+}
+
+function isAlike(step: ComparedStep): boolean {
+  return step.depth > 0 && !isDifferent(step)
+}
+
+function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
+  const runs: ComparedStep[][] = []
+  let runKey: string | undefined
+  for (const step of steps) {
+    const key = isAlike(step) ? 'alike' : repeatKey(step)
+    const run = runs.at(-1)
+    if (run === undefined || key === undefined || key !== runKey) runs.push([step])
+    else run.push(step)
+    runKey = key
+  }
+  return runs
+}
+
+function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
+  const only = a ?? b
+  if (only === undefined || (a !== undefined && b !== undefined)) return undefined
+  if (only.kind !== 'tool' || only.isError || only.steps.length > 0) return undefined
+  return JSON.stringify([depth, a !== undefined, only.name, only.outcome?.text])
+}
+
+function alikeRows(run: readonly ComparedStep[]): ComparisonRow[] {
+  const middle = run.slice(1, -1)
+  const singly = (steps: readonly ComparedStep[]): ComparisonRow[] => steps.map(step => rowOf('step', [step]))
+  if (middle.length < MIN_FOLDED) return singly(run)
+  return [...singly(run.slice(0, 1)), rowOf('alike', middle), ...singly(run.slice(-1))]
+}
+
+function rowOf(kind: ComparisonRow['kind'], steps: readonly ComparedStep[]): ComparisonRow {
+  return { kind, steps, a: figuresOf(steps, 'a'), b: figuresOf(steps, 'b') }
+}
+
+function figuresOf(steps: readonly ComparedStep[], side: 'a' | 'b'): RowFigures | undefined {
+  const own = steps.map(step => step[side]).filter(step => step !== undefined)
+  if (own.length === 0) return undefined
+  const depth = steps.reduce((least, step) => Math.min(least, step.depth), Number.POSITIVE_INFINITY)
+  // An outer step already includes its inner steps.
+  const outer = steps.filter(step => step.depth === depth).map(step => step[side])
+  const sum = (figure: (step: TurnStep) => number): number =>
+    outer.reduce((total, step) => total + (step === undefined ? 0 : figure(step)), 0)
+  return {
+    millis: sum(({ millis }) => millis),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+  }
+}
+
+interface Figure {
+  readonly label: string
+  readonly of: (side: ComparedSide) => number | undefined
+  readonly text: (figure: number) => string
+  /** The row is shown if a side has at least this many. Default 1. */
+  readonly from?: number
+  /** True if a part of the figure is unknown, so that it is a lower bound. */
+  readonly isPartial?: (side: ComparedSide) => boolean
+}
+
+const FIGURES: readonly Figure[] = [
+  { label: 'turns', of: side => side.turns, text: humanCount, from: 2 },
+  { label: 'time at work', of: side => side.millis, text: humanDuration, from: 0 },
+  { label: 'waiting for a person', of: side => side.personMillis, text: humanDuration },
+  { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
+  { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
+  {
+    label: 'cost',
+    of: side => side.cost,
+    text: humanCost,
+    from: Number.MIN_VALUE,
+    isPartial: side => side.requestsOfUnknownCost > 0,
+  },
+  { label: 'requests', of: side => side.requests, text: humanCount, from: 0 },
+  { label: 'retries', of: side => side.retries, text: humanCount },
+  { label: 'tools', of: side => side.tools, text: humanCount, from: 0 },
+  { label: 'sub-agents', of: side => side.subagents, text: humanCount },
+  { label: 'errors', of: side => side.errors, text: humanCount },
+]
+
+/** The totals of both sides, one figure a line, with the change from A to B. Time excludes waiting for the user. */
+function figureLines({ a, b }: Comparison): (readonly TextSegment[])[] {
+  const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
+    ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
+  )
+  const cells = rows.map(({ figure, inA, inB }) => {
+    const [isPartialA, isPartialB] = [figure.isPartial?.(a) ?? false, figure.isPartial?.(b) ?? false]
+    const change = isPartialA || isPartialB ? '' : changeText(inA, inB, figure)
+    return [figure.label, textOf(inA, figure, isPartialA), textOf(inB, figure, isPartialB), change]
+  })
+  const head = ['', 'A', 'B', 'change']
+  const widths = head.map((title, column) =>
+    Math.max(displayWidth(title), ...cells.map(row => displayWidth(row[column] ?? ''))),
+  )
+  return [head, ...cells].map((row, index) => {
+    const [label = '', inA = '', inB = '', change = ''] = row
+    const [labels = 0, left = 0, right = 0] = widths
+    const tone = index === 0 ? 'dim' : 'plain'
+    return [
+      segment('dim', GAP + padEndToWidth(label, labels)),
+      segment(tone, GAP + padStartToWidth(inA, left) + GAP + padStartToWidth(inB, right)),
+      segment('dim', GAP + change),
+    ]
+  })
+}
+
+function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean): string {
+  if (figure === undefined) return '–'
+  return isPartial ? `at least ${text(figure)}` : text(figure)
+}
+
+/** `+310 (+7 %)`. If A is 0, the percentage is left out. */
+function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
+  if (inA === undefined || inB === undefined) return ''
+  const change = inB - inA
+  if (text(Math.abs(change)) === text(0)) return '='
+  const sign = change > 0 ? '+' : '-'
+  const percent = (Math.abs(change) / inA) * 100
+  // A change of more than tenfold is plain without a percentage.
+  const share = percent >= 1_000 ? '' : ` (${sign}${humanCount(percent)} %)`
+  return `${sign}${text(Math.abs(change))}${share}`
 }

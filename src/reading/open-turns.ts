@@ -1,7 +1,8 @@
-import { isApprovalWait } from './person-wait.ts'
 import { namespaceOfTree } from './span-attributes.ts'
+import { isApprovalWait } from './span-facts.ts'
 import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
+import { isoInstant, jsonLine } from './tree-json.ts'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 /**
@@ -91,4 +92,31 @@ export function innermostOpen(tree: TraceTree): ReadonlySet<TraceNode> {
     }
   }
   return innermost
+}
+
+export function openTurnJson(
+  { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
+  now: number,
+): string {
+  return jsonLine({
+    state: state.replace('-', '_'),
+    agent: summary.agent,
+    session_id: summary.sessionId,
+    turn: summary.turnNumber,
+    trace_id: traceId,
+    prompt: prompt || undefined,
+    model: summary.model || undefined,
+    open_since: isoInstant(sinceAt),
+    open_ms: Math.max(0, now - sinceAt),
+    silent_since: isoInstant(lastAt),
+    silent_ms: Math.max(0, now - lastAt),
+    tokens: summary.tokens,
+    doing: doing.map(({ step: { node }, facts }) => ({
+      span_id: node.span.spanId,
+      name: facts.name,
+      hint: facts.hint || undefined,
+      since: isoInstant(node.span.startAt),
+      open_ms: Math.max(0, now - node.span.startAt),
+    })),
+  })
 }

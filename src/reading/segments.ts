@@ -1,5 +1,5 @@
+import { withoutEmojiShaping } from './display-text.ts'
 import { clipToWidth, displayWidth } from './display-width.ts'
-import { withoutEmojiShaping } from './hidden-characters.ts'
 
 export type DisplayKind =
   | 'session'

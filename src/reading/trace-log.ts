@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readTraceFile, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
 import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
-import type { Extent } from './waterfall.ts'
+import type { Extent } from './tree-text.ts'
 
 /** A filter with a maximum number of traces; the newest are taken. */
 export interface TraceQuery extends TraceFilter {

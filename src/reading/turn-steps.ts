@@ -1,9 +1,8 @@
 import { argumentLines } from './argument-lines.ts'
 import { displayText } from './display-text.ts'
-import { approvalWaitMillis } from './person-wait.ts'
 import type { DisplayKind, TextSegment } from './segments.ts'
 import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import { costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
+import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 

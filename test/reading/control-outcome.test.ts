@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { controlOutcome } from '../../src/reading/control-outcome.ts'
 import type { DisplayKind } from '../../src/reading/segments.ts'
 import { SpanAttributes } from '../../src/reading/span-attributes.ts'
+import { controlOutcome } from '../../src/reading/span-outcome.ts'
 import { storedSpans } from './sample-turn.ts'
 
 function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): string {

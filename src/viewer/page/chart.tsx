@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { Chart } from './figures.ts'
+import type { Chart } from './chart-data.ts'
 
 const HEIGHT = 200
 const COLOURS = 6

@@ -1,5 +1,7 @@
+import { effect } from '@preact/signals'
 import type { LiveLine } from '../server/api.ts'
-import { fetchLiveLines, RequestError } from './ask.ts'
+import { tabTitle } from './open-traces.ts'
+import { fetchLiveLines, RequestError } from './requests.ts'
 import { connection, notifyListeners, now, openTraces, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
@@ -128,4 +130,12 @@ function abortOnModeChange(isShared: boolean): { readonly signal: AbortSignal; s
       document.removeEventListener('visibilitychange', look)
     },
   }
+}
+
+/** Keeps the title of the browser tab up to date. Not an effect of a component: browsers delay these in a hidden tab. */
+export function startTabTitle(): void {
+  effect(() => {
+    const isCut = connection.value === 'lost' || connection.value === 'refused'
+    document.title = tabTitle(openTraces.value ?? [], !isCut)
+  })
 }

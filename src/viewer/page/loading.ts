@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { fetchJson, RequestError } from './ask.ts'
+import type { Found, TraceView } from '../server/api.ts'
+import { fetchJson, RequestError } from './requests.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
@@ -99,4 +100,63 @@ class PathLoader<Shape> {
     }
     return performance.now() - startedAt
   }
+}
+
+const NO_HITS: readonly string[] = []
+const TYPING_MILLIS = 200
+
+/** Ids of the spans of a turn that contain a text, in tree order, from the server. */
+export function useSearchHits(path: string, text: string, view: TraceView): readonly string[] {
+  const [found, setFound] = useState<readonly string[]>(NO_HITS)
+  const wanted = text.trim().toLowerCase()
+  useEffect(() => {
+    if (wanted === '') {
+      setFound(NO_HITS)
+      return undefined
+    }
+    const ending = new AbortController()
+    const timer = setTimeout(() => {
+      fetchJson<Found>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
+        .then(({ spanIds }) => setFound(spanIds))
+        // The page reports elsewhere that the viewer does not respond.
+        .catch(() => undefined)
+    }, TYPING_MILLIS)
+    return () => {
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, [path, wanted, view.rows.length])
+  return found
+}
+
+const RELOAD_DELAY_MILLIS = 1_000
+const NO_TRACES: ReadonlyMap<string, TraceView> = new Map()
+
+export function useChildTraces(traceIds: readonly string[] | undefined): ReadonlyMap<string, TraceView> {
+  const [views, setViews] = useState(NO_TRACES)
+  const key = traceIds?.join(',') ?? ''
+  useEffect(() => {
+    const ids = key === '' ? [] : key.split(',')
+    const ending = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = async (): Promise<void> => {
+      timer = undefined
+      const asked = ids.map(id => fetchJson<TraceView>(`/api/traces/${encodeURIComponent(id)}`, ending.signal))
+      const answers = await Promise.allSettled(asked)
+      const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? [answer.value] : []))
+      if (!ending.signal.aborted) setViews(new Map(found.map(view => [view.turn.traceId, view])))
+    }
+    if (ids.length === 0) setViews(NO_TRACES)
+    else void read()
+    const unlisten = onChange(changed => {
+      const isTouched = changed === undefined || changed.length === 0 || ids.some(id => changed.includes(id))
+      if (isTouched && ids.length > 0) timer ??= setTimeout(() => void read(), RELOAD_DELAY_MILLIS)
+    })
+    return () => {
+      unlisten()
+      clearTimeout(timer)
+      ending.abort()
+    }
+  }, [key])
+  return views
 }

@@ -1,10 +1,9 @@
 import { render } from 'preact'
 import { App, TokenMissing } from './app.tsx'
-import { setToken } from './ask.ts'
-import { startLiveFeed } from './live-feed.ts'
+import { startPageKeys } from './keys.tsx'
+import { startLiveFeed, startTabTitle } from './live-feed.ts'
 import { startNavigation } from './navigation.tsx'
-import { startPageKeys } from './page-keys.ts'
-import { startTabTitle } from './tab-title.ts'
+import { setToken } from './requests.ts'
 import { findToken, watchAddress } from './token.ts'
 
 watchAddress()

@@ -2,13 +2,13 @@ import type { ComponentChildren, ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { ModelFigures, Numbers, ToolFigures } from '../server/api.ts'
-import { type Chart, chartsOf } from './figures.ts'
+import { type Chart, chartsOf } from './chart-data.ts'
+import { Figure, Notice } from './elements.tsx'
+import { ageMillis, percent } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go } from './navigation.tsx'
-import { Figure, Notice } from './pieces.tsx'
 import { Choice } from './sessions.tsx'
 import { now } from './state.ts'
-import { ageMillis, percent } from './words.ts'
 
 const AGES: readonly (readonly [string, string])[] = [
   ['24h', 'the last day'],

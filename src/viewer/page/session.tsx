@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { SessionDetail, TurnRow } from '../server/api.ts'
+import { CompareButton } from './compare.tsx'
+import { CopyButton, Figure, LoadState, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './elements.tsx'
+import { countOf, percent, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { CompareButton } from './picking.tsx'
-import { CopyButton, Figure, LoadState, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
-import { countOf, percent, shortCount } from './words.ts'
 
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { Shared } from '../server/api.ts'
-import { fetchFile, fetchJson, RequestError } from './ask.ts'
-import { CopyButton, Notice } from './pieces.tsx'
+import { CopyButton, Notice } from './elements.tsx'
+import { fetchFile, fetchJson, RequestError } from './requests.ts'
 
 export function ShareButton({ id }: { readonly id: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)

@@ -1,14 +1,13 @@
 import type { JSX } from 'preact'
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, SpanDetail, SpanEvent, SpanLink, SpanRow, TraceView } from '../server/api.ts'
-import { originOf } from './graft.ts'
+import { originOf } from './child-traces.ts'
+import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './pieces.tsx'
-import { visibleValue } from './shown.ts'
 import { spanStory } from './span-story.ts'
-import { ContentBlock, ValueText } from './values.tsx'
+import { ContentBlock, ValueText, visibleValue } from './values.tsx'
 
 interface PanelProps {
   readonly traceId: string

@@ -1,7 +1,7 @@
 import { criticalPath } from '../../reading/critical-path.ts'
 import { foldRepeats, isFolded } from '../../reading/fold-repeats.ts'
-import { isApprovalWait } from '../../reading/person-wait.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
+import { isApprovalWait } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { type SubtreeSum, subtreeSums } from '../../reading/subtree-sums.ts'
 import { asOf, buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'

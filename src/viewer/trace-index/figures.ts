@@ -1,6 +1,5 @@
-import { approvalWaitMillis } from '../../reading/person-wait.ts'
 import { displayKind, SpanAttributes } from '../../reading/span-attributes.ts'
-import { costOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import { approvalWaitMillis, costOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { boundedTokens, cachedTokensOf, nanodollars, type PlacedSpan, type TraceRow } from './trace-row.ts'
 

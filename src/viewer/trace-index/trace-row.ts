@@ -1,7 +1,6 @@
-import { approvalWaitMillis } from '../../reading/person-wait.ts'
 import type { Tone } from '../../reading/segments.ts'
 import { displayKind, namespaceOfTree, SpanAttributes } from '../../reading/span-attributes.ts'
-import { isRequest } from '../../reading/span-facts.ts'
+import { approvalWaitMillis, isRequest } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { buildTree, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { mainRoot, summarize, type TraceSummary } from '../../reading/trace-summary.ts'

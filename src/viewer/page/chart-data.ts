@@ -1,6 +1,6 @@
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { ModelFigures, Numbers } from '../server/api.ts'
-import { percent, shortCount } from './words.ts'
+import { percent, shortCount } from './formats.ts'
 
 export interface Chart {
   readonly title: string

@@ -1,5 +1,5 @@
 import type { LiveLine, Problem } from '../server/api.ts'
-import { LineSplitter } from './lines.ts'
+import { TextLineSplitter } from './line-splitter.ts'
 
 export class RequestError extends Error {
   override readonly name = 'RequestError'
@@ -33,7 +33,7 @@ export async function fetchFile(path: string): Promise<Blob> {
 /** Yields lines as they arrive, until the server ends the stream or the signal aborts. @throws as `fetchJson` */
 export async function* fetchLiveLines(signal: AbortSignal): AsyncGenerator<LiveLine, void> {
   const response = await sendRequest('/api/live', signal)
-  const lines = new LineSplitter()
+  const lines = new TextLineSplitter()
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (reader === undefined) return
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

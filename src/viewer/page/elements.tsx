@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import { humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TextSegment } from '../../reading/segments.ts'
 import type { TurnRow } from '../server/api.ts'
+import { ago, countOf, percent } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
-import { ago, countOf, percent } from './words.ts'
 
 /** A running age. It updates itself without rendering its surroundings again. */
 export function Since({ at }: { readonly at: number }): JSX.Element {

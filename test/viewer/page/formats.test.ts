@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { visibleText } from '../../../src/reading/display-text.ts'
 import { humanAge } from '../../../src/reading/human-figures.ts'
-import { LineSplitter } from '../../../src/viewer/page/lines.ts'
-import { byUrgency, countOpen, stateOf, tabTitle } from '../../../src/viewer/page/urgency.ts'
-import { ageMillis, ago, countOf, shortCount } from '../../../src/viewer/page/words.ts'
+import { ageMillis, ago, countOf, shortCount } from '../../../src/viewer/page/formats.ts'
+import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
+import { byUrgency, countOpen, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
 import type { OpenTrace } from '../../../src/viewer/server/api.ts'
 
 test.each([
@@ -36,7 +36,7 @@ test.each([
 })
 
 test('lines are whole, however their pieces came', () => {
-  const lines = new LineSplitter()
+  const lines = new TextLineSplitter()
   expect(lines.splitChunk('{"a":')).toEqual([])
   expect(lines.splitChunk('1}\n\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}'])
   expect(lines.splitChunk('}\n')).toEqual(['{}'])

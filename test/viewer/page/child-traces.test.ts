@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { insertChildTraces, originOf, originOfId } from '../../../src/viewer/page/graft.ts'
+import { insertChildTraces, originOf, originOfId } from '../../../src/viewer/page/child-traces.ts'
 import type { SpanRow, TraceView, TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 

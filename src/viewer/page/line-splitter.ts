@@ -1,5 +1,5 @@
 /** Splits chunks of a stream into whole lines, without blank ones. */
-export class LineSplitter {
+export class TextLineSplitter {
   #rest = ''
 
   splitChunk(piece: string): string[] {
