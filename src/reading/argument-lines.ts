@@ -3,12 +3,9 @@ import { commonPairs } from './common-pairs.ts'
 
 /** Longer texts are compared line by line without parsing: parsing megabytes of JSON does not improve the diff. */
 const MAX_JSON_CHARS = 200_000
-/** Lines compared per text. The remainder is compared as one more line. */
 const MAX_LINES = 2_000
-/** Guards against hostile input. */
 const MAX_DEPTH = 50
 
-/** A line of a diff: in both texts, only in the first, or only in the second. As stored, not made printable. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string
@@ -62,7 +59,6 @@ function splitLines(text: string): string[] {
   return text.split(/\r?\n/)
 }
 
-/** Like an indented `JSON.stringify`, but with sorted keys, multi-line strings as lines, and a limited depth. */
 function writeValue(lines: string[], value: unknown, name: string, depth: number): void {
   const indent = '  '.repeat(depth)
   if (typeof value === 'string' && value.includes('\n')) {

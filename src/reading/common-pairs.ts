@@ -1,4 +1,3 @@
-/** Limits the search: after this many consecutive differences, the best path found so far is kept. */
 const MAX_EDITS = 500
 
 export type Pair = readonly [a: number, b: number]
@@ -30,7 +29,6 @@ class EditSearch {
   readonly #lengthB: number
   /** Per number of edits, the index in `a` reached on each diagonal (index in `a` minus index in `b`). */
   readonly #reached: Int32Array[] = []
-  /** The diagonal on which the search ended, as an index into the last entry of `#reached`. */
   #best = 0
 
   constructor(a: readonly string[], b: readonly string[], from: Pair) {
@@ -82,13 +80,11 @@ class EditSearch {
     return edits === 0 ? 0 : Math.max(this.#skipA(index, edits), this.#skipB(index, edits))
   }
 
-  /** Skips an entry of `a`. */
   #skipA(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index - 1] ?? NOWHERE
     return x === NOWHERE || x >= this.#lengthA ? NOWHERE : x + 1
   }
 
-  /** Skips an entry of `b`. */
   #skipB(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index] ?? NOWHERE
     return x === NOWHERE || x - (2 * index - edits) > this.#lengthB ? NOWHERE : x

@@ -18,20 +18,16 @@ export interface ComparedStep {
 export interface ComparedSide {
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
-  /** The models requested, in order of first use; printable. */
   readonly models: readonly string[]
-  /** Milliseconds from start to end of each turn, added up, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars of the requests with a known cost; undefined if there are none. */
   readonly cost: number | undefined
   /** Requests that used tokens and have no known cost. `cost` does not include them. */
   readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
-  /** Attempts beyond the first of each request. */
   readonly retries: number
   readonly tools: number
   readonly subagents: number
@@ -75,7 +71,6 @@ const LIKENESS: readonly ((step: TurnStep) => string)[] = [
   // Agents name their tools and arguments differently.
   ({ kind, name, argumentText }) => JSON.stringify([kind, argumentTexts(argumentText) || [name]]),
   ({ kind, name }) => JSON.stringify([kind, bareName(name)]),
-  // Two child agents match whatever they are named.
   ({ kind, name, steps }) => JSON.stringify(kind === 'subagent' || steps.length > 0 ? [kind] : [kind, bareName(name)]),
 ]
 
@@ -106,7 +101,6 @@ function align(a: readonly TurnStep[], b: readonly TurnStep[], depth: number): C
   return steps
 }
 
-/** Maps each step of `a` to its partner in `b`. Fixed pairs stay; the gaps between them are matched by weaker keys. */
 function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap<number, number> {
   const partners = new Map<number, number>()
   for (const keyOf of LIKENESS) {

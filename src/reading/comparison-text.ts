@@ -30,11 +30,9 @@ const MIN_WIDTH = 20
 const TOKENS_FROM = 90
 const LENGTHS_FROM = 50
 const MAX_INDENT = 12
-/** Diff lines shown per step. `--json` prints all of them. */
 const MAX_DIFF_LINES = 24
 const DIFF_CONTEXT = 1
 
-/** Two turns or sessions side by side for the terminal, joined by line ends. No line is wider than `width`. */
 export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
   const width = Math.max(MIN_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
@@ -95,7 +93,6 @@ function stepLabel({ kind, name, hint }: TurnStep): string {
 }
 
 interface Columns {
-  /** Cells; 0 = the column is left out. */
   readonly length: number
   readonly tokens: number
 }
@@ -199,7 +196,6 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   ]
 }
 
-/** One line of a comparison: a step, a run of equal steps, or repeated calls of one tool on one side only. */
 export interface ComparisonRow {
   readonly kind: 'step' | 'alike' | 'repeats'
   readonly steps: readonly ComparedStep[]
@@ -213,10 +209,8 @@ export interface RowFigures {
   readonly outputTokens: number
 }
 
-/** Shorter runs are as quick to read one by one. */
 const MIN_FOLDED = 5
 
-/** The lines of a comparison. A run of equal steps keeps its first and last step; those between are counted. */
 function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
   const rows: ComparisonRow[] = []
   for (const run of runsOf(steps)) {
@@ -284,7 +278,6 @@ interface Figure {
   readonly text: (figure: number) => string
   /** The row is shown if a side has at least this many. Default 1. */
   readonly from?: number
-  /** True if a part of the figure is unknown, so that it is a lower bound. */
   readonly isPartial?: (side: ComparedSide) => boolean
 }
 
@@ -308,7 +301,6 @@ const FIGURES: readonly Figure[] = [
   { label: 'errors', of: side => side.errors, text: humanCount },
 ]
 
-/** The totals of both sides, one figure a line, with the change from A to B. Time excludes waiting for the user. */
 function figureLines({ a, b }: Comparison): (readonly TextSegment[])[] {
   const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
     ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
@@ -339,7 +331,6 @@ function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean
   return isPartial ? `at least ${text(figure)}` : text(figure)
 }
 
-/** `+310 (+7 %)`. If A is 0, the percentage is left out. */
 function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
   if (inA === undefined || inB === undefined) return ''
   const change = inB - inA

@@ -6,7 +6,6 @@ import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 export interface CriticalPathSection {
   readonly span: StoredSpan
-  /** Epoch milliseconds. */
   readonly fromAt: number
   readonly toAt: number
   /** `person`: a wait for the user; `gap`: between the steps of an agent, where nothing is traced. */
@@ -14,12 +13,10 @@ export interface CriticalPathSection {
 }
 
 export interface CriticalPath {
-  /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
   readonly sections: readonly CriticalPathSection[]
   readonly workMillis: number
   readonly personMillis: number
   readonly gapMillis: number
-  /** A span is still running, so the last end is not known yet. */
   readonly isProvisional: boolean
 }
 
@@ -62,7 +59,6 @@ function sumsOf(sections: readonly CriticalPathSection[]): {
   return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
 }
 
-/** The type of a part's time that no inner part covers. For an agent whose steps are stored, it is the gap between two steps. */
 function ownPart({ span, kind, inner }: PathPart, namespace: string): CriticalPathSection['part'] {
   if (isApprovalWait(span, namespace)) return 'person'
   const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
@@ -154,9 +150,7 @@ export interface PathPart {
   readonly startAt: number
   endAt: number
   readonly inner: PathPart[]
-  /** The request beside it that asked for it, if there is one. */
   requestedBy: PathPart | undefined
-  /** A child agent that outlives its launcher, for example the tool that started it. */
   isBackground: boolean
   isOnPath: boolean
 }
@@ -199,7 +193,6 @@ function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: numbe
   }
 }
 
-/** The parts of the agent loop, from end to start. Call with times that never increase. */
 class MainLine {
   readonly #requests: readonly PathPart[]
   /** The parts that each request asked for, latest end last. The first entry has those before any request. */
@@ -258,7 +251,6 @@ class MainLine {
   }
 }
 
-/** All parts, by end, for the periods that the loop does not explain. */
 class Fillers {
   readonly #parts: readonly PathPart[]
   #next = 0

@@ -24,9 +24,6 @@ export function displayText(text: string): string {
     .trim()
 }
 
-/**
- * Makes text safe to show on several lines, as `displayText` does for one. Leading blanks stay, because code and lists need them.
- */
 export function displayLines(text: string): string[] {
   const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
   return lines.map(line =>

@@ -183,7 +183,6 @@ function modelOf(span: SpanAttributes): string | undefined {
   return span.rawText('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
 }
 
-/** Our own fields; other readers may ignore them. */
 function extraOf({ span }: SpanAttributes, more: JsonFields = {}): JsonFields {
   return compact({
     ...more,

@@ -5,7 +5,6 @@ import type { StoredSpan } from './stored-span.ts'
 import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { jsonLine } from './tree-json.ts'
 
-/** The format's name of each kind. Other kinds are `custom`, with our kind as subtype. */
 const CATEGORY: { readonly [Kind in DisplayKind]?: string } = {
   session: 'agent',
   llm: 'function',
@@ -83,7 +82,6 @@ function profileOf(kind: DisplayKind, attributes: SpanAttributes): object | null
   return { model_name: attributes.rawText('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
 }
 
-/** Usage is known only at the end of a request. */
 function answeredProfile(profile: object | null, kind: DisplayKind, attributes: SpanAttributes): object | null {
   if (kind !== 'api' && kind !== 'auxiliary') return profile
   const usage = {
@@ -105,7 +103,6 @@ function dataOf(attributes: SpanAttributes, name: string): unknown {
   return text === '' ? null : (parseJson(text) ?? text)
 }
 
-/** Our own field; other readers may ignore it. */
 function outcomeOf(attributes: SpanAttributes): object {
   const outcome = attributes.rawText('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
   return { outcome: outcome || undefined }

@@ -69,7 +69,6 @@ function* turn(tree: TraceTree): Generator<string, void> {
   yield '</section>\n'
 }
 
-/** `What was waited for: 6.2 s of work, 5.5 s of a person, 2.4 s between steps`. */
 function pathText({ workMillis, personMillis, gapMillis, isProvisional }: CriticalPath): string {
   const parts: readonly (readonly [string, number])[] = [
     ['of work', workMillis],
@@ -80,12 +79,10 @@ function pathText({ workMillis, personMillis, gapMillis, isProvisional }: Critic
   return `What was waited for${isProvisional ? ' so far' : ''}: ${told.join(', ') || 'nothing'}`
 }
 
-/** Limit per value. The OTLP export has the whole value. */
 const MAX_CHARS = 100_000
 const BAR_UNITS = 1_000
 const MIN_UNITS = 2
 
-/** The rows of a page: one folded row per span with all its data, and repeated calls of one tool as one row to unfold. */
 function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
   const sums = subtreeSums(tree)
   const folds = foldsOf(tree, sums)
@@ -238,7 +235,6 @@ export function escapeHtml(text: string): string {
   return text.replace(HIDDEN, codePoint).replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
 }
 
-/** Line ends and tabs stay, as layout. */
 function codePoint(character: string): string {
   if (character === '\n' || character === '\t') return character
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
@@ -248,7 +244,6 @@ function segmentsHtml(segments: readonly TextSegment[]): string {
   return segments.map(({ tone, text }) => `<span class="${tone}">${escapeHtml(text)}</span>`).join('')
 }
 
-/** Levels with an indent of their own; deeper ones share the last. */
 const MAX_INDENT = 12
 
 const LIGHT = `--ground:#fff;--text:#161616;--quiet:#5c5c5c;--line:#d8d8d8;--panel:#f5f5f5;--bad:#b3261e;--good:#0f6b4f;

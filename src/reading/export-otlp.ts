@@ -27,7 +27,6 @@ export async function* exportOtlp(
   }
 }
 
-/** Returns undefined if no span is left or the line is not OTLP. */
 function keepTraces(text: string, traceIds: ReadonlySet<string>): string | undefined {
   let request: unknown
   try {

@@ -6,15 +6,11 @@ import type { TraceNode } from './trace-forest.ts'
 /** Shorter runs are as quick to read one by one. */
 const MIN_FOLDED = 5
 
-/** Consecutive calls of one tool with the same outcome, shown as one row. */
 export interface FoldedCalls {
-  /** Five or more, sorted by start. */
   readonly calls: readonly TraceNode[]
-  /** `tool.read_file`, printable. */
   readonly name: string
   readonly outcome: string
   readonly sum: SubtreeSum
-  /** The sum and the maximum of their durations, milliseconds. */
   readonly totalMillis: number
   readonly longestMillis: number
 }
@@ -22,7 +18,6 @@ export interface FoldedCalls {
 export interface FoldOptions {
   readonly namespace: string
   readonly sums: ReadonlyMap<TraceNode, SubtreeSum>
-  /** Spans that a link, a search or the cursor points at, and their ancestors. They are never folded. */
   readonly pointedAt?: ReadonlySet<TraceNode>
 }
 
@@ -54,7 +49,6 @@ export function foldRepeats(siblings: readonly TraceNode[], options: FoldOptions
   return rows
 }
 
-/** Equal for calls that may share a row; undefined for spans that are never folded. */
 function keyOf(node: TraceNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {
   const sum = sums.get(node)
   if (sum === undefined || sum.errorCount > 0 || sum.runningCount > 0 || pointedAt?.has(node)) return undefined

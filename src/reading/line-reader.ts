@@ -24,7 +24,6 @@ export class LineSplitter {
     this.#maxBytes = maxLineBytes
   }
 
-  /** @param onTaken receives the number of bytes consumed, before each yielded line */
   *splitChunk(chunk: Buffer, onTaken?: (bytes: number) => void): Generator<NumberedLine, void> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
@@ -57,7 +56,6 @@ export class LineSplitter {
   }
 }
 
-/** Reads a growing file by lines. Each `read` continues where the previous one stopped. */
 export class LogLineReader {
   readonly path: string
   readonly #maxBytes: number | undefined
@@ -70,10 +68,6 @@ export class LogLineReader {
     this.#splitter = new LineSplitter(maxLineBytes)
   }
 
-  /**
-   * Yields every complete line that has not been read yet, without blank ones. `onRead` receives the number of bytes read; an
-   * error it throws ends the reading.
-   */
   async *readLines(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
     if (size < this.#offset) this.#restart()

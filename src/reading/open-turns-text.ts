@@ -8,7 +8,6 @@ import { rowTitle, tokensText } from './tree-rows.ts'
 export interface OpenTurnsOptions {
   readonly width: number
   readonly color: boolean
-  /** Epoch milliseconds. */
   readonly now: number
   readonly maxLines: number
 }
@@ -17,7 +16,6 @@ type Line = readonly TextSegment[]
 
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_SPANS = 3
-/** On narrower lines, the agent and the session need this room. */
 const ID_FROM_WIDTH = 100
 
 /**
@@ -34,7 +32,6 @@ export function renderOpenTurns(
   return paintLines(fitTurns(drawn, options.maxLines, 'running'), options)
 }
 
-/** The same for `top`: sorted by urgency, with state and token usage of each turn. */
 export function renderTop(turns: readonly OpenTurn[], options: OpenTurnsOptions): string[] {
   const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn)))
   const lines = fitTurns(drawn, options.maxLines - 2, 'open')
@@ -67,7 +64,6 @@ const STATES: {
   'owner-dead': { tone: 'dim', text: 'its process is gone', count: 'left by a dead process' },
 }
 
-/** `4 open: 1 hung, 1 waiting for a person, 2 running`. */
 function countLine(turns: readonly OpenTurn[]): Line {
   if (turns.length === 0) return [segment('dim', 'Nothing is open.')]
   const counts = (Object.keys(STATES) as OpenState[]).map(state => {

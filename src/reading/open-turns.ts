@@ -16,7 +16,6 @@ export interface OpenTurn {
   readonly traceId: string
   readonly summary: TraceSummary
   readonly prompt: string
-  /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
   readonly lastAt: number
   readonly doing: readonly TreeRow[]

@@ -33,7 +33,6 @@ export function joinSegments(segments: readonly TextSegment[], gap = ' '): TextS
   return filled.flatMap((each, index) => (index === 0 ? [each] : [segment('dim', gap), each]))
 }
 
-/** Cuts to `width` cells. If text was cut, the last cell is an ellipsis. */
 export function clipSegments(segments: readonly TextSegment[], width: number): readonly TextSegment[] {
   if (segmentsWidth(segments) <= width) return segments
   const clipped: TextSegment[] = []
@@ -54,7 +53,6 @@ export function blankSegment(width: number): TextSegment {
 
 const MIN_GAP = 2
 
-/** Aligns two pieces to the two ends of a line. If they do not fit, the left one is cut. */
 export function alignEnds(
   left: readonly TextSegment[],
   right: readonly TextSegment[],

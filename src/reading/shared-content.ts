@@ -8,7 +8,6 @@ const MIN_CONTENT_CHARS = 40
 
 export interface AlteredValue {
   readonly span: string
-  /** Printable; empty if the span records only that one of its values was cut. */
   readonly attribute: string
   readonly count: number
 }
@@ -21,7 +20,6 @@ export interface SharedContent {
   readonly cut: readonly AlteredValue[]
 }
 
-/** Scans every value: what was masked or cut at recording time, and how much content is left. */
 export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   const found = { spans: 0, texts: 0, chars: 0, masked: [] as AlteredValue[], cut: [] as AlteredValue[] }
   for (const tree of trees) {

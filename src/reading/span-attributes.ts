@@ -15,7 +15,6 @@ export class SpanAttributes {
     this.#namespace = namespace
   }
 
-  /** The first of these that is text, a number or a boolean, made printable; empty if there is none. */
   text(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
@@ -25,7 +24,6 @@ export class SpanAttributes {
     return ''
   }
 
-  /** The first of these that is present, as stored. Not printable. */
   rawText(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
@@ -108,7 +106,6 @@ const FOREIGN_KINDS: ReadonlyMap<string, DisplayKind> = new Map([
   ['execute_tool', 'tool'],
 ])
 
-/** The kind by our own attribute, or else by the conventions of other producers. */
 export function displayKind(attributes: SpanAttributes): DisplayKind {
   const own = attributes.text('.span.kind')
   if (OWN_KINDS.has(own)) return own as DisplayKind

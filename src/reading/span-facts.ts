@@ -11,17 +11,14 @@ export interface Tokens {
   readonly output: number | undefined
 }
 
-/** The displayed facts of one span. All text is printable. */
 export interface SpanFacts {
   readonly kind: DisplayKind
   readonly name: string
   /** `attempt 2`. Shown beside the name, because all attempts of one request share the name. */
   readonly attempt: string
-  /** Details beyond the name: the command, the file, the goal, the error's message. */
   readonly hint: string
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
-  /** US dollars; only of requests, if recorded. */
   readonly cost: number | undefined
   readonly outcome: TextSegment | undefined
   readonly marks: readonly TextSegment[]
@@ -131,7 +128,6 @@ export function isApprovalWait(span: StoredSpan, namespace: string): boolean {
   return !GUARDIAN.choices.has(attributes.text('.approval.choice'))
 }
 
-/** Total wait for the user in these spans, milliseconds. Overlapping questions count as one wait. */
 export function approvalWaitMillis(spans: Iterable<StoredSpan>, namespace: string): number {
   const waits = [...spans].filter(span => isApprovalWait(span, namespace)).sort((a, b) => a.startAt - b.startAt)
   let [sum, until] = [0, Number.NEGATIVE_INFINITY]

@@ -22,7 +22,6 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
   return words.map(word => [word, tone] as const)
 }
 
-/** The outcome of a span, as its kind records it; undefined if there is none. */
 export function outcomeOf(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
   const decided = controlOutcome(kind, attributes)
@@ -76,7 +75,6 @@ const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords
   ['failed', { tone: 'error', action: 'ran' }],
 ])
 
-/** The decision of a control hook, for its own span and for the tool it blocked; undefined for other spans. */
 export function controlOutcome(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
   if (kind === 'tool') return blockOf(attributes)
   return kind === 'hook' ? verdictOf(attributes) : undefined

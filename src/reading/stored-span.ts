@@ -67,7 +67,6 @@ export interface StoredSpan {
   readonly running?: true
 }
 
-/** The content of one line of a file: spans, and notes of running ones; or the problem with an unreadable line. */
 export type TraceFileEntry =
   | { readonly spans: readonly StoredSpan[]; readonly running: readonly StoredSpan[] }
   | { readonly line: number; readonly problem: string }
@@ -128,7 +127,6 @@ export async function* readTraceFile(
   if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }
 
-/** Reads one line of a file. Reports an unreadable line instead of throwing. */
 export function readEntry(line: NumberedLine): TraceFileEntry {
   if ('problem' in line) return line
   try {

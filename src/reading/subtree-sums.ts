@@ -10,7 +10,6 @@ export interface SubtreeSum {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cost: number
-  /** First start and last end, epoch milliseconds: wall time, not the sum of parallel spans. */
   readonly startAt: number
   readonly endAt: number
 }

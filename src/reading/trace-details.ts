@@ -9,7 +9,6 @@ import type { StoredSpan } from './stored-span.ts'
 import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import type { TreeTextOptions } from './tree-text.ts'
 
-/** Limit per value. Longer ones are cut and show their total length; `--json` prints all of it. */
 const MAX_CHARS = 4_000
 const MAX_LINES = 40
 const INDENT = 2
@@ -109,7 +108,6 @@ function* attributeLines(
   )
 }
 
-/** Names in one column and values in another. A name too long for the column gets a line of its own. */
 function* pairLines(
   pairs: readonly (readonly [string, AttributeValue])[],
   indent: number,

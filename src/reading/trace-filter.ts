@@ -5,9 +5,7 @@ export interface TraceFilter {
   readonly traceId?: string
   /** Prefix of a session id. The session of a sub-agent finds the trace of its parent. */
   readonly sessionId?: string
-  /** Prefix of a requested model's name. */
   readonly model?: string
-  /** Prefix of a used tool's name. */
   readonly tool?: string
   readonly hasError?: boolean
   /** Epoch milliseconds: a span ended then or later, or is still running. */

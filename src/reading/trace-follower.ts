@@ -9,7 +9,6 @@ const MAX_OPEN = 1_000
 const MAX_DONE = 10_000
 
 interface GrowingTrace {
-  /** Span id → span. A running span is its latest note. */
   readonly spans: Map<string, StoredSpan>
   readonly notedIn: Set<string>
   isShown: boolean
@@ -132,12 +131,10 @@ export class TraceFollower {
   }
 }
 
-/** Its parent is remote, and so far not stored in these files. */
 function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: GrowingTrace): boolean {
   return parentIsRemote === true && parentSpanId !== undefined && !spans.has(parentSpanId)
 }
 
-/** A span is running, or the parent of one is unknown because it has not ended. */
 function mayGrow({ spans }: GrowingTrace): boolean {
   for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
     if (running === true) return true

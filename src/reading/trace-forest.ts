@@ -12,7 +12,6 @@ export interface TraceNode {
   readonly orphan: boolean
   /** A root with a remote parent, whose trace is stored by another program. */
   readonly elsewhere: boolean
-  /** An orphan whose parent may be running and is written later. */
   readonly awaiting: boolean
 }
 
@@ -21,10 +20,8 @@ export interface TraceTree {
   /** One in a sound trace. If parents are missing there are more, so that no span is lost. */
   readonly roots: readonly TraceNode[]
   readonly spanCount: number
-  /** First start and last end of all its spans, epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
-  /** The latest known start or end, epoch milliseconds. */
   readonly lastAt: number
   readonly isRunning: boolean
 }
@@ -59,7 +56,6 @@ export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void 
   if (!(span.running && hasEnded)) trace.set(span.spanId, span)
 }
 
-/** @param isGrowing more spans of this trace may follow */
 export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
   const { startAt, endAt } = extent(spans.values())
@@ -89,7 +85,6 @@ function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): G
   return node.span.parentSpanId === undefined ? undefined : nodes.get(node.span.parentSpanId)
 }
 
-/** The nodes are sorted by start, so the children are, too. */
 function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[] {
   const roots: GrowingNode[] = []
   for (const node of nodes.values()) {
@@ -163,7 +158,6 @@ function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number }
 export interface TreeStep {
   readonly node: TraceNode
   readonly depth: number
-  /** No sibling follows: its branch ends (`└─`) instead of continuing (`├─`). */
   readonly isLast: boolean
   readonly parent: TreeStep | undefined
 }
@@ -213,7 +207,6 @@ function callIdOf({ attributes }: StoredSpan): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** The position of each call id in the answer of a request. Empty if the answer is not stored. */
 function callPositions(request: StoredSpan): ReadonlyMap<string, number> {
   const ids = idsInAnswer(request)
   const found = ids.length > 0 ? ids : listedIds(request)

@@ -5,7 +5,6 @@ import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-fil
 import { buildForest, type TraceTree } from './trace-forest.ts'
 import type { Extent } from './tree-text.ts'
 
-/** A filter with a maximum number of traces; the newest are taken. */
 export interface TraceQuery extends TraceFilter {
   readonly last: number
 }
@@ -17,7 +16,6 @@ export interface UnreadableLine {
 }
 
 export interface TraceSelection {
-  /** Sorted by start, the newest last. */
   readonly trees: readonly TraceTree[]
   /** Older matching traces that are still running, by start. If there are many, those with the latest activity. */
   readonly running: readonly TraceTree[]
@@ -28,7 +26,6 @@ export interface TraceSelection {
   readonly firstUnreadable: UnreadableLine | undefined
 }
 
-/** The segments of a trace log, oldest first. Only regular files. Empty if the directory does not exist. */
 export async function listSegments(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(noDirectory)
   const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name))
@@ -47,13 +44,11 @@ interface DatedFile {
   readonly at: number
 }
 
-/** Undefined if it is no regular file, or was removed since it was listed. */
 async function modifiedFile(path: string): Promise<DatedFile | undefined> {
   const found = await stat(path).catch(() => undefined)
   return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
 }
 
-/** Like `readTraceFile`, but a segment removed since it was listed has no entries. */
 async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGenerator<TraceFileEntry, void> {
   try {
     yield* readTraceFile(...args)

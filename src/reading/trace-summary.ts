@@ -5,18 +5,14 @@ import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** The totals and title of a trace. All text is printable. */
 export interface TraceSummary {
   readonly agent: string
   readonly sessionId: string
-  /** Ordinal of the turn in its session, from 1. */
   readonly turnNumber: number | undefined
-  /** The trace is background activity beside the turns of its session. */
   readonly isBackground: boolean
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
-  /** Sum over all requests, equal to the sum in a backend. */
   readonly tokens: Tokens | undefined
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
@@ -25,14 +21,12 @@ export interface TraceSummary {
   readonly spanCount: number
   readonly errorCount: number
   readonly runningCount: number
-  /** Milliseconds since the last start or end while spans are running. */
   readonly silentMillis: number
 }
 
 export interface KnownCost {
   readonly dollars: number
   readonly paidCount: number
-  /** Requests that used tokens and have no known cost: the sum is without them. */
   readonly unknownCount: number
 }
 
@@ -99,13 +93,11 @@ function addRequests(tree: TraceTree, namespace: string) {
   return sums
 }
 
-/** If no request has a cost, the sum that some producers record on the root. */
 function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefined {
   const dollars = attributes && costOf(attributes)
   return dollars === undefined ? undefined : { dollars, paidCount: 1, unknownCount: 0 }
 }
 
-/** True if the step is a sub-agent or below one. The walk visits the parent first. */
 function isSubagents(
   { parent }: TreeStep,
   subagents: ReadonlySet<TreeStep>,

@@ -7,7 +7,6 @@ import { walkTree } from './trace-forest.ts'
 export interface Trajectory {
   readonly sessionId: string
   readonly agent: string
-  /** Version of the plugin that recorded it. */
   readonly agentVersion: string
   readonly turns: TrajectoryTurn[]
 }
@@ -17,7 +16,6 @@ export interface TrajectoryTurn {
   readonly input: string
   readonly output: string
   readonly requests: TrajectoryRequest[]
-  /** Tools that no request can have asked for. */
   readonly calls: TrajectoryCall[]
   readonly children: Trajectory[]
 }
@@ -51,7 +49,6 @@ export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory
   return sessions
 }
 
-/** Not recursive: a trace may be any depth. */
 function addTree(sessions: Trajectory[], tree: TraceTree): void {
   const namespace = namespaceOfTree(tree)
   const places = new Map<TraceNode, TrajectoryPosition>()

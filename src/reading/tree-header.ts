@@ -21,7 +21,6 @@ export function headerTime(summary: TraceSummary): string {
   return humanInstant(summary.startAt)
 }
 
-/** `completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error`. */
 export function headerFigures(summary: TraceSummary): TextSegment[] {
   const { outcome, errorCount } = summary
   return joinSegments(
@@ -49,7 +48,6 @@ export function silenceText(millis: number, duration: (millis: number) => string
   return millis < SILENT_FROM_MILLIS ? '' : `silent for ${duration(millis)}`
 }
 
-/** `$0.0123`, or `$0.0123 for 3 of 5 requests` if some costs are unknown. */
 function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   if (paidCount === 0) return ''
   const of =

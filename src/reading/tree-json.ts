@@ -31,7 +31,6 @@ export function treeJson(tree: TraceTree): string {
   return jsonLine(trace)
 }
 
-/** JSON with all terminal controls escaped. On one line unless indented. */
 export function jsonLine(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnits)
 }
@@ -59,13 +58,11 @@ function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
   }
 }
 
-/** ISO 8601; undefined for an invalid time. */
 export function isoInstant(at: number): string | undefined {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** `\u202e`; a surrogate pair becomes two escapes. */
 function escapeUnits(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {
     return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`

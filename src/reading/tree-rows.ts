@@ -45,7 +45,6 @@ function figure(count: number | undefined): string {
   return count === undefined ? '–' : humanCount(count)
 }
 
-/** `1 840 → 148`. */
 export function tokensText(tokens: Tokens): string {
   return `${inputText(tokens)} → ${outputText(tokens)}`
 }

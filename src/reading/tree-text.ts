@@ -17,7 +17,6 @@ import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow, tre
 export interface TreeTextOptions {
   /** Cells of a line, at least 20. Default 100; from 100 on there is a column of waterfall bars. */
   readonly width?: number
-  /** ANSI colours. Default false. */
   readonly color?: boolean
   /** Epoch milliseconds: running spans are drawn up to then. Default: the latest known time of the trace. */
   readonly now?: number
@@ -25,10 +24,8 @@ export interface TreeTextOptions {
 
 const DEFAULT_WIDTH = 100
 const MIN_WIDTH = 20
-/** On narrower lines, the figures need all the room. */
 const MIN_FIGURES = 40
 
-/** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
   const tree = upTo(stored, options)
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
@@ -128,7 +125,6 @@ function branches(step: TreeStep, levels: number): string {
   return drawn.reverse().join('')
 }
 
-/** Cells of each column of the terminal's tree; 0 = the column is left out. */
 export interface TreeColumns {
   readonly title: number
   readonly bar: number
@@ -144,7 +140,6 @@ export const GAP = '  '
 export const ARROW = ' → '
 const CELLS_PER_LEVEL = 3
 
-/** Blank cells on the left, which only the header's dot uses. */
 const MARGIN = 2
 
 const BAR_FROM_WIDTH = 100
@@ -180,7 +175,6 @@ function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   return { ...plan, bar, levels, title: Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - bar) }
 }
 
-/** Priority: names, then the minimum bar, then hints. Bars get the remaining room. */
 function barWidth(least: number, room: number, names: number, titles: number, width: number): number {
   if (least === 0) return 0
   const fair = Math.min(Math.round(width * BAR_SHARE), room - names)
@@ -217,13 +211,11 @@ function otherCells(columns: OtherColumns): number {
   return used.reduce((sum, cells) => sum + cells + GAP.length, 0)
 }
 
-/** A period of time in epoch milliseconds. */
 export interface Extent {
   readonly startAt: number
   readonly endAt: number
 }
 
-/** The position of a span in its turn, as fractions from 0 to 1. Wrong clocks are clamped. */
 function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
   const length = whole.endAt - whole.startAt
   if (!(length > 0)) return { from: 0, to: 1 }
@@ -235,7 +227,6 @@ function clamp(fraction: number): number {
   return Math.min(1, Math.max(0, fraction))
 }
 
-/** Whole cell, left half, right half. Framing spans are thin, waits for the user dashed. */
 const STROKES = { work: '━╸╺', frame: '─╴╶', wait: '╍╸╺' } as const
 
 function strokeOf(kind: DisplayKind): string {
@@ -243,7 +234,6 @@ function strokeOf(kind: DisplayKind): string {
   return kind === 'session' || kind === 'llm' || kind === 'subagent' || kind === 'skill' ? STROKES.frame : STROKES.work
 }
 
-/** A bar of `width` cells in steps of half a cell. The shortest span is one half cell. */
 function waterfallBar(kind: DisplayKind, span: Extent, whole: Extent, width: number): string {
   const { from, to } = fractionOf(span, whole)
   const halves = width * 2

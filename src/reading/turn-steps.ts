@@ -8,21 +8,16 @@ import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
 
-/** One action of any agent, as the unit by which two turns are compared. */
 export interface TurnStep {
   readonly kind: StepKind
-  /** The name without the kind: `terminal`. Printable; empty if the kind is enough. */
   readonly name: string
   readonly model: string
-  /** The arguments, one value a line, as stored; not printable. */
   readonly argument: readonly string[]
   readonly argumentText: string
   readonly hint: string
   readonly outcome: TextSegment | undefined
   readonly isError: boolean
-  /** Retries of a request count as attempts of one step. */
   readonly attempts: number
-  /** From the first start to the last end, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
   readonly inputTokens: number

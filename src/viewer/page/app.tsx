@@ -68,7 +68,6 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
   }
 }
 
-/** Shown if the tab has no token, or one of a viewer that has ended. */
 export function TokenMissing(): JSX.Element {
   return (
     <div class="let-in">

@@ -4,7 +4,6 @@ import { percent, shortCount } from './formats.ts'
 
 export interface Chart {
   readonly title: string
-  /** `2026-11-21`, every day from the first to the last. */
   readonly days: readonly string[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
   readonly text: (value: number) => string

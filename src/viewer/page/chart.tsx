@@ -49,7 +49,6 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
         width: 2,
         // A day without requests has no latency, but must not interrupt the line.
         spanGaps: true,
-        // A single day makes no line.
         points: { show: days.length < 40, size: 6 },
         value: (_: uPlot, value: number | null) => (value === null ? '' : text(value)),
       })),

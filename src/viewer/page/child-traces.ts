@@ -18,7 +18,6 @@ export function originOf(row: SpanRow, { turn }: TraceView): RowOrigin {
   return isInsertedRow(row) ? row.origin : { traceId: turn.traceId, spanId: row.id }
 }
 
-/** The origin of a row by its id. An unknown row is treated as a span of the turn itself. */
 export function originOfId(rowId: string, view: TraceView): RowOrigin {
   const row = view.rows.find(({ id }) => id === rowId)
   return row === undefined ? { traceId: view.turn.traceId, spanId: rowId } : originOf(row, view)

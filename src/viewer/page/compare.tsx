@@ -28,7 +28,6 @@ interface FigureRow {
   readonly label: string
   readonly of: (side: ComparedTotals) => number | undefined
   readonly text: (figure: number) => string
-  /** True if a part of the figure is unknown, so that it is a lower bound. */
   readonly isPartial?: (side: ComparedTotals) => boolean
 }
 

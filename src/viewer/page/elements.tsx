@@ -12,7 +12,6 @@ export function Since({ at }: { readonly at: number }): JSX.Element {
   return <>{humanAge(now.value - at)}</>
 }
 
-/** `3 m ago`, with the time as a tooltip. */
 export function Ago({ at }: { readonly at: number }): JSX.Element {
   return (
     <time dateTime={isoOf(at)} title={timeText(at)}>

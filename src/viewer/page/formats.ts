@@ -26,7 +26,6 @@ export function percent(share: number): string {
 
 const PLURAL = /[^s]$/
 
-/** `1 turn`, `2 turns`. */
 export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${count === 1 || !PLURAL.test(noun) ? noun : `${noun}s`}`
 }

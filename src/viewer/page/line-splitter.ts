@@ -1,4 +1,3 @@
-/** Splits chunks of a stream into whole lines, without blank ones. */
 export class TextLineSplitter {
   #rest = ''
 

@@ -24,7 +24,6 @@ let clockOffset = 0
 let receivedAt = 0
 let breakConnection: () => void = () => undefined
 
-/** Keeps the page connected and its clock running for as long as the page exists. */
 export function startLiveFeed(): void {
   setInterval(() => {
     if (connection.value !== 'live') return

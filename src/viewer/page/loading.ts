@@ -4,7 +4,6 @@ import { fetchJson, RequestError } from './requests.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
-  /** The latest value, kept while a newer one loads. */
   readonly value: Shape | undefined
   readonly problem: string | undefined
 }
@@ -105,7 +104,6 @@ class PathLoader<Shape> {
 const NO_HITS: readonly string[] = []
 const TYPING_MILLIS = 200
 
-/** Ids of the spans of a turn that contain a text, in tree order, from the server. */
 export function useSearchHits(path: string, text: string, view: TraceView): readonly string[] {
   const [found, setFound] = useState<readonly string[]>(NO_HITS)
   const wanted = text.trim().toLowerCase()

@@ -11,7 +11,6 @@ export interface ConversationMessage {
   readonly parts: readonly ContentPart[]
 }
 
-/** Parses a conversation in any of the known formats; undefined if it is none. */
 export function messagesIn(text: string): readonly ConversationMessage[] | undefined {
   const value = parseJson(text)
   const list = Array.isArray(value) ? (value as unknown[]) : undefined

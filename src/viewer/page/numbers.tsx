@@ -115,7 +115,6 @@ interface ChartProps {
   readonly chart: Chart
 }
 
-/** A chart, with the same data as a table for accessibility. */
 function ChartBlock({ chart }: ChartProps): JSX.Element {
   const [Drawn, setDrawn] = useState<ComponentType<ChartProps>>()
   useEffect(() => {

@@ -14,18 +14,15 @@ export class RequestError extends Error {
 
 let token = ''
 
-/** Sets the token. Call before any request. */
 export function setToken(known: string): void {
   token = known
 }
 
-/** @throws RequestError, or an `AbortError` when the signal aborts */
 export async function fetchJson<Shape>(path: string, signal?: AbortSignal): Promise<Shape> {
   const response = await sendRequest(path, signal)
   return (await response.json()) as Shape
 }
 
-/** Fetches a file to save. @throws as `fetchJson` */
 export async function fetchFile(path: string): Promise<Blob> {
   return (await sendRequest(path, undefined)).blob()
 }

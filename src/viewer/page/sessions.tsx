@@ -84,7 +84,6 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
     const timer = setTimeout(() => go({ view: 'sessions', filter: draft }, 'replace'), TYPING_MILLIS)
     return () => clearTimeout(timer)
   }, [draft, isSame])
-  // Going back in the history restores the earlier filter.
   useEffect(() => setDraft(filter), [JSON.stringify(filter)])
   const set = (name: keyof SessionFilter, value: string): void => {
     const { [name]: _, ...rest } = draft

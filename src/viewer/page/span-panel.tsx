@@ -188,7 +188,6 @@ function Links({
 interface AttributesProps {
   readonly attributes: Readonly<Record<string, LongValue>>
   readonly path?: string
-  /** True for events, whose cut values cannot be loaded. */
   readonly isPartial?: boolean
 }
 

@@ -17,7 +17,6 @@ export async function findToken(): Promise<string | undefined> {
   return token
 }
 
-/** Removes a token that became invalid because the viewer was restarted. */
 export function forgetToken(): void {
   sessionStorage.removeItem(KEY)
 }

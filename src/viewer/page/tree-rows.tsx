@@ -35,7 +35,6 @@ interface TreeProps {
   readonly move: (what: TreeMove) => void
 }
 
-/** The rows of a turn. Only those in view are rendered. */
 export function TreeRows({ view, visible, active, hits, look, move }: TreeProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
@@ -352,7 +351,6 @@ function Duration({ row }: { readonly row: SpanRow }): JSX.Element {
   return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
 }
 
-/** The side of the bar with room for its label: behind, before, or on it. */
 function labelSide({ startAt, endAt }: TimeRange, view: TraceView): string {
   const until = view.turn.state === 'open' ? now.peek() : Math.max(view.lastAt, view.startAt + 1)
   const length = Math.max(1, until - view.startAt)

@@ -75,7 +75,6 @@ interface TreeState {
 const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) => void } = {
   go: (scene, id) => {
     scene.setActive(id)
-    // An open panel follows the cursor.
     if (scene.look.span !== undefined) scene.change({ span: id })
   },
   details: (scene, id) => {

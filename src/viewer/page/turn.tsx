@@ -89,7 +89,6 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
 /** Limits the announcements, so that they do not drown out the rest of the page in a screen reader. */
 const ANNOUNCE_PAUSE_MILLIS = 5_000
 
-/** Announces news of a turn to screen readers, one sentence at a time. */
 function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
   const [sentence, setSentence] = useState('')
   const { turn } = view

@@ -1,7 +1,6 @@
 import type { Fold, PathSection, SpanRow, TraceView } from '../server/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-/** Tools that ran in parallel below one request. */
 export interface ParallelGroup {
   readonly rows: readonly number[]
   readonly millis: number
@@ -54,7 +53,6 @@ export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
-/** A period of time, epoch milliseconds. */
 export interface TimeRange {
   readonly startAt: number
   readonly endAt: number
@@ -155,7 +153,6 @@ export interface RowMarks {
   readonly pathOf: ReadonlyMap<number, readonly PathSection[]>
 }
 
-/** Marks a row of a parallel group, or a row below one of them. */
 export interface GroupMark {
   readonly group: ParallelGroup
   readonly isFirst: boolean
@@ -180,13 +177,11 @@ export function rowMarks(view: TraceView): RowMarks {
 }
 
 export interface Scale {
-  /** Epoch milliseconds. */
   readonly from: number
   readonly to: number
   readonly at: number
 }
 
-/** If the turn is open, the range ends now. */
 export function timeScale({ rows, startAt, turn }: TraceView, at: number): Scale {
   let to = startAt
   for (const row of rows) to = Math.max(to, row.endAt, row.startAt)
