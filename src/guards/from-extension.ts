@@ -69,17 +69,17 @@ export interface FromExtensionOptions {
    * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
    */
-  readonly decides?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
+  readonly decisions?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
 }
 
 /** Converts an extension to a hook. An action that the function does not support counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
   const { transform_user_input, before_llm_call, intercept_tool_call } = extension
-  const allowed: readonly Decision[] = options.decides ?? ['block', 'rewrite', 'inject']
+  const allowed: readonly Decision[] = options.decisions ?? ['block', 'rewrite', 'inject']
   const only = (...decisions: Decision[]): Decision[] => decisions.filter(each => allowed.includes(each))
   const hook = {
     ...options,
-    decides: {
+    decisions: {
       beforeTurn: only('block', 'rewrite'),
       beforeModel: only('block', 'inject'),
       beforeTool: only('block', 'rewrite'),
@@ -89,13 +89,13 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
         verdictOf(
           'transform_user_input',
           ['rewrite', 'block'],
-          await extension.transform_user_input?.({ ...circumstances(ctx), user_message: prompt }),
+          await extension.transform_user_input?.({ ...commonArguments(ctx), user_message: prompt }),
         ),
     }),
     ...(before_llm_call !== undefined && {
       beforeModel: async ({ messages }: BeforeModel, ctx: HookContext) => {
         const said = {
-          ...circumstances(ctx),
+          ...commonArguments(ctx),
           messages: messages.map(({ role, text }) => ({ role, content: text })),
           system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
         }
@@ -106,7 +106,7 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
     ...(intercept_tool_call !== undefined && {
       beforeTool: async ({ tool }: BeforeTool, ctx: HookContext) => {
         const said = {
-          ...circumstances(ctx),
+          ...commonArguments(ctx),
           tool_name: tool.name,
           tool_args: plainCopy(tool.arguments),
           task_id: ctx.turnId,
@@ -118,7 +118,7 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
   return hook as AnyHook
 }
 
-function circumstances({ sessionId, host, state, metadata }: HookContext): Circumstances {
+function commonArguments({ sessionId, host, state, metadata }: HookContext): Circumstances {
   return { session_id: sessionId, platform: host, turn_state: state, metadata }
 }
 

@@ -1,14 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
+import { plainCopy } from './frozen-copy.ts'
 import type { AnyHook, HookContext } from './hook.ts'
-import type { Phase } from './phases.ts'
-import {
-  AfterInvocationEvent,
-  AfterModelCallEvent,
-  AfterToolCallEvent,
-  BeforeInvocationEvent,
-  BeforeModelCallEvent,
-  BeforeToolCallEvent,
-} from './provider-events.ts'
-import type { AnyVerdict, Decision } from './verdict.ts'
+import type {
+  AfterModel,
+  AfterTool,
+  AfterTurn,
+  BeforeModel,
+  BeforeTool,
+  BeforeTurn,
+  ModelMessage,
+  Phase,
+} from './phases.ts'
+import type { ToolCall } from './tool-call.ts'
+import { type AnyVerdict, block, type Decision, retry, rewrite } from './verdict.ts'
 
 /** Priority bands, with the names that Locus uses. */
 export const HookPriority = {
@@ -56,7 +60,7 @@ export interface FromProviderOptions {
    * The decisions that the methods may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
    */
-  readonly decides?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
+  readonly decisions?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
 }
 
 type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
@@ -122,7 +126,7 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
     name: options.name ?? provider.name ?? provider.constructor.name,
     priority: options.priority ?? provider.priority,
     onFailure: options.onFailure,
-    decides: Object.fromEntries(rows.map(([phase, { decisions }]) => [phase, only(decisions, options.decides)])),
+    decisions: Object.fromEntries(rows.map(([phase, { decisions }]) => [phase, only(decisions, options.decisions)])),
     ...Object.fromEntries(phases),
   }
   return hook as AnyHook
@@ -130,4 +134,255 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
 
 function only(decisions: readonly Decision[], allowed: readonly Decision[] = decisions): readonly Decision[] {
   return decisions.filter(decision => allowed.includes(decision))
+}
+
+/** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */
+export type Cancel = ((why?: string | { readonly reason?: string }) => void) | string | boolean
+
+/** Callable, or assignable to true. */
+export type RetryAgain = ((why?: { readonly feedback?: string }) => void) | boolean
+
+const WITHOUT_REASON = ''
+
+/**
+ * The base of all events. Assigning a read-only field throws, because the object is frozen; decisions go through setters and
+ * methods.
+ */
+class ProviderEvent {
+  readonly #ctx: HookContext
+
+  constructor(ctx: HookContext) {
+    this.#ctx = ctx
+  }
+
+  /** State of this turn, shared by all hooks. */
+  get state(): Record<string, unknown> {
+    return this.#ctx.state
+  }
+
+  get session_id(): string | undefined {
+    return this.#ctx.sessionId
+  }
+}
+
+class Cancellable extends ProviderEvent {
+  #cancel: string | boolean | undefined
+  readonly #call = (why?: string | { readonly reason?: string }): void => {
+    this.#cancel = (typeof why === 'object' ? why.reason : why) ?? true
+  }
+
+  get cancel(): Cancel {
+    return this.#cancel ?? this.#call
+  }
+
+  set cancel(why: Cancel) {
+    this.#cancel = typeof why === 'function' ? true : why
+  }
+
+  get cancelled(): boolean {
+    return this.#cancel !== undefined && this.#cancel !== false
+  }
+
+  set cancelled(is: boolean) {
+    this.#cancel = is
+  }
+
+  protected cancellation(): AnyVerdict | undefined {
+    return this.cancelled ? block(typeof this.#cancel === 'string' ? this.#cancel : WITHOUT_REASON) : undefined
+  }
+}
+
+class Repeatable extends ProviderEvent {
+  #retry: boolean | undefined
+  #feedback: string | undefined
+  readonly #call = (why: { readonly feedback?: string } = {}): void => {
+    this.#retry = true
+    this.#feedback = why.feedback ?? this.#feedback
+  }
+
+  get retry(): RetryAgain {
+    return this.#retry ?? this.#call
+  }
+
+  set retry(is: RetryAgain) {
+    this.#retry = is === true
+  }
+
+  /** Feedback for the model. */
+  get retry_feedback(): string | undefined {
+    return this.#feedback
+  }
+
+  set retry_feedback(feedback: string | undefined) {
+    this.#feedback = feedback
+  }
+
+  protected repetition(): AnyVerdict | undefined {
+    if (this.#retry !== true) return undefined
+    return this.#feedback === undefined ? retry() : retry({ feedback: this.#feedback })
+  }
+}
+
+/** Fired before a turn. */
+export class BeforeInvocationEvent extends Cancellable {
+  readonly prompt: string
+
+  constructor({ prompt }: BeforeTurn, ctx: HookContext) {
+    super(ctx)
+    this.prompt = prompt
+    Object.freeze(this)
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.cancellation()
+  }
+}
+
+/** Fired after a turn. */
+export class AfterInvocationEvent extends ProviderEvent {
+  /** The answer of the agent. */
+  readonly result: string
+
+  constructor({ answer }: AfterTurn, ctx: HookContext) {
+    super(ctx)
+    this.result = answer
+    Object.freeze(this)
+  }
+
+  decided(): undefined {
+    return undefined
+  }
+}
+
+/** Fired before a request to the model. */
+export class BeforeModelCallEvent extends Cancellable {
+  readonly model: string | undefined
+  readonly #given: readonly ModelMessage[]
+  #messages: readonly { readonly role: string; readonly content: string }[]
+
+  constructor({ model, messages }: BeforeModel, ctx: HookContext) {
+    super(ctx)
+    this.model = model
+    this.#given = messages
+    this.#messages = messages.map(({ role, text }) => ({ role, content: text }))
+    Object.freeze(this)
+  }
+
+  /** The messages. An assigned list must have the same length and roles: the agent cannot map others back to its own. */
+  get messages(): readonly { readonly role: string; readonly content: string }[] {
+    return this.#messages
+  }
+
+  set messages(messages: readonly { readonly role: string; readonly content: string }[]) {
+    this.#messages = messages
+  }
+
+  decided(): AnyVerdict | undefined {
+    const now = this.#messages.map(({ role, content }) => ({ role, text: content }))
+    return this.cancellation() ?? (isDeepStrictEqual(now, this.#given) ? undefined : rewrite(now))
+  }
+}
+
+/** Fired after a request to the model. */
+export class AfterModelCallEvent extends Repeatable {
+  readonly model: string | undefined
+  readonly tool_calls: readonly ToolCall[]
+  readonly error: string | null
+  readonly #given: string
+  #response: string
+
+  constructor({ model, text, toolCalls, error }: AfterModel, ctx: HookContext) {
+    super(ctx)
+    this.model = model
+    this.tool_calls = toolCalls
+    this.error = error === undefined ? null : (error.message ?? error.type ?? 'error')
+    this.#given = text
+    this.#response = text
+    Object.freeze(this)
+  }
+
+  /** The text of the response. */
+  get response(): string {
+    return this.#response
+  }
+
+  set response(response: string) {
+    this.#response = response
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.repetition() ?? (this.#response === this.#given ? undefined : rewrite(this.#response))
+  }
+}
+
+/** Fired before a tool call. */
+export class BeforeToolCallEvent extends Cancellable {
+  readonly tool_name: string
+  readonly tool_call_id: string | undefined
+  readonly #given: Readonly<Record<string, unknown>>
+  #arguments: Record<string, unknown>
+
+  constructor({ tool }: BeforeTool, ctx: HookContext) {
+    super(ctx)
+    this.tool_name = tool.name
+    this.tool_call_id = tool.id
+    this.#given = tool.arguments
+    this.#arguments = plainCopy(tool.arguments)
+    Object.freeze(this)
+  }
+
+  /** May be assigned, or changed in place. */
+  get arguments(): Record<string, unknown> {
+    return this.#arguments
+  }
+
+  set arguments(args: Record<string, unknown>) {
+    this.#arguments = args
+  }
+
+  replace_arguments(args: Record<string, unknown>): void {
+    this.#arguments = args
+  }
+
+  decided(): AnyVerdict | undefined {
+    return (
+      this.cancellation() ?? (isDeepStrictEqual(this.#arguments, this.#given) ? undefined : rewrite(this.#arguments))
+    )
+  }
+}
+
+/** Fired after a tool call. */
+export class AfterToolCallEvent extends Repeatable {
+  readonly tool_name: string
+  /** The same id as in the event before the call. Distinguishes parallel calls. */
+  readonly tool_call_id: string | undefined
+  /** The arguments that the tool ran with. */
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** The tool's error; null if it succeeded. */
+  readonly error: string | null
+  readonly #given: unknown
+  #result: unknown
+
+  constructor({ tool, result, isError }: AfterTool, ctx: HookContext) {
+    super(ctx)
+    this.tool_name = tool.name
+    this.tool_call_id = tool.id
+    this.arguments = tool.arguments
+    this.error = isError ? (typeof result === 'string' ? result : (JSON.stringify(result) ?? 'error')) : null
+    this.#given = result
+    this.#result = plainCopy(result)
+    Object.freeze(this)
+  }
+
+  get result(): unknown {
+    return this.#result
+  }
+
+  set result(result: unknown) {
+    this.#result = result
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.repetition() ?? (isDeepStrictEqual(this.#result, this.#given) ? undefined : rewrite(this.#result))
+  }
 }

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
 import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-place.ts'
+import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { Report } from '../tracker/guard.ts'
-import { isInTime } from './in-time.ts'
 import { copied } from './journal-copy.ts'
 import { headerLine, idsLine, JOURNAL_VERSION, type JournalEntry, readLine } from './journal-line.ts'
 import { bounded, isWorthIt, MAX_BYTES, type Need, type Place, type Planned, planOf } from './journal-plan.ts'
@@ -15,6 +15,8 @@ const NAME = 'journal.jsonl'
 const LINE_END = 0x0a
 /** A longer single entry is dropped. */
 const MAX_ENTRY_CHARS = MAX_BYTES / 4
+/** Slower disk operations are given up. */
+export const MAX_DISK_MILLIS = 2000
 /** A full disk stays full for a while. */
 const RETRY_MILLIS = 1000
 /** The path is a link, or belongs to another user. */
@@ -184,7 +186,8 @@ export class Journal {
     const unstalled = written.then(() => {
       this.#isStalled = false
     })
-    return (await isInTime(unstalled)) ? failure : Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' })
+    const isLate = (await inTime(unstalled, MAX_DISK_MILLIS)) === TOO_LATE
+    return isLate ? Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' }) : failure
   }
 
   /** Replaces the old file by a new one. @throws the error of the file system */

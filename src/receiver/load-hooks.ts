@@ -1,3 +1,4 @@
+import { inTime } from '../guards/in-time.ts'
 import type { ControlHooks } from '../guards/index.ts'
 import { hookProblems } from '../plugin/config/hook-problems.ts'
 import type { Environment } from '../plugin/config/paths.ts'
@@ -56,18 +57,14 @@ async function loadedInTime(
   load: () => Promise<HooksFound | undefined>,
   loadMillis: number = LOAD_MILLIS,
 ): Promise<HooksFound | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<HooksFound>(resolve => {
-    timer = setTimeout(resolve, loadMillis, { ...NONE, lines: [`hooks: they are not loaded after ${loadMillis} ms`] })
-  })
   try {
-    return await Promise.race([load(), late])
+    const found = await inTime(load(), loadMillis)
+    return typeof found === 'symbol' ? withoutHooks(`they are not loaded after ${loadMillis} ms`) : found
   } catch (error) {
-    return {
-      ...NONE,
-      lines: [`hooks: they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`],
-    }
-  } finally {
-    clearTimeout(timer)
+    return withoutHooks(`they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+function withoutHooks(why: string): HooksFound {
+  return { ...NONE, lines: [`hooks: ${why}`] }
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { HostEvent } from '../agents/host-event.ts'
+import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
-import { isInTime } from './in-time.ts'
-import { Journal, type Place } from './journal.ts'
+import { Journal, MAX_DISK_MILLIS, type Place } from './journal.ts'
 import { entryLine, type JournalEntry } from './journal-line.ts'
 import { RecentIds } from './recent-ids.ts'
 
@@ -226,7 +226,7 @@ class JournallingRecorder implements Recorder {
   /** Entries may be dropped only after their spans are in the trace log. */
   async #tidyUp(): Promise<void> {
     this.#tidyAt = Date.now() + TIDY_MILLIS
-    if (!(await isInTime(this.#agents.saved()))) return
+    if ((await inTime(this.#agents.saved(), MAX_DISK_MILLIS)) === TOO_LATE) return
     const stats = this.#agents.stats()
     const openSince = (host: string): number | undefined => stats[host]?.openSince
     await this.#journal.tidy({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest())

@@ -1,5 +1,6 @@
 import type { HostEvent } from '../agents/host-event.ts'
 import type { Delivery, ReceiverAdapter } from '../agents/inlet.ts'
+import { inTime } from '../guards/in-time.ts'
 import type { Recorder } from './recorder.ts'
 
 /** An HTTP endpoint of the receiver, for one agent. */
@@ -127,22 +128,12 @@ export class WorkQueue {
   ): Promise<void> {
     for (const [index, event] of events.entries()) {
       try {
-        take(await this.#inTime(endpoint.inlet.more?.(event) ?? Promise.resolve([])), `+${index}`)
+        const more = await inTime(endpoint.inlet.more?.(event) ?? Promise.resolve([]), this.#patienceMillis)
+        if (typeof more === 'symbol') throw new Error('it takes too long')
+        take(more, `+${index}`)
       } catch (error) {
         this.#broke(endpoint, error)
       }
-    }
-  }
-
-  async #inTime<Result>(promise: Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('it takes too long')), this.#patienceMillis)
-    })
-    try {
-      return await Promise.race([promise, late])
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

@@ -289,7 +289,7 @@ test('hooks are let go with the receiver', async () => {
 
 test('a turn is sent on three times, though its agent says only that it was', async () => {
   const scene = new GuardedScene()
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
   const receiver = await scene.guarded({ hooks: [again] })
   const answers: number[] = []
   for (const stop_hook_active of [false, true, true, true, false]) {
@@ -354,7 +354,7 @@ describe('an agent whose words cannot be read', () => {
   test('the same where it cannot be told what was decided', async () => {
     const question: Guarding['question'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
     const odd: Guarding = { ...broken, able: { beforeTurn: ['inject'] }, question, reply: broken.question as never }
-    const says = defineHook({ name: 'says', decides: ['inject'], beforeTurn: () => inject('a line') })
+    const says = defineHook({ name: 'says', decisions: ['inject'], beforeTurn: () => inject('a line') })
     const hooks = createHooks([says])
     const deciding = new Deciding({ hooks, isWhole: true, trace, say: () => undefined, guards: { odd } })
     expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
@@ -399,7 +399,7 @@ test('what a host cannot do with a decision is said once, when it is first asked
   const scene = new GuardedScene()
   const careful = defineHook({
     name: 'careful',
-    decides: ['ask'],
+    decisions: ['ask'],
     beforeModel: () => undefined,
     beforeTool: () => ask('?'),
   })

@@ -15,6 +15,6 @@ export async function hooksOfUser(
   const isMeant = Object.keys(hooks.options).length > 0
   if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
   // Without hooks, their code is not loaded.
-  const { hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
+  const { hookFolderSettings: hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
   return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
 }

@@ -41,7 +41,7 @@ export function listOf(words: readonly string[]): Allowed {
   return { means, is: value => Array.isArray(value) && value.every(each => words.includes(each)) }
 }
 
-const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
+const COMMON_OPTIONS: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
   name: TEXT,
   priority: { means: 'a number', is: isNumber },
   onFailure: oneOf(['pass', 'block']),
@@ -54,7 +54,7 @@ const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
  * @throws {TypeError} one line, if an option is unknown or wrong
  */
 export function checkOptions(maker: string, given: object, allowed: Readonly<Record<string, Allowed>>): void {
-  checkKeys(maker, given, { ...allowed, ...OF_ALL })
+  checkKeys(maker, given, { ...allowed, ...COMMON_OPTIONS })
 }
 
 /** Validates a nested option, which has no common options such as `name`. */
