@@ -37,8 +37,8 @@ async function drawnOf(host: string, capture: string, own: string): Promise<stri
 /** Hermes and Locus tell hook records themselves, so they need no machine. */
 const PAGES = [...Object.keys(MACHINES), 'hermes', 'locus']
 
-describe.each(PAGES)('docs/hosts/%s.md', page => {
-  const text = read(`docs/hosts/${page}.md`)
+describe.each(PAGES)('docs/agents/%s.md', page => {
+  const text = read(`docs/agents/${page}.md`)
   const trees = [...text.matchAll(DRAWN)].map(([, capture = '', host = '', body = '']) => ({ capture, host, body }))
 
   test('shows a tree, a short one, and the command that draws it', () => {

@@ -58,7 +58,7 @@ describe('hookspan init without a host', () => {
     const heads = stdout.split('\n').filter(line => /^(pi|claude-code|codex|qwen|ai-sdk|Done: .*|Add .*)$/.test(line))
     expect(heads).toEqual([
       ...['pi', 'claude-code', 'codex', 'qwen', 'ai-sdk'],
-      'Add these lines to your program (docs/hosts/ai-sdk.md says more):',
+      'Add these lines to your program (docs/agents/ai-sdk.md says more):',
       'Done: Pi will load hookspan.',
       'Done: Claude Code will load hookspan.',
       'Done: Codex will load hookspan.',

@@ -39,7 +39,7 @@ describe('hookspan init', () => {
     const { code, stdout, stderr } = await scene.init([host])
     expect(code).toBe(0)
     expect(stdout).toMatch(lines)
-    expect(stderr).toMatch(/There is nothing to configure .*; add these lines to your program \(docs\/hosts\/.*\.md/)
+    expect(stderr).toMatch(/There is nothing to configure .*; add these lines to your program \(docs\/agents\/.*\.md/)
     const { content, ...rest } = JSON.parse((await scene.init([host, '--json'])).stdout)
     expect(rest).toEqual({ host, file: null, changed: false, backup: null })
     expect(content).toBe(stdout)

@@ -83,7 +83,7 @@ test('the exporter of OpenTelemetry is content, with the token in a header or in
 
 test('the lines of the page about Copilot have it send here', async () => {
   const { scene, receiver } = await listening()
-  const lines = blocks(readPage('docs/hosts/copilot.md'), 'sh').find(block => block.startsWith('copilot()'))
+  const lines = blocks(readPage('docs/agents/copilot.md'), 'sh').find(block => block.startsWith('copilot()'))
   const said = 'echo "$OTEL_EXPORTER_OTLP_ENDPOINT $OTEL_EXPORTER_OTLP_HEADERS $*"'
   writeFileSync(join(scene.home, 'copilot'), `#!/bin/sh\n${said}\n`, { mode: 0o700 })
   const env = { ...scene.env, PATH: `${scene.home}:${process.env['PATH']}` }

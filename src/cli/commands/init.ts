@@ -145,7 +145,7 @@ function showCode(sdk: SdkCode, folder: string, { host, undo, json: isJson }: In
     .join('')
   if (isJson) return json({ host, file: null, changed: false, backup: null, content }, io)
   const what = undo ? 'take these lines out of your program' : 'add these lines to your program'
-  io.stderr.write(`There is nothing to configure for ${sdk.title}; ${what} (docs/hosts/${host}.md says more):\n`)
+  io.stderr.write(`There is nothing to configure for ${sdk.title}; ${what} (docs/agents/${host}.md says more):\n`)
   io.stdout.write(content)
   return EXIT.ok
 }

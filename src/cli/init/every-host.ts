@@ -153,7 +153,7 @@ function showOne({ name, plan }: Task, io: CommandIo): void {
   if (plan.kind === 'failure') io.stderr.write(`hookspan init: ${name}: ${plan.why}\n`)
   if (plan.kind === 'by-hand') io.stderr.write(`hookspan init: ${name}: ${whyByHand(plan)}\n`)
   if (plan.kind === 'change') io.stdout.write(shown(plan, lookOf(io).color))
-  if (plan.kind === 'lines') io.stdout.write(`Add these lines to your program (docs/hosts/${name}.md says more):\n`)
+  if (plan.kind === 'lines') io.stdout.write(`Add these lines to your program (docs/agents/${name}.md says more):\n`)
   if ('lines' in plan) io.stdout.write(plan.lines.map(line => `${line}\n`).join(''))
 }
 

@@ -60,7 +60,7 @@ export class DeliveryReport {
 
   #over(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
-    if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
+    if (type === 'local_log') return `trace log: it is written again; ${missing(lost)}`
     if (type === 'kept_log') return keptAgain(lost)
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
@@ -88,6 +88,13 @@ export class DeliveryReport {
       TOO_LATE,
       `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
     )
+  }
+
+  /** Reports the cost of a failure that lasts until the process ends, if no backend has got the spans. */
+  ended(): void {
+    const lost = this.#streaks.get('traces')?.lost ?? 0
+    this.#streaks.clear()
+    if (this.#facts.isOnly && lost > 0) this.#report.warn(`trace log: ${missing(lost)}`)
   }
 
   drained(): void {
@@ -122,6 +129,10 @@ export class DeliveryReport {
 function keptAgain(lost: number): string {
   const again = 'trace log: what is kept is written again'
   return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
+}
+
+function missing(lost: number): string {
+  return `${count(lost, 'span is', 'spans are')} not in it`
 }
 
 function count(number: number, one: string, many: string): string {

@@ -12,6 +12,8 @@ export interface BackendFacts {
   readonly isExact?: boolean
   /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept?: boolean
+  /** For the trace log: no backend gets the spans. */
+  readonly isOnly?: boolean
   readonly protocol: OtlpProtocol
   /** The configuration keys of its credentials, as the user writes them. */
   readonly credentials: string
@@ -194,10 +196,18 @@ const FILE: Readonly<Record<string, string>> = {
   ENOTPRIVATE: 'others may write there',
 }
 
-function fileSentence({ type, isKept }: BackendFacts, path: string, code: string): string {
-  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${code === 'ENOTPRIVATE' ? 'Make it yours alone (chmod 700)' : 'Make it writable'}`
-  if (type === 'local_log')
-    return `${problem}; until then traces are delivered from memory, and not stored on this machine`
+const FILE_REMEDY: Readonly<Record<string, string>> = {
+  ENOSPC: 'Free some space on that disk',
+  EDQUOT: 'Free some space there',
+  ENOTPRIVATE: 'Make it yours alone (chmod 700)',
+}
+
+function fileSentence({ type, isKept, isOnly }: BackendFacts, path: string, code: string): string {
+  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${FILE_REMEDY[code] ?? 'Make it writable'}`
+  if (type === 'local_log') {
+    const fate = isOnly ? 'not stored' : 'delivered from memory, and not stored on this machine'
+    return `${problem}; until then traces are ${fate}`
+  }
   if (type === 'kept_log')
     return `${problem}; until then turns that are kept are sent from memory, and a backend that is down does not get them later`
   const fate = isKept ? 'kept in the trace log' : 'dropped'

@@ -150,7 +150,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
     hurry: () => shutdown.hurry(),
     shutdown() {
       release()
-      return shutdown.shutdown()
+      return shutdown.shutdown().finally(() => local?.ended())
     },
     save() {
       for (const { log } of stores) void log.forceFlush()
@@ -164,6 +164,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
       for (const { log } of stores) log.endNow()
       for (const queue of queues) queue.endNow()
       for (const each of stores) each.release()
+      local?.ended()
     },
     judgeEarlyBy(judge) {
       if (holder) holder.judgeEarly = judge
@@ -244,6 +245,7 @@ const KEPT_LOG = { ...LOCAL_LOG, type: 'kept_log' } as const
 interface LocalLog {
   readonly store: Store
   readonly kept: Store | undefined
+  ended(): void
   stats(): BackendStats
 }
 
@@ -255,10 +257,10 @@ function openLocalLog(
   report: Report,
 ): LocalLog {
   const { batch, marks, isPartial } = settings
-  const deliveries = new DeliveryReport(LOCAL_LOG, report)
+  const takers = backends.flatMap(({ queue }) => queue ?? [])
+  const deliveries = new DeliveryReport({ ...LOCAL_LOG, isOnly: takers.length === 0 }, report)
   // Separate reports: one log may be writable while the other is not.
   const ofKept = new DeliveryReport(KEPT_LOG, report)
-  const takers = backends.flatMap(({ queue }) => queue ?? [])
   const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
   const destinations = new Map(
     backends.flatMap(({ name, destination }) => (adopters.has(name) ? [[name, destination]] : [])),
@@ -278,7 +280,12 @@ function openLocalLog(
   const { name, type } = LOCAL_LOG
   const lastError = (): string | undefined => deliveries.lastError ?? ofKept.lastError
   const error = (): object => (lastError() === undefined ? {} : { lastError: lastError() })
-  return { store, kept, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
+  return {
+    store,
+    kept,
+    ended: () => deliveries.ended(),
+    stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }),
+  }
 }
 
 /** A span counts as delivered when it is in the file. */

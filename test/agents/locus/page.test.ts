@@ -6,7 +6,7 @@ import { FIXTURES } from '../shown.ts'
 
 test("the page shows what Locus's own hook has made of the same run", () => {
   const theirs = readFileSync(join(FIXTURES, 'locus', 'beside-telemetry.theirs.txt'), 'utf8')
-  expect(read('docs/hosts/locus.md')).toContain(
+  expect(read('docs/agents/locus.md')).toContain(
     `<!-- test/fixtures/locus/beside-telemetry.theirs.txt -->\n\n\`\`\`text\n${theirs}\`\`\`\n`,
   )
 })

@@ -305,7 +305,7 @@ test('beside the OpenTelemetry of the SDK, an integration that throws, and regis
 })
 
 test('the program of the page', async () => {
-  const [program = ''] = blocks(read('docs/hosts/ai-sdk.md'), 'js').filter(block => block.includes('generateText('))
+  const [program = ''] = blocks(read('docs/agents/ai-sdk.md'), 'js').filter(block => block.includes('generateText('))
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'page.mjs': program }, withHost: true })
   const server = await startModelServer(asksForWeather)
