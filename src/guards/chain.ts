@@ -69,12 +69,10 @@ function timeOrigin(now: number): number {
 
 type HookFunction = (event: unknown, context: HookContext) => unknown
 
-/** The hooks of one phase, in the order in which they run. */
 export class Chain<P extends Phase> {
   readonly phase: P
   readonly members: readonly Member[]
 
-  /** @param hooks the hooks that have this phase, in the order in which they were given */
   constructor(phase: P, hooks: readonly AnyHook[]) {
     this.phase = phase
     const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
@@ -94,7 +92,6 @@ export class Chain<P extends Phase> {
   }
 }
 
-/** The decision so far, while the phase runs. */
 interface CurrentDecision {
   readonly decision: 'block' | 'ask' | 'retry'
   readonly by: string
@@ -114,7 +111,6 @@ class ChainRun<P extends Phase> {
   #isRewritten = false
   #decision: CurrentDecision | undefined
   #next = 0
-  /** Start of the current hook, by `performance.now()`. */
   #startedAt: number
   constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
@@ -190,7 +186,6 @@ class ChainRun<P extends Phase> {
     if (answer.metadata !== undefined) ChainContext.addMetadata(this.#context, answer.metadata)
   }
 
-  /** @returns whether the value is a valid rewrite */
   #applyRewrite(member: Member, value: unknown): boolean {
     const row = PHASES[this.#chain.phase]
     const before = row.valueOf(this.#event)
@@ -355,11 +350,9 @@ const NO_CHANGES: readonly string[] = Object.freeze([])
 /** A hook's answer, read exactly once: a getter could return a different value the second time. */
 export interface ParsedVerdict {
   readonly decision: Decision
-  /** For the model if blocked, the question of an ask, the feedback of a retry. */
   readonly reason: string | undefined
   readonly detail: string | undefined
   readonly delayMillis: number | undefined
-  /** The new value of a rewrite, copied and frozen. */
   readonly value: unknown
   readonly text: string
   readonly role: InjectedRole
@@ -426,7 +419,7 @@ function isDelay(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** The argument keys that changed in `beforeTool`; in other phases, the name of the value. */
+/** The changed argument keys in `beforeTool`; in other phases, the name of the value. */
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {
   if (isDeepStrictEqual(before, after)) return NO_CHANGES
   if (phase === 'beforeTool') {

@@ -18,22 +18,17 @@ import {
 import { type FolderFile, pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
 import { type Block, block } from './verdict.ts'
 
-/** The folders that hooks are loaded from, and the options of loading. */
 export interface HookFolderSettings {
-  /** The user's folder. Undefined if there is none. */
   readonly globalFolder: string | undefined
   /** The configuration names the global folder, so a missing one is reported. */
   readonly isGlobalFolderNamed: boolean
-  /** Also load the hooks of the project if its folder is trusted. */
   readonly isProjectLocal: boolean
-  /** For all hooks of a phase together. */
   readonly timeLimitMillis: number | undefined
   readonly options: OptionsByFile
   /**
    * A private folder for the trust list and the copies that run. Undefined without a home directory: nothing is trusted then.
    */
   readonly privateFolder: string | undefined
-  /** Default: the installed thread module. */
   readonly thread?: URL | undefined
 }
 
@@ -53,7 +48,6 @@ export interface ConfiguredHooks {
   close(): void
 }
 
-/** @param home empty if there is none */
 export function hookFolderSettings(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   env: Environment,
@@ -142,13 +136,11 @@ function readUserFiles({ globalFolder, isGlobalFolderNamed }: HookFolderSettings
 
 const NO_FILES = { files: [], lines: [], skipped: [], names: [] } as const
 
-/** The options for the files of a project. Options meant for a file of the user are removed. */
 export function projectOptions(settings: HookFolderSettings): OptionsByFile {
   return withoutFiles(settings.options, readUserFiles(settings).names)
 }
 
 interface ProjectHooks extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
-  /** Undefined if nothing in it may be loaded. */
   readonly folder?: string
 }
 
@@ -197,7 +189,6 @@ function unusedOptions(
   names: readonly string[],
 ): string[] {
   if (isProjectLocal || globalFolder === undefined) return []
-  // Required files are reported separately.
   const unused = Object.entries(withoutFiles(options, names)).filter(([, { required }]) => required !== true)
   return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
 }
@@ -218,16 +209,12 @@ function deduplicate(loaded: readonly LoadedHook[]): {
   return { kept: [...first.values()], lines }
 }
 
-/** For a process without a home directory. */
 function temporaryFolder(): string {
   return join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
 }
 
-/** The replacement for required files that are not loaded. */
 export interface RequiredFiles {
-  /** Hooks that block everything, one for each missing file. */
   readonly blocking: readonly LoadedHook[]
-  /** One line for each missing file that is not reported yet. */
   readonly lines: readonly string[]
 }
 

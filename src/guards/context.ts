@@ -4,17 +4,7 @@ import type { Phase } from './phases.ts'
 const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** The circumstances of one run of the hooks. */
-export interface About {
-  /** The agent's name, for example `pi`. */
-  readonly host: string
-  /** The agent's own session id. */
-  readonly sessionId: string | undefined
-  /** The agent's own turn id. */
-  readonly turnId: string | undefined
-  /** The same object for all hooks of a turn. */
-  readonly state: Record<string, unknown>
-  /** Receives lines for the user. */
-  readonly logger: HookLogger
+export interface About extends Pick<HookContext, 'host' | 'sessionId' | 'turnId' | 'state' | 'logger'> {
   /** Returns the W3C traceparent. */
   readonly traceparent?: (() => string | undefined) | undefined
   /** The agent's signal, aborted if the agent stops. */
@@ -70,7 +60,6 @@ export class ChainContext implements HookContext {
     return this.#controller
   }
 
-  /** Adds metadata for later hooks. */
   static addMetadata(context: ChainContext, metadata: Readonly<Record<string, unknown>>): void {
     context.#metadata = Object.freeze({ ...context.#metadata, ...metadata })
   }
@@ -97,7 +86,6 @@ export function turnIdentity(context: HookContext): object {
 export class TurnIdentities {
   readonly #turns = new Map<number, object>()
 
-  /** Returns the property to add to the context of a call. */
   of(turn: number): object {
     const identity = this.#turns.get(turn) ?? {}
     this.#turns.delete(turn)
@@ -111,7 +99,6 @@ export class TurnIdentities {
   }
 }
 
-/** Numbers turns for a thread, which only receives copies of their state. */
 export class TurnNumbers {
   readonly #numbers = new WeakMap<object, number>()
   #last = 0
@@ -126,7 +113,6 @@ export class TurnNumbers {
 
 const SESSIONS_LIMIT = 1000
 
-/** State of a hook by turn, discarded with the turn. */
 export class TurnState<Value> {
   readonly #turns = new WeakMap<object, Value>()
   readonly #make: () => Value

@@ -86,7 +86,6 @@ class Hooks implements ControlHooks {
     return this.#unreadable(phase, event, about)
   }
 
-  /** An unreadable event counts as a failure of every hook of the phase. */
   #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
     const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
     const detail = `what ${host} has handed over in ${phase} cannot be read`
@@ -106,7 +105,6 @@ class Hooks implements ControlHooks {
   }
 }
 
-/** Copies and freezes the event. Returns undefined if the event cannot be read. */
 function frozenEvent<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
   try {
     const read = frozenCopy(event)

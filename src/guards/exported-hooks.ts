@@ -5,7 +5,6 @@ import type { AnyHook } from './hook.ts'
 /** The exports of a file, checked one by one: an invalid hook does not cost the valid ones. */
 export interface ExportedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One line for each export that is not a hook. */
   readonly problems: readonly string[]
 }
 
@@ -41,7 +40,6 @@ function problemOf(hook: unknown): string | undefined {
   }
 }
 
-/** The error as one line. */
 export function errorLine(error: unknown): string {
   try {
     const { message } = error as { readonly message?: unknown }

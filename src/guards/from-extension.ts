@@ -1,6 +1,6 @@
 import { textOf } from '../contract/foreign.ts'
 import { plainCopy } from './frozen-copy.ts'
-import type { AnyHook, HookContext } from './hook.ts'
+import type { AnyHook, Hook, HookContext } from './hook.ts'
 import type { BeforeModel, BeforeTool, BeforeTurn } from './phases.ts'
 import { type AnyVerdict, block, type Decision, inject, pass, rewrite } from './verdict.ts'
 
@@ -58,13 +58,7 @@ export interface Extension {
 }
 
 /** Properties of the hook that an extension does not define. */
-export interface FromExtensionOptions {
-  /** The hook's name. */
-  readonly name: string
-  /** Hooks with a lower priority run first. Default 200. */
-  readonly priority?: number | undefined
-  /** The decision if the hook fails. Default `pass`. */
-  readonly onFailure?: 'pass' | 'block' | undefined
+export interface FromExtensionOptions extends Pick<Hook, 'name' | 'priority' | 'onFailure'> {
   /**
    * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { plainCopy } from './frozen-copy.ts'
-import type { AnyHook, HookContext } from './hook.ts'
+import type { AnyHook, Hook, HookContext } from './hook.ts'
 import type {
   AfterModel,
   AfterTool,
@@ -49,13 +49,7 @@ export interface HookProvider {
 }
 
 /** Properties of the hook that a provider does not define. */
-export interface FromProviderOptions {
-  /** The hook's name, if the provider has none. */
-  readonly name?: string | undefined
-  /** Overrides the provider's priority. */
-  readonly priority?: number | undefined
-  /** The decision if a method throws (in Locus, this ends the run). Default `pass`. */
-  readonly onFailure?: 'pass' | 'block' | undefined
+export interface FromProviderOptions extends Partial<Pick<Hook, 'name' | 'priority' | 'onFailure'>> {
   /**
    * The decisions that the methods may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
@@ -65,47 +59,6 @@ export interface FromProviderOptions {
 
 type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
 
-interface Row {
-  readonly method: Method
-  /** The decisions that the provider's event supports in this phase. */
-  readonly decisions: readonly Decision[]
-  // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
-  make(event: any, ctx: HookContext): { decided(): AnyVerdict | undefined }
-}
-
-const ROWS: { readonly [P in Phase]: Row } = {
-  beforeTurn: {
-    method: 'on_before_invocation',
-    decisions: ['block'],
-    make: (event, ctx) => new BeforeInvocationEvent(event, ctx),
-  },
-  afterTurn: {
-    method: 'on_after_invocation',
-    decisions: [],
-    make: (event, ctx) => new AfterInvocationEvent(event, ctx),
-  },
-  beforeModel: {
-    method: 'on_before_model_call',
-    decisions: ['block', 'rewrite'],
-    make: (event, ctx) => new BeforeModelCallEvent(event, ctx),
-  },
-  afterModel: {
-    method: 'on_after_model_call',
-    decisions: ['rewrite', 'retry'],
-    make: (event, ctx) => new AfterModelCallEvent(event, ctx),
-  },
-  beforeTool: {
-    method: 'on_before_tool_call',
-    decisions: ['block', 'rewrite'],
-    make: (event, ctx) => new BeforeToolCallEvent(event, ctx),
-  },
-  afterTool: {
-    method: 'on_after_tool_call',
-    decisions: ['rewrite', 'retry'],
-    make: (event, ctx) => new AfterToolCallEvent(event, ctx),
-  },
-}
-
 /**
  * Converts a provider to a hook. A cancellation or a retry overrides a rewrite. Events support two styles:
  *
@@ -113,11 +66,11 @@ const ROWS: { readonly [P in Phase]: Row } = {
  * - the Locus code: `event.cancel = 'reason'`, `event.retry = true`, `event.result = …`, `event.arguments = …`
  */
 export function fromProvider(provider: HookProvider, options: FromProviderOptions = {}): AnyHook {
-  const rows = Object.entries(ROWS).filter(([, { method }]) => typeof provider[method] === 'function')
-  const phases = rows.map(([phase, { method, make }]) => [
+  const rows = ROWS.filter(([, method]) => typeof provider[method] === 'function')
+  const phases = rows.map(([phase, method, PhaseEvent]) => [
     phase,
     async (given: unknown, ctx: HookContext): Promise<AnyVerdict | undefined> => {
-      const event = make(given, ctx)
+      const event = new PhaseEvent(given, ctx)
       await (provider[method] as (event: unknown) => unknown)(event)
       return event.decided()
     },
@@ -126,7 +79,7 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
     name: options.name ?? provider.name ?? provider.constructor.name,
     priority: options.priority ?? provider.priority,
     onFailure: options.onFailure,
-    decisions: Object.fromEntries(rows.map(([phase, { decisions }]) => [phase, only(decisions, options.decisions)])),
+    decisions: Object.fromEntries(rows.map(([phase, , , decisions]) => [phase, only(decisions, options.decisions)])),
     ...Object.fromEntries(phases),
   }
   return hook as AnyHook
@@ -386,3 +339,16 @@ export class AfterToolCallEvent extends Repeatable {
     return this.repetition() ?? (isDeepStrictEqual(this.#result, this.#given) ? undefined : rewrite(this.#result))
   }
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
+type EventClass = new (event: any, ctx: HookContext) => { decided(): AnyVerdict | undefined }
+
+/** The method and event of each phase, and the decisions that the event supports. */
+const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[]])[] = [
+  ['beforeTurn', 'on_before_invocation', BeforeInvocationEvent, ['block']],
+  ['afterTurn', 'on_after_invocation', AfterInvocationEvent, []],
+  ['beforeModel', 'on_before_model_call', BeforeModelCallEvent, ['block', 'rewrite']],
+  ['afterModel', 'on_after_model_call', AfterModelCallEvent, ['rewrite', 'retry']],
+  ['beforeTool', 'on_before_tool_call', BeforeToolCallEvent, ['block', 'rewrite']],
+  ['afterTool', 'on_after_tool_call', AfterToolCallEvent, ['rewrite', 'retry']],
+]

@@ -13,7 +13,6 @@ export interface HookLogger {
   warn(line: string): void
 }
 
-/** The default destination of lines for the user. */
 export function toStandardError(line: string): void {
   writeTo(process.stderr, `${line}\n`)
 }
@@ -92,7 +91,6 @@ export function decisionsIn({ decisions = ONLY_BLOCKS, observeOnly }: AnyHook, p
   return Array.isArray(decisions) ? decisions : ((decisions as DecisionsByPhase)[phase] ?? NOTHING)
 }
 
-/** Returns true if the hook may change the value that later hooks judge. */
 export function transforms(hook: AnyHook, phase: Phase): boolean {
   return decisionsIn(hook, phase).some(decision => decision === 'rewrite' || decision === 'inject')
 }

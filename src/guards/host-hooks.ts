@@ -37,7 +37,6 @@ export interface HostHooksOptions {
   readonly report?: ((line: string) => void) | undefined
 }
 
-/** The number of retries after the first attempt. Prevents an endless loop if a hook always asks for a retry. */
 const RETRIES_LIMIT = 3
 const TURNS_LIMIT = 1000
 
@@ -51,14 +50,12 @@ interface HookTurn {
 
 /** Runs hooks in a host, restricts their decisions to those that the host supports, and traces them. */
 export class HostHooks {
-  /** The agent. */
   readonly host: string
   readonly #hooks: ControlHooks
   readonly #capabilities: Capabilities
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
-  /** Least recently used first. */
   readonly #turns = new Map<string, HookTurn>()
   #newest: HookTurn | undefined
 
@@ -128,7 +125,6 @@ export class HostHooks {
     }
   }
 
-  /** Ends the turn: discards its state and emits the counts. */
   endTurn(ids: HookIds): void {
     const key = keyOf(ids)
     const turn = this.#turns.get(key)
@@ -141,7 +137,6 @@ export class HostHooks {
 
   #turnOf(ids: HookIds): HookTurn {
     const key = keyOf(ids)
-    // Fast path: consecutive calls usually belong to the same turn.
     if (this.#newest?.key === key) return this.#newest
     const { sessionId, turnId } = ids
     const turn = this.#turns.get(key) ?? { key, ids: { sessionId, turnId }, state: {}, passes: new Map() }
@@ -152,7 +147,6 @@ export class HostHooks {
     return turn
   }
 
-  /** Evicts a turn that was never ended. Its counts are still emitted. */
   #evictOldestTurn(): void {
     for (const { ids } of this.#turns.values()) {
       this.endTurn(ids)
@@ -196,7 +190,6 @@ export class HostHooks {
     return outcome
   }
 
-  /** If no user can be asked, an ask becomes a block. */
   #blockInsteadOfAsk({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
     return {
       decision: 'block',
@@ -248,7 +241,6 @@ function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`
 }
 
-/** Lists every phase, also those without decisions. */
 export function capabilityTable(
   able: Capabilities,
 ): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
@@ -257,7 +249,6 @@ export function capabilityTable(
 
 const LAST_SECURITY_PRIORITY = 99
 
-/** The decisions that a host supports, by phase. */
 type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
 
 /** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
@@ -321,7 +312,6 @@ export interface HookIds {
   readonly requestId?: string | undefined
 }
 
-/** Module-wide, because several `HookTrace` instances may emit to one plugin. */
 let runCount = 0
 
 /** The subset of a plugin that tracing hooks needs. */
@@ -349,12 +339,6 @@ export class HookTrace {
     return this.#plugin()?.traceparent(defined({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId }))
   }
 
-  /**
-   * Emits one run of a hook.
-   *
-   * @param action the host's reaction
-   * @param args the rewritten arguments that the tool runs with, if any
-   */
   emitRun(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
     const plugin = this.#plugin()
     if (plugin === undefined) return
@@ -375,7 +359,6 @@ export class HookTrace {
     plugin.emitUntyped('post_control_hook', said, { at: run.startAt + run.durationMillis })
   }
 
-  /** Emits the count of fast passes, which get no span of their own. */
   emitPassCount(phase: Phase, ids: HookIds, run: HookRun, count: number): void {
     this.#plugin()?.emitUntyped('post_control_hook', { ...this.#commonFields(phase, ids, run), verdict: 'pass', count })
   }

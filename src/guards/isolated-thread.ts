@@ -7,12 +7,10 @@ import type { AnyHook, HookContext, HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
 
 export interface ThreadFile {
-  /** A file URL. */
   readonly url: string
   readonly options: unknown
 }
 
-/** The static properties of a hook, without its functions. */
 export interface DescribedHook {
   readonly name: string
   readonly priority: number | undefined
@@ -28,7 +26,6 @@ export type SentContext = Pick<
   'host' | 'sessionId' | 'turnId' | 'phase' | 'state' | 'metadata' | 'traceparent'
 >
 
-/** A message to the thread: run a hook, or abort a running call. */
 export type ThreadRequest =
   | {
       readonly id: number

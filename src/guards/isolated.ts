@@ -6,14 +6,11 @@ import type { DescribedHook, ThreadFile, ThreadMessage, ThreadRequest } from './
 import type { Phase } from './phases.ts'
 
 export interface IsolatedOptions extends ThreadFile {
-  /** The module that runs in the thread. */
   readonly thread?: URL | undefined
 }
 
-/** The hooks of a file that runs in its own thread. */
 export interface IsolatedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One line for each export that is not a hook. */
   readonly problems: readonly string[]
   close(): void
 }
@@ -41,7 +38,6 @@ export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedH
   return { hooks: hooks.map(each => proxyHook(file, each)), problems: troubles, close: () => file.close() }
 }
 
-/** A proxy of the hook that calls the thread. */
 function proxyHook(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHook {
   const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.call(rest.name, phase, event, context)
   return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
@@ -90,7 +86,6 @@ class IsolatedFile {
   }
 }
 
-/** True if the hook timed out, false if the agent was stopped. */
 function isTimeOver({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
@@ -174,7 +169,6 @@ class Thread {
     if (!isTimeOver) setTimeout(late, STOP_LIMIT_MILLIS).unref()
   }
 
-  /** @param why the error message of pending calls */
   terminate(why: string): void {
     if (this.hasEnded) return
     this.hasEnded = true
@@ -184,7 +178,6 @@ class Thread {
     void this.#worker.terminate()
   }
 
-  /** Unreferences the thread if no call is pending. */
   unrefIfIdle(): void {
     if (this.#pending.size === 0) this.#worker.unref()
   }

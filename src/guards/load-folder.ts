@@ -8,7 +8,6 @@ import { inTime } from './in-time.ts'
 import { isolatedHooks } from './isolated.ts'
 import type { FolderFile } from './trust.ts'
 
-/** Options by file name, with or without the extension. */
 export type OptionsByFile = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** A hook loaded from a file. */
@@ -27,26 +26,19 @@ export interface LoadedHooks {
   readonly lines: readonly string[]
   /** File names without extension, loaded or not. An empty string means that some names are unknown. */
   readonly names: readonly string[]
-  /** Files that failed to load at least in part. */
   readonly incomplete: readonly string[]
-  /** Ends the threads and removes the running copy. */
   close(): void
 }
 
 interface HookFile {
-  /** Relative to the folder. */
   readonly path: string
-  /** Without extension; for `name/index.mjs`, the name of the folder. */
   readonly name: string
 }
 
 export interface FolderLoadOptions {
   readonly options: OptionsByFile
-  /** The folder for running copies. */
   readonly copiesFolder: string
-  /** Load only this file. Default: all of them. */
   readonly onlyFile?: string | undefined
-  /** Default: `isolated-thread.js` beside this module. */
   readonly thread?: URL | undefined
 }
 
@@ -97,13 +89,11 @@ export async function loadFolder(
 }
 
 export interface FileToLoad {
-  /** The path shown to the user. */
   readonly shown: string
   readonly url: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** Loads the files one after the other, in the given order. Never throws, never rejects. */
 export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Promise<LoadedHooks> {
   const loaded: LoadedHook[] = []
   const lines: string[] = []
@@ -158,13 +148,11 @@ export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
 }
 
-/** The name of the hook that a path in the folder belongs to. */
 export function hookNameOf(path: string): string {
   const [top = ''] = path.split('/')
   return nameOf(top)
 }
 
-/** The options for a file, by its name or by its path in the folder. */
 export function optionsOf(path: string, name: string, options: OptionsByFile): Readonly<Record<string, unknown>> {
   const key = [name, path].find(each => Object.hasOwn(options, each))
   return (key === undefined ? undefined : options[key]) ?? {}
@@ -184,7 +172,6 @@ function packageFolder(): string {
 
 const PREFIX = 'run-'
 
-/** A folder with a running copy of hook files. */
 export interface RunCopy {
   readonly path: string
   /** Deletes the copy. Files not yet imported from it cannot be loaded afterwards. */
@@ -237,7 +224,6 @@ function remove(copy: string): void {
   }
 }
 
-/** Removes copies of killed processes. */
 function sweepCopies(place: string): void {
   for (const name of readdirSync(place)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]

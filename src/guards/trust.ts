@@ -11,34 +11,27 @@ import {
   writePrivate,
 } from '../delivery/trace-log/private-place.ts'
 
-/** The hooks folder of a project, read once. */
 export interface ProjectFolder {
-  /** The real path, without links. */
   readonly path: string
   readonly files: readonly FolderFile[]
-  /** SHA-256 of the names and contents of all files, as hex. */
   readonly hash: string
-  /** Reasons why the folder can be neither trusted nor loaded, one line each. */
   readonly lines: readonly string[]
 }
 
 const [OUTER, INNER] = ['.hookspan', 'hooks'] as const
 
-/** Hashes of trusted folders at the time of trust, by path. */
 type Trusted = Readonly<Record<string, string>>
 
 export function projectFolderOf(project: string): string {
   return join(project, OUTER, INNER)
 }
 
-/** The hooks folder of any project that contains a file. Undefined if there is none. */
 export function projectFolderAround(file: string): string | undefined {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder))
     if (folder === projectFolderOf(dirname(dirname(folder)))) return folder
   return undefined
 }
 
-/** Reads the hooks folder of a project. Returns undefined if there is none. Never throws. */
 export function readProjectFolder(project: string): ProjectFolder | undefined {
   const folder = projectFolderOf(project)
   const outer = dirname(folder)
@@ -59,11 +52,9 @@ function unloadableFolder(path: string, lines: readonly string[]): ProjectFolder
   return { path, files: [], hash: hashOf([]), lines }
 }
 
-/** The list of trusted folders, in a private file. */
 export class TrustStore {
   readonly #file: string
 
-  /** @param place a private folder, created if missing */
   constructor(place: string) {
     this.#file = join(place, 'trusted.json')
   }
@@ -74,12 +65,10 @@ export class TrustStore {
     return Object.hasOwn(trusted, folder) ? trusted[folder] : undefined
   }
 
-  /** @throws the error of the file system */
   trust({ path, hash }: ProjectFolder): void {
     this.#write({ ...this.#read(), [path]: hash })
   }
 
-  /** @returns whether it was trusted @throws the error of the file system */
   revoke(folder: string): boolean {
     const { [folder]: hash, ...others } = this.#read()
     if (hash !== undefined) this.#write(others)
@@ -104,7 +93,6 @@ export class TrustStore {
   }
 }
 
-/** A file of a hooks folder, with the bytes that were read. */
 export interface FolderFile {
   /** Relative to the folder, with `/`. */
   readonly path: string
@@ -113,7 +101,6 @@ export interface FolderFile {
 
 export interface FolderFiles {
   readonly files: readonly FolderFile[]
-  /** One line for each skipped entry: the path, the cause and the remedy. */
   readonly lines: readonly string[]
   /** Paths of the skipped entries, relative to the folder, with `/`. The folder itself is an empty string. */
   readonly skipped: readonly string[]
@@ -129,7 +116,6 @@ const FILES_LIMIT = 2000
 const BYTES_LIMIT = 32 * 1024 * 1024
 const DEPTH_LIMIT = 20
 
-/** Returns true if the path exists, even as a broken link. */
 export function pathExists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -216,7 +202,6 @@ class FolderReader {
       if (stats?.isDirectory()) this.#readDirectory(path, depth + 1)
       else if (stats !== undefined) this.#readFile(path)
     } catch (error) {
-      // A broken link.
       this.#skip(path, reason(error))
     }
   }

@@ -1,7 +1,6 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { lastPort, rememberPort } from '../../receiver/address.ts'
-import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
+import { lastPort, rememberPort, createReceiverFolders, receiverFiles, readToken, ensureToken } from '../../receiver/receiver-files.ts'
 import {
   aboutGuards,
   disabling,
@@ -104,8 +103,8 @@ function exactly(
 /** Stores port and token for the receiver before the settings refer to them. */
 function settle(surroundings: Surroundings, { token, port }: Receiver): void {
   const place = placeFor(surroundings)
-  makePlace(place, () => undefined)
-  if (tokenOf(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
+  createReceiverFolders(place, () => undefined)
+  if (ensureToken(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
     throw new Error('the receiver has another port or token by now; run this again')
   }
   if (lastPort(place) === undefined) rememberPort(place, port)
@@ -144,8 +143,8 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-function placeFor({ env, home }: Surroundings): ReturnType<typeof placeOf> {
-  return placeOf(env, home)
+function placeFor({ env, home }: Surroundings): ReturnType<typeof receiverFiles> {
+  return receiverFiles(env, home)
 }
 
 function restart({ settings: { title } }: HookAgent): string {

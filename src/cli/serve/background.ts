@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import { makePlace, tokenOf } from '../../receiver/place.ts'
-import { isNewer } from '../../receiver/version.ts'
+import { createReceiverFolders, ensureToken } from '../../receiver/receiver-files.ts'
+import { isNewer } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { comesTrue, findRunning, holderOf, placeIn, type Running } from './running.ts'
 import { where } from './status.ts'
@@ -13,8 +13,8 @@ const STOP_MILLIS = 30_000
 /** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
   const place = placeIn(io)
-  makePlace(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
-  tokenOf(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   const before = await findRunning(place)
   if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
   const child = spawn(process.execPath, program, {

@@ -35,7 +35,6 @@ export interface PatternRule {
   readonly decision?: 'block' | 'ask' | undefined
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
 export function toolNameCheck(rules: ToolRules): ToolCheck {
   checkKeys('guardrails: tools', rules, { block: NON_EMPTY, ask: NON_EMPTY })
   const [block, ask] = [compileGlobs(rules.block, 'tools.block'), compileGlobs(rules.ask, 'tools.ask')]
@@ -64,7 +63,6 @@ const ARGUMENTS: Allowed = {
     Object.values(value).every(each => TEXT.is(each)),
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
 export function sqlCheck(rules: SqlRules): ToolCheck {
   checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: NON_EMPTY, ask: NON_EMPTY })
   if (rules.tools === undefined) throw invalidRule(`sql.tools is ${ARGUMENTS.means}`)
@@ -110,7 +108,6 @@ export function cardCheck(decision: 'block' | 'ask'): ToolCheck {
     )
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
 export function patternCheck(rules: readonly PatternRule[]): ToolCheck {
   const compiled = rules.map(rule => {
     checkKeys('guardrails: patterns', rule, { name: TEXT, pattern: ANY, decision: oneOf(['block', 'ask']) })
@@ -134,11 +131,9 @@ export function patternCheck(rules: readonly PatternRule[]): ToolCheck {
     )
 }
 
-/** The pattern itself is validated when it is compiled. */
 const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MAX_VALUES = 100_000
 
-/** Returns the first finding in any text of the arguments, including field names. */
 function firstViolation(args: ToolArguments, judge: (text: string) => RuleViolation | undefined): RuleViolation[] {
   const waiting: unknown[] = [args]
   for (let count = 0; waiting.length > 0; count++) {

@@ -27,7 +27,6 @@ interface CommandRule {
   readonly matches: (command: ShellCommand) => Match
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
 export function commandCheck(rules: CommandRules): CommandCheck {
   checkKeys('guardrails: commands', rules, { block: NON_EMPTY, ask: NON_EMPTY, allow: NON_EMPTY })
   const [block, ask, allow] = [rules.block, rules.ask, rules.allow].map((patterns, at) => {
@@ -78,7 +77,6 @@ function compileRule(pattern: CommandPattern, where: string): CommandRule {
   return {
     text: [name, ...args].join(' '),
     matches(command) {
-      // `find -delete` removes files like `rm -r`.
       if (isNamed('rm') && command.name === 'find' && command.args.includes('-delete')) return 'yes'
       if (!isNamed(command.name.toLowerCase())) return 'no'
       if (wanted.every(isAmong => isAmong(command.args))) return 'yes'

@@ -30,7 +30,6 @@ const PHASES: readonly FilteredPhase[] = ['afterModel', 'afterTool', 'afterTurn'
 const ACTIONS = ['redact', 'block', 'pass'] as const
 const DEPTH_LIMIT = 100
 
-/** Returns the text without matches, or undefined if it must be withheld. */
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
 /**
@@ -72,7 +71,6 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
 }
 
 interface NamedFilter {
-  /** Describes the match to the model without quoting it. */
   readonly what: string
   readonly filter: Filter
 }

@@ -6,7 +6,6 @@ export interface RuleViolation {
   readonly decision: 'block' | 'ask' | 'unknown'
   /** For the model: the violation and the remedy. */
   readonly reason: string
-  /** For the user. */
   readonly detail: string
 }
 
@@ -16,7 +15,6 @@ export const NON_EMPTY: Allowed = {
   is: value => Array.isArray(value) && value.length > 0,
 }
 
-/** The error for an invalid rule, for its author. */
 export function invalidRule(trouble: string): TypeError {
   return new TypeError(`guardrails: ${trouble}`)
 }

@@ -117,7 +117,6 @@ function unreadableCommand({ why }: ShellReading): RuleViolation {
   }
 }
 
-/** The strictest decision, with the message of its first finding. */
 function verdictOf(findings: readonly RuleViolation[], onUnknown: 'ask' | 'block' | 'pass'): Block | Ask | undefined {
   const decided = findings.map(each => ({ ...each, decision: each.decision === 'unknown' ? onUnknown : each.decision }))
   const blocked = decided.find(({ decision }) => decision === 'block')

@@ -86,13 +86,11 @@ function shown(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value)
 }
 
-/** The fields of a log entry for an event: names, kinds, sizes and durations, and texts only with `content`. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 const CONTENT_LIMIT = 2000
 const masked = createRedactor({ enabled: true, patterns: [] })
 
-/** Builds log entries and keeps the start times of a turn for durations. */
 export class EventFormatter {
   readonly #content: boolean
   readonly #startTimes = new TurnState(() => new Map<string, number>())

@@ -47,7 +47,6 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
   })
 }
 
-/** Serializes plain data to the same text, regardless of key order. */
 export function canonicalJson(value: unknown): string {
   const open = new Set<object>()
   return jsonOf(value, open)

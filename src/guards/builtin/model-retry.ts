@@ -19,7 +19,6 @@ const TOO_EARLY = 408
 const TOO_MANY = 429
 const FIRST_OF_SERVER = 500
 const LAST_OF_SERVER = 599
-/** Transient errors. */
 const TRANSIENT =
   /overloaded|rate.?limit|too.?many.?requests|throttl|unavailable|internal.?server|server.?error|bad.?gateway|gateway.?timeout|api.?connection|connection.?error|ECONN(?:RESET|REFUSED|ABORTED)|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EAI_AGAIN|EPIPE|UND_ERR|socket hang up|fetch failed|network.?error|timed? ?out|timeout/i
 /** Permanent errors, whatever the status: they need money or another key, or the user has stopped the request. */

@@ -34,7 +34,6 @@ interface Folders {
 
 type PathStatus = 'fine' | 'wrong' | 'unknown'
 
-/** @throws {TypeError} one line, if a rule is invalid */
 export function pathCheck(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => RuleViolation[] {
   checkKeys('guardrails: paths', rules, { inside: NON_EMPTY, outside: NON_EMPTY, for: listOf(FOR), cwd: ABSOLUTE })
   if (rules.inside === undefined && rules.outside === undefined) throw invalidRule('paths has no rule: inside, outside')
@@ -132,7 +131,6 @@ function isWrong(path: string, { inside, outside }: Folders): boolean {
   return inside !== undefined && !inside.some(folder => isInside(path, folder))
 }
 
-/** Commands whose arguments are not files, or that output nothing of their contents. */
 const NAMES_NO_FILES = new Set(
   'echo printf true false : exit return kill sleep wait export local declare typeset readonly unset shift type which test ['.split(
     ' ',
@@ -193,7 +191,6 @@ function isNoFile(path: string, folders: Folders): boolean {
   return top !== undefined && !existsSync(top) && !folders.outside.some(folder => isInside(path, folder))
 }
 
-/** Checks the folder in front of a glob, which may contain links and blocked paths. */
 function globStatus(glob: string, cwds: Cwds, folders: Folders): PathStatus {
   const before = glob.slice(0, glob.indexOf('*'))
   const folder = before.slice(0, before.lastIndexOf('/') + 1)

@@ -6,7 +6,6 @@ export type PatternConfig = string | { readonly glob: string } | { readonly rege
 
 export type CompiledPattern =
   | { readonly ok: true; readonly matches: (text: string) => boolean }
-  /** The end of a message that names the pattern. */
   | { readonly ok: false; readonly reason: string }
 
 const NOT_A_PATTERN: CompiledPattern = { ok: false, reason: 'it is neither a text, nor { glob }, nor { regex }' }
@@ -107,7 +106,6 @@ function step(tokens: readonly Token[], next: Set<number>, at: number, character
   }
 }
 
-/** Adds a position and all that follow it without consuming a character. */
 function addPositions(tokens: readonly Token[], places: Set<number>, from: number): Set<number> {
   for (let at = from; ; at++) {
     places.add(at)

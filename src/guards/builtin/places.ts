@@ -2,20 +2,15 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The file system access that path resolution needs. Returns undefined if a path is missing or unreadable. */
 export interface PathFileSystem {
-  /** The target of a link, unresolved. Undefined for anything else. */
   readonly readlink: (path: string) => string | undefined
   /** The path as stored by the file system, with its letter case and long names. */
   readonly realpath: (path: string) => string | undefined
 }
 
 export interface CanonicalPathOptions {
-  /** The user's home directory. */
   readonly home: string | undefined
-  /** Default: the real file system. */
   readonly files?: PathFileSystem | undefined
-  /** Default: the current platform. */
   readonly platform?: NodeJS.Platform | undefined
 }
 
@@ -124,7 +119,6 @@ function resolved(path: string, rules: Rules, files: PathFileSystem): string | u
   return inStoredForm(root, at, rules, files)
 }
 
-/** Replaces the existing part of a path by its stored form and keeps the rest. */
 function inStoredForm(root: string, segments: readonly string[], rules: Rules, files: PathFileSystem): string {
   for (let end = segments.length; end > 0; end--) {
     const real = files.realpath(root + segments.slice(0, end).join(rules.sep))

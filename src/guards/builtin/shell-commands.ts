@@ -7,14 +7,12 @@ import { variablesOf } from './shell-wrappers.ts'
 export interface ShellCommand {
   /** The last part of its path, unquoted. Empty for redirects of a group or without a command. */
   readonly name: string
-  /** Unquoted, with the home directory as `~`. Undefined if the value depends on an expansion. */
   readonly args: readonly (string | undefined)[]
   /**
    * File name patterns among the undefined arguments, with `*` for each wildcard. Their matches are unknown, their folder is
    * not.
    */
   readonly globs: readonly string[]
-  /** Redirects to files only, without descriptor copies and here-documents. */
   readonly redirects: readonly ShellRedirect[]
 }
 
@@ -25,13 +23,11 @@ export interface ShellRedirect {
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[]
-  /** The text may run more than these commands. */
   readonly isUnknown: boolean
   /** The first reason for doubt. Contains no part of the text. */
   readonly why?: ShellDoubt
 }
 
-/** In characters. */
 const LONGEST = 65_536
 /** The budget for nested texts in total, because each level of `$(…)` is parsed again. */
 const MAX_READ = 6 * LONGEST
@@ -57,7 +53,6 @@ export function readCommands(text: string): ShellReading {
 
 interface PendingNode {
   readonly node: SyntaxNode
-  /** The nesting depth of text within text: `bash -c "bash -c '…'"`. */
   readonly level: number
   /** The text continues in an expansion, so a parse error in it means nothing. */
   readonly isCut: boolean
@@ -81,7 +76,6 @@ class CommandReader {
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       const at = this.#pending.length
       this.#visit(next)
-      // Reverse the new entries, so that the stack yields them in text order.
       this.#pending.push(...this.#pending.splice(at).reverse())
     }
   }
@@ -104,7 +98,6 @@ class CommandReader {
     })
   }
 
-  /** @returns whether to visit the children */
   #visitNode(node: SyntaxNode, level: number, isCut: boolean): boolean {
     switch (node.type) {
       case 'Script':
@@ -179,7 +172,6 @@ class CommandReader {
     else for (const each of inner) this.#addRuns(each, [], level, wrappers + 1)
   }
 
-  /** Records a command and returns the commands among its own words. */
   #addRun(
     words: readonly ShellWord[],
     redirects: readonly ShellRedirect[],
@@ -251,18 +243,13 @@ function filesOf(redirects: readonly Redirection[]): ShellRedirect[] {
   })
 }
 
-/** The effect of a variable assignment on the commands that run. */
-
-/** Variables whose value is a command. */
 const COMMAND_VARIABLES = new Set([
   ...['PAGER', 'GIT_PAGER', 'MANPAGER', 'EDITOR', 'VISUAL', 'GIT_EDITOR', 'GIT_SEQUENCE_EDITOR', 'SUDO_EDITOR'],
   ...['GIT_SSH_COMMAND', 'GIT_SSH', 'GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_EXTERNAL_DIFF', 'GIT_PROXY_COMMAND', 'BROWSER'],
   ...['PROMPT_COMMAND', 'RSYNC_RSH', 'LESSOPEN', 'LESSCLOSE', 'CVS_RSH', 'SVN_SSH', 'TAR_OPTIONS'],
 ])
-/** Variables that change how words or paths are read. */
 const CHANGES_READING =
   /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|BASH_CMDS|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
-/** Variables with code for an interpreter that starts later. */
 const CODE_VARIABLES = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
 const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
 
@@ -288,14 +275,12 @@ const EVALUATING = new Set([
 
 const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
 
-/** True if a builtin sets one of the variables by name: `read IFS`, `declare 'BASH_CMDS[ls]=x'`. */
 export function changesReading(name: string, args: readonly ShellWord[]): boolean {
   // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
   if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
   return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
 }
 
-/** The name in front of a subscript or a value: `IFS`, `IFS=x`, `IFS[0]`, `-vIFS`. */
 function nameIn(word: ShellWord): string {
   return /^(?:-v)?([^[=+]*)/.exec(word.start)?.[1] ?? ''
 }
@@ -311,27 +296,13 @@ export function holdsCodeInSubscript(word: ShellWord): boolean {
   return at !== -1 && /\$\(|`/.test(word.start.slice(at))
 }
 
-/** Windows commands, which a POSIX shell grammar cannot parse. */
-
-const WINDOWS_NAMES = new Set([
-  ...[
-    'cmd',
-    'powershell',
-    'pwsh',
-    'del',
-    'erase',
-    'rd',
-    'copy',
-    'xcopy',
-    'robocopy',
-    'move',
-    'ren',
-    'attrib',
-    'icacls',
-  ],
-  ...['takeown', 'diskpart', 'reg', 'schtasks', 'wmic', 'wscript', 'cscript', 'mshta', 'rundll32', 'regsvr32', 'iex'],
-  ...['certutil', 'bitsadmin', 'vssadmin', 'bcdedit', 'iwr', 'irm', 'gci', 'ri'],
-])
+const WINDOWS_NAMES = new Set(
+  [
+    'cmd powershell pwsh del erase rd copy xcopy robocopy move ren attrib icacls takeown diskpart',
+    'reg schtasks wmic wscript cscript mshta rundll32 regsvr32 iex certutil bitsadmin vssadmin',
+    'bcdedit iwr irm gci ri',
+  ].flatMap(line => line.split(' ')),
+)
 const WINDOWS_PROGRAM = /\.(?:exe|bat|cmd|com|ps1|vbs|msi)$/
 const CMDLET = /^[A-Z][a-z]+-[A-Z][A-Za-z]+$/
 /** PowerShell ignores case. These names collide with no other tools, unlike `update-grub`. */
@@ -345,7 +316,6 @@ export function isWindowsCommand(name: string): boolean {
   return WINDOWS_NAMES.has(plain) || WINDOWS_PROGRAM.test(plain) || CMDLET.test(name) || CMDLET_IN_ANY_CASE.test(name)
 }
 
-/** @param text a word as written, including quotes */
 export function isWindowsWord(text: string): boolean {
   return WINDOWS_PATH.test(text.replace(/^["']/, '')) || POWERSHELL_VARIABLE.test(text)
 }

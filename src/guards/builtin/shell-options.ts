@@ -5,12 +5,10 @@ export interface OptionSpec {
   readonly short: string
   /** Separated by spaces; a trailing `=` for options with a value, `=?` if it must be attached. */
   readonly long?: string
-  /** Options, by name, that end option parsing: the following words belong to their value. */
   readonly last?: string
 }
 
 export interface ReadOptions {
-  /** The values by letter or long name; an empty list for options without a value. */
   readonly options: ReadonlyMap<string, readonly ShellWord[]>
   readonly operands: readonly ShellWord[]
   /** False if an option is unknown or an expansion may be an option: the next word may be its value. */
@@ -22,7 +20,6 @@ interface Arity {
   readonly takes: 'nothing' | 'value' | 'attached'
 }
 
-/** Reads the options in front of the first operand. */
 export function readOptions(words: readonly ShellWord[], spec: OptionSpec): ReadOptions {
   const options = new Map<string, ShellWord[]>()
   const note = (name: string, values: readonly ShellWord[]): void => {
@@ -59,7 +56,6 @@ export function mayBeOption(word: ShellWord): boolean {
 
 interface ParsedOption {
   readonly found: readonly (readonly [string, ...ShellWord[]])[]
-  /** The option whose value is the next word. */
   readonly open?: string
 }
 
@@ -74,7 +70,6 @@ function longOption(text: string, spec: OptionSpec): ParsedOption | undefined {
   return arity.takes === 'value' ? { found: [], open: arity.name } : { found: [[arity.name]] }
 }
 
-/** A long option may be abbreviated if the abbreviation is unambiguous. */
 function longArity(name: string, spec: OptionSpec): Arity | undefined {
   const all = (spec.long ?? '').split(' ').filter(each => each !== '')
   const arities = all.map((each): Arity => {
@@ -104,13 +99,10 @@ function shortOptions(text: string, spec: OptionSpec): ParsedOption | undefined 
   return { found }
 }
 
-/** Option spec of a program that passes option values to a shell. Only the parts needed to find those values. */
 export interface CodeOptions {
-  /** Separated by spaces; a trailing `?` if the value must be attached. */
   readonly short?: string
   /** Letters of other options with a value: text attached to them is no further option. */
   readonly valued?: string
-  /** Like `short`. Long options may be abbreviated. */
   readonly long?: string
   /** Options whose value starts with a word that determines if the rest is code. */
   readonly prefixed?: Readonly<Record<string, string>>
@@ -125,7 +117,6 @@ interface CodeOption {
 
 interface GivenOption {
   readonly name: string
-  /** Undefined if the next word is the value. */
   readonly value: ShellWord | undefined
 }
 

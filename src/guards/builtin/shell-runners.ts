@@ -65,7 +65,6 @@ const TAR: CodeOptions = {
   isOldStyle: true,
 }
 
-/** Options of other programs whose value is passed to a shell. */
 const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   tar: TAR,
   gtar: TAR,
@@ -80,7 +79,6 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   zip: { short: 'TT', long: 'unzip-command' },
 }
 
-/** The commands and code that a program runs. `name` is lower case. */
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
   const runs = runner?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
@@ -241,7 +239,6 @@ export function byGit(args: readonly ShellWord[]): ShellRuns {
   return { doubt: optionDoubt(read), code: gitCode(subcommand.value, rest), ...byGitSubcommand(subcommand.value, rest) }
 }
 
-/** True if `key=value` may set a command. */
 function setsCommand(word: ShellWord): boolean {
   const equals = word.start.indexOf('=')
   if (equals === -1) return word.value === undefined || NAMES_COMMAND.test(word.value)
@@ -277,7 +274,6 @@ function byGitConfig(args: readonly ShellWord[]): ShellRuns {
   return HARMLESS.test(value?.value ?? 'unknown') ? RUNS_NOTHING : doubtful('a setting of git names a command')
 }
 
-/** Options of subcommands whose value is passed to a shell. */
 const GIT_CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   rebase: { short: 'x', valued: 'sXCS', long: 'exec' },
   difftool: { short: 'x', valued: 'tSGOU', long: 'extcmd' },
@@ -295,8 +291,6 @@ function gitCode(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
   return options === undefined ? [] : codeIn(args, options)
 }
 
-/** Programs that run code from their arguments or their standard input. */
-
 const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])
 /** Shells with another grammar, which the parser cannot read. */
 const FOREIGN_SHELLS = new Set(['fish', 'csh', 'tcsh', 'nu', 'xonsh', 'elvish', 'rc', 'es'])
@@ -308,9 +302,7 @@ const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/self\/fd\/\d+)
 
 interface Interpreter {
   readonly inline: RegExp
-  /** An option whose value is the next word. */
   readonly valued?: RegExp
-  /** An option with which no file is needed. */
   readonly enough?: RegExp
   /** Without a file, the interpreter does not run its standard input. */
   readonly isQuiet?: true

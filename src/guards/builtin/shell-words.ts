@@ -2,9 +2,7 @@ import type { Assignment, Word, WordPart } from 'unbash'
 
 /** A word of a command as the program receives it, as far as the text alone determines it. */
 export interface ShellWord {
-  /** Unquoted, with the home directory as `~`. Undefined if it depends on an expansion. */
   readonly value: string | undefined
-  /** The known beginning of the word. */
   readonly start: string
   /** The word with `*` for each wildcard, if file name patterns are the only unknown part. */
   readonly glob?: string
@@ -99,7 +97,6 @@ export type ShellDoubt =
   | 'the working directory is changed by an option'
   | 'it is a command of Windows'
 
-/** The commands and code that a command runs besides itself. */
 export interface ShellRuns {
   readonly commands?: readonly (readonly ShellWord[])[]
   readonly code?: readonly ShellWord[]

@@ -9,11 +9,9 @@ import {
   type ShellWord,
 } from './shell-words.ts'
 
-/** A program whose arguments are a command that it runs. */
 interface Wrapper extends OptionSpec {
   /** The number of operands in front of the command. */
   readonly skip?: number
-  /** `NAME=value` may precede the command. */
   readonly assigns?: true
   /** Options, by name, with which it runs nothing. */
   readonly idle?: string
@@ -21,11 +19,8 @@ interface Wrapper extends OptionSpec {
   readonly code?: string
   /** Options that pass the command to a shell. */
   readonly shell?: string
-  /** The command is always passed to a shell. */
   readonly isText?: true
-  /** Options that change the folder. */
   readonly folder?: string
-  /** Starts a shell if no command is given. */
   readonly isShell?: true
 }
 
@@ -128,7 +123,6 @@ function wrapperOf(name: string): Wrapper | undefined {
   return Object.hasOwn(WRAPPERS, key) ? WRAPPERS[key] : undefined
 }
 
-/** The commands that a wrapper runs; undefined for other programs. `name` is lower case. */
 export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   const wrapper = wrapperOf(name)
   return wrapper === undefined ? undefined : unwrapped(wrapper, args)
@@ -179,24 +173,18 @@ function quoted(word: ShellWord): ShellWord {
     : knownWord(`'${word.value.replaceAll("'", "'\\''")}'`)
 }
 
-/** The `NAME=value` words in front of the command of `env` or `sudo`. */
 function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
   const end = words.findIndex(word => word.value !== '-' && !ASSIGNMENT.test(word.start))
   return words.slice(0, end === -1 ? undefined : end)
 }
 
-/** The variables that a wrapper sets for its command. */
 export function variablesOf(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   const wrapper = wrapperOf(name)
   if (wrapper?.assigns !== true) return []
   return assignmentsOf(readOptions(args, wrapper).operands)
 }
 
-/** Package managers with a subcommand that runs the words after it. */
-
-/** The options in front of the subcommand. */
 interface LeadingOptions {
-  /** Options whose value is the next word. */
   readonly valued: RegExp
   readonly flags: RegExp
 }
@@ -205,7 +193,6 @@ interface Manager extends LeadingOptions {
   readonly runs: RegExp
   /** The words in front of the subcommand, with the number of their operands: `yarn workspace NAME exec`. */
   readonly skips?: Readonly<Record<string, number>>
-  /** Options in front whose value is shell text. */
   readonly call?: CodeOptions
 }
 
@@ -284,7 +271,6 @@ const OPTIONS_AFTER_SUBCOMMAND = {
   long: 'yes quiet verbose silent call= package= with= from= python= no-sync frozen isolated',
 }
 
-/** Handles `npm --prefix a exec -- rimraf x`. Undefined for another program. `name` is lower case. */
 export function byPackageManager(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   const manager = Object.hasOwn(MANAGERS, name) ? MANAGERS[name] : undefined
   return manager === undefined ? undefined : runBy(manager, args)

@@ -19,7 +19,6 @@ const VERBS = new Set(
 const CHANGES = new Set(
   'INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER GRANT REVOKE DENY EXEC EXECUTE BACKUP RESTORE KILL'.split(' '),
 )
-/** Keywords that run code outside the statement. */
 const CODE = new Set(['CALL', 'DO', 'PREPARE', 'DECLARE', 'SOURCE', 'SYSTEM', 'DELIMITER'])
 /**
  * Statements that contain such keywords as their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT
@@ -32,7 +31,6 @@ const BEGINS_TRANSACTION = new Set(
 )
 const WHOLE = new Set(['TABLE', 'DATABASE', 'SCHEMA'])
 
-/** True if a statement can begin with this word, in capitals. */
 export function isSqlVerb(word: string): boolean {
   return VERBS.has(word) || CHANGES.has(word) || CODE.has(word)
 }
@@ -58,7 +56,6 @@ class StatementReader {
   #isUnknown = false
   #isWith = false
   #depth = 0
-  /** Changes inside a `WITH`, which run whatever the main statement is. */
   readonly #inner: string[] = []
   #before = ''
 
@@ -112,7 +109,6 @@ class StatementReader {
  * `unsure`, because one of them may run text that another treats as a comment.
  */
 export type SqlToken =
-  /** In capitals. */
   | { readonly kind: 'word'; readonly text: string }
   | { readonly kind: 'mark'; readonly text: string }
   | { readonly kind: 'quoted' }

@@ -3,49 +3,55 @@ import type { ControlHooks } from '../guards/index.ts'
 import { hookProblems } from '../plugin/config/hook-problems.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
-import type { Decider, DeciderTrace } from './decider.ts'
+import type { DecisionMaker, DecisionTrace } from './hook-decisions.ts'
 
 /** A module that never finishes loading must not block events. */
 const LOAD_MILLIS = 12_000
 
 type Config = ReturnType<typeof resolveConfig>['config']
 
-export interface HooksFound {
+export interface LoadedHookSet {
   readonly hooks: ControlHooks | undefined
   /** One line for each hook that is configured but missing. */
   readonly lines: readonly string[]
-  /** Called when the hooks are no longer needed. */
   close(): void
 }
 
-export interface LoadOptions {
+export interface HookLoadOptions {
   readonly env: Environment
   readonly home: string
-  /** Called once, before the receiver listens. Default: there are no hooks. */
-  readonly loadHooks?: ((config: Config) => Promise<HooksFound | undefined>) | undefined
+  readonly loadHooks?: ((config: Config) => Promise<LoadedHookSet | undefined>) | undefined
   readonly loadMillis?: number | undefined
 }
 
-export interface Deciders {
-  deciderFor(trace: DeciderTrace): Decider
+export interface DecisionMakers {
+  deciderFor(trace: DecisionTrace): DecisionMaker
   close(): void
 }
 
 /** Undefined if there are no hooks. Their code is then not loaded, because a receiver is mostly idle. */
-export async function decidersOf(options: LoadOptions, say: (line: string) => void): Promise<Deciders | undefined> {
-  const { hooks, lines, close } = (await configured(options)) ?? NONE
+export async function loadDecisionMakers(
+  options: HookLoadOptions,
+  say: (line: string) => void,
+): Promise<DecisionMakers | undefined> {
+  const { hooks, lines, close } = (await loadConfigured(options)) ?? NONE
   if (hooks === undefined && lines.length === 0) return undefined
   for (const line of lines) say(line)
-  const isWhole = lines.length === 0
-  if (!isWhole)
+  const isComplete = lines.length === 0
+  if (!isComplete)
     say('hooks that act are missing, or may be: agents that are set up with --guards closed do nothing until then')
-  const { Deciding } = await import('./deciding.ts')
-  return { close, deciderFor: trace => new Deciding({ hooks, isWhole, trace, say }) }
+  const { HookDecisions } = await import('./hook-decisions.ts')
+  return { close, deciderFor: trace => new HookDecisions({ hooks, isComplete, trace, report: say }) }
 }
 
-const NONE: HooksFound = { hooks: undefined, lines: [], close: () => undefined }
+const NONE: LoadedHookSet = { hooks: undefined, lines: [], close: () => undefined }
 
-async function configured({ env, home, loadHooks, loadMillis }: LoadOptions): Promise<HooksFound | undefined> {
+async function loadConfigured({
+  env,
+  home,
+  loadHooks,
+  loadMillis,
+}: HookLoadOptions): Promise<LoadedHookSet | undefined> {
   if (loadHooks === undefined) return undefined
   const resolution = resolveConfig({ env, home })
   const found = (await loadedInTime(() => loadHooks(resolution.config), loadMillis)) ?? NONE
@@ -54,9 +60,9 @@ async function configured({ env, home, loadHooks, loadMillis }: LoadOptions): Pr
 }
 
 async function loadedInTime(
-  load: () => Promise<HooksFound | undefined>,
+  load: () => Promise<LoadedHookSet | undefined>,
   loadMillis: number = LOAD_MILLIS,
-): Promise<HooksFound | undefined> {
+): Promise<LoadedHookSet | undefined> {
   try {
     const found = await inTime(load(), loadMillis)
     return typeof found === 'symbol' ? withoutHooks(`they are not loaded after ${loadMillis} ms`) : found
@@ -65,6 +71,6 @@ async function loadedInTime(
   }
 }
 
-function withoutHooks(why: string): HooksFound {
+function withoutHooks(why: string): LoadedHookSet {
   return { ...NONE, lines: [`hooks: ${why}`] }
 }

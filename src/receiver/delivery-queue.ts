@@ -3,17 +3,15 @@ import type { Delivery, ReceiverAdapter } from '../agents/inlet.ts'
 import { inTime } from '../guards/in-time.ts'
 import type { Recorder } from './recorder.ts'
 
-/** An HTTP endpoint of the receiver, for one agent. */
-export interface Endpoint {
+export interface AgentEndpoint {
   readonly host: string
   readonly inlet: ReceiverAdapter
   readonly services?: readonly string[]
 }
 
-export interface Work {
-  readonly endpoint: Endpoint
+export interface QueuedDelivery {
+  readonly endpoint: AgentEndpoint
   readonly delivery: Delivery
-  /** Called when nothing of the delivery is held in memory any more. */
   done(): void
 }
 
@@ -24,7 +22,6 @@ export interface InternalEvent {
   readonly event: HostEvent
 }
 
-/** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 5
 /** Items removed from a lane at once: removing them one by one would move the rest of the array each time. */
 const MAX_AT_ONCE = 100
@@ -33,31 +30,30 @@ const MAX_AT_ONCE = 100
  * The answered deliveries that are not processed yet, in order for each host. If an inlet reads files of its agent, later
  * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
-export class WorkQueue {
-  readonly #recorder: Pick<Recorder, 'take'>
-  readonly #broke: (endpoint: Endpoint, error: unknown) => void
+export class DeliveryQueue {
+  readonly #recorder: Pick<Recorder, 'recordEvent'>
+  readonly #onBroken: (endpoint: AgentEndpoint, error: unknown) => void
   readonly #patienceMillis: number
-  readonly #lanes = new Map<string, (Work | InternalEvent)[]>()
+  readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
-  /** @param broke called if an inlet breaks its contract: it throws, or does not finish */
   constructor(
-    recorder: Pick<Recorder, 'take'>,
-    broke: (endpoint: Endpoint, error: unknown) => void,
+    recorder: Pick<Recorder, 'recordEvent'>,
+    broke: (endpoint: AgentEndpoint, error: unknown) => void,
     patienceMillis: number,
   ) {
     this.#recorder = recorder
-    this.#broke = broke
+    this.#onBroken = broke
     this.#patienceMillis = patienceMillis
   }
 
-  push(work: Work | InternalEvent): void {
+  enqueueDelivery(work: QueuedDelivery | InternalEvent): void {
     const key = 'lane' in work ? work.lane : laneOf(work.endpoint, work.delivery.body)
     const found = this.#lanes.get(key)
     if (found !== undefined) found.push(work)
     else {
       this.#lanes.set(key, [work])
-      void this.#run(key)
+      void this.#processLane(key)
     }
   }
 
@@ -69,19 +65,19 @@ export class WorkQueue {
     return [...this.#lanes.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  drained(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
     return new Promise(resolve => this.#idle.push(resolve))
   }
 
-  async #run(key: string): Promise<void> {
+  async #processLane(key: string): Promise<void> {
     // Sends the answer first.
     await nextTurn()
     const lane = this.#lanes.get(key) ?? []
     let until = performance.now() + SLICE_MILLIS
     while (lane.length > 0) {
       for (const work of lane.splice(0, MAX_AT_ONCE)) {
-        const more = this.#workOff(work)
+        const more = this.#processDelivery(work)
         if (more !== undefined) await more
         if (performance.now() < until) continue
         await nextTurn()
@@ -94,16 +90,16 @@ export class WorkQueue {
   }
 
   /** Processes synchronously where possible. Returns a promise only if the inlet has more to read. */
-  #workOff(work: Work | InternalEvent): Promise<void> | undefined {
+  #processDelivery(work: QueuedDelivery | InternalEvent): Promise<void> | undefined {
     if ('lane' in work) {
-      this.#recorder.take({ host: work.host, event: work.event })
+      this.#recorder.recordEvent({ host: work.host, event: work.event })
       return undefined
     }
     const { endpoint, delivery, done } = work
     const take = (events: readonly HostEvent[], mark: string): void => {
       for (const [index, event] of events.entries()) {
         const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
-        this.#recorder.take({ host: endpoint.host, event, id })
+        this.#recorder.recordEvent({ host: endpoint.host, event, id })
       }
     }
     try {
@@ -113,16 +109,16 @@ export class WorkQueue {
         done()
         return undefined
       }
-      return this.#more(endpoint, events, take).finally(done)
+      return this.#readMore(endpoint, events, take).finally(done)
     } catch (error) {
-      this.#broke(endpoint, error)
+      this.#onBroken(endpoint, error)
       done()
       return undefined
     }
   }
 
-  async #more(
-    endpoint: Endpoint,
+  async #readMore(
+    endpoint: AgentEndpoint,
     events: readonly HostEvent[],
     take: (events: readonly HostEvent[], mark: string) => void,
   ): Promise<void> {
@@ -132,14 +128,14 @@ export class WorkQueue {
         if (typeof more === 'symbol') throw new Error('it takes too long')
         take(more, `+${index}`)
       } catch (error) {
-        this.#broke(endpoint, error)
+        this.#onBroken(endpoint, error)
       }
     }
   }
 }
 
 /** One lane per session if the inlet reads files. Agents name the session id by one of these keys. */
-export function laneOf({ host, inlet }: Endpoint, body: unknown): string {
+export function laneOf({ host, inlet }: AgentEndpoint, body: unknown): string {
   if (inlet.more === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`
