@@ -1,6 +1,6 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import { writeTo } from '../delivery/terminal.ts'
-import type { TracedPlugin } from '../guards/hook-trace.ts'
+import type { TracedPlugin } from '../guards/host-hooks.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { HostForwarder } from './host-forwarder.ts'

@@ -1,6 +1,6 @@
 import { textOf } from '../contract/foreign.ts'
 import { plainCopy } from './frozen-copy.ts'
-import type { AnyHook, HookContext } from './hook.ts'
+import type { AnyHook, Hook, HookContext } from './hook.ts'
 import type { BeforeModel, BeforeTool, BeforeTurn } from './phases.ts'
 import { type AnyVerdict, block, type Decision, inject, pass, rewrite } from './verdict.ts'
 
@@ -58,28 +58,22 @@ export interface Extension {
 }
 
 /** Properties of the hook that an extension does not define. */
-export interface FromExtensionOptions {
-  /** The hook's name. */
-  readonly name: string
-  /** Hooks with a lower priority run first. Default 200. */
-  readonly priority?: number | undefined
-  /** The decision if the hook fails. Default `pass`. */
-  readonly onFailure?: 'pass' | 'block' | undefined
+export interface FromExtensionOptions extends Pick<Hook, 'name' | 'priority' | 'onFailure'> {
   /**
    * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
    */
-  readonly decides?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
+  readonly decisions?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
 }
 
 /** Converts an extension to a hook. An action that the function does not support counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
   const { transform_user_input, before_llm_call, intercept_tool_call } = extension
-  const allowed: readonly Decision[] = options.decides ?? ['block', 'rewrite', 'inject']
+  const allowed: readonly Decision[] = options.decisions ?? ['block', 'rewrite', 'inject']
   const only = (...decisions: Decision[]): Decision[] => decisions.filter(each => allowed.includes(each))
   const hook = {
     ...options,
-    decides: {
+    decisions: {
       beforeTurn: only('block', 'rewrite'),
       beforeModel: only('block', 'inject'),
       beforeTool: only('block', 'rewrite'),
@@ -89,13 +83,13 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
         verdictOf(
           'transform_user_input',
           ['rewrite', 'block'],
-          await extension.transform_user_input?.({ ...circumstances(ctx), user_message: prompt }),
+          await extension.transform_user_input?.({ ...commonArguments(ctx), user_message: prompt }),
         ),
     }),
     ...(before_llm_call !== undefined && {
       beforeModel: async ({ messages }: BeforeModel, ctx: HookContext) => {
         const said = {
-          ...circumstances(ctx),
+          ...commonArguments(ctx),
           messages: messages.map(({ role, text }) => ({ role, content: text })),
           system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
         }
@@ -106,7 +100,7 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
     ...(intercept_tool_call !== undefined && {
       beforeTool: async ({ tool }: BeforeTool, ctx: HookContext) => {
         const said = {
-          ...circumstances(ctx),
+          ...commonArguments(ctx),
           tool_name: tool.name,
           tool_args: plainCopy(tool.arguments),
           task_id: ctx.turnId,
@@ -118,7 +112,7 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
   return hook as AnyHook
 }
 
-function circumstances({ sessionId, host, state, metadata }: HookContext): Circumstances {
+function commonArguments({ sessionId, host, state, metadata }: HookContext): Circumstances {
   return { session_id: sessionId, platform: host, turn_state: state, metadata }
 }
 

@@ -33,7 +33,7 @@ function configure(scene: HooksScene, yaml: string): void {
 
 const TWO = `export default [
   { name: 'late', priority: 300, afterTool() {} },
-  { name: 'early', priority: 5, decides: ['ask', 'block'], onFailure: 'block', beforeTurn() {}, beforeTool() {} },
+  { name: 'early', priority: 5, decisions: ['ask', 'block'], onFailure: 'block', beforeTurn() {}, beforeTool() {} },
 ]
 `
 
@@ -296,7 +296,7 @@ Asked: beforeTool 3
   test('of a whole session', async () => {
     const scene = new HooksScene()
     const text =
-      "export default { name: 'none', decides: ['ask'], beforeTool: () => ({ decision: 'ask', question: 'Really?' }) }\n"
+      "export default { name: 'none', decisions: ['ask'], beforeTool: () => ({ decision: 'ask', question: 'Really?' }) }\n"
     scene.put(scene.project, { 'anywhere.mjs': text })
     const { code, out, err } = await run(scene, ['test', 'anywhere.mjs', fixture('demo-session.jsonl')])
     expect([code, err]).toEqual([0, ''])

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { serve } from '../../src/cli/commands/serve.ts'
 import { startDetached } from '../../src/cli/serve/receiver-process.ts'
-import type { Address } from '../../src/receiver/address.ts'
+import type { Address } from '../../src/receiver/receiver-files.ts'
 import { until } from '../support/until.ts'
 import { fakeIo } from './fake-io.ts'
 import { type Child, Program, REPOSITORY } from './program.ts'

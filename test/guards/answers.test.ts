@@ -145,7 +145,7 @@ const HOSTILE: Record<string, () => unknown> = {
 
 function saying(answer: () => unknown, onFailure: 'pass' | 'block', phase: Phase, isLate = false): AnyHook {
   const hook = isLate ? async () => answer() : answer
-  return { name: 'broken', decides: ALL, onFailure, [phase]: hook } as AnyHook
+  return { name: 'broken', decisions: ALL, onFailure, [phase]: hook } as AnyHook
 }
 
 /** Nothing of it may be in what the others see, and those behind are asked. */
@@ -198,12 +198,12 @@ test('a `then` that throws the second time', async () => {
   expect(lines).toEqual(['hook broken failed in beforeTool, which counts as block: no then'])
 })
 
-test('what the hook does not name in "decides" it does not decide', async () => {
-  const hook = { name: 'quiet', decides: [], beforeTool: () => ({ decision: 'block', reason: 'no' }) } as AnyHook
+test('what the hook does not name in "decisions" it does not decide', async () => {
+  const hook = { name: 'quiet', decisions: [], beforeTool: () => ({ decision: 'block', reason: 'no' }) } as AnyHook
   const { outcome, lines } = await askIn('beforeTool', [hook])
   expect(inWords(outcome)).toBe('pass')
   expect(lines).toEqual([
-    'hook quiet failed in beforeTool, which counts as pass: it decided "block", which its "decides" does not name',
+    'hook quiet failed in beforeTool, which counts as pass: it decided "block", which its "decisions" does not name',
   ])
 })
 

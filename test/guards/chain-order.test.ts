@@ -50,9 +50,9 @@ function hooksOf(phase: Phase, said: readonly Said[], seen: { name: string; even
       if (says === 'rewrite') return rewrite(added(phase, event, name))
       return { inject: inject(name), block: block(name), ask: ask(name), retry: retry({ feedback: name }) }[says]
     }
-    const decides = says === 'rewrite' || says === 'inject' ? [says] : (['block', 'ask', 'retry'] as const)
+    const decisions = says === 'rewrite' || says === 'inject' ? [says] : (['block', 'ask', 'retry'] as const)
     const hook = isLate ? async (event: unknown) => answer(event) : answer
-    return { name, priority, decides, onFailure: isClosed ? 'block' : 'pass', [phase]: hook } as AnyHook
+    return { name, priority, decisions, onFailure: isClosed ? 'block' : 'pass', [phase]: hook } as AnyHook
   })
 }
 
@@ -193,7 +193,7 @@ test('a rewrite that is none hands nothing on', async () => {
     {
       name: 'a',
       priority: 1,
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTurn: () => rewrite(5 as never, { metadata: { from: 'a' } }),
     },
     { name: 'b', priority: 2, beforeTurn: (_, ctx) => void seen.push(ctx.metadata) },
@@ -206,7 +206,7 @@ test('what a hook keeps of its rewrite it cannot change behind the judges', asyn
   const args = { command: 'ls', options: { long: true } }
   const judged: unknown[] = []
   const hooks: AnyHook[] = [
-    { name: 'rewriter', decides: ['rewrite'], beforeTool: () => rewrite(args) },
+    { name: 'rewriter', decisions: ['rewrite'], beforeTool: () => rewrite(args) },
     {
       name: 'judge',
       beforeTool: async ({ tool }) => {
@@ -268,19 +268,19 @@ test('where a hook only looks it judges what came out, and decides nothing', asy
     {
       name: 'looks',
       priority: 1,
-      decides: ['rewrite'],
-      looksIn: ['beforeTurn'],
+      decisions: ['rewrite'],
+      observeOnly: ['beforeTurn'],
       beforeTurn: ({ prompt }) => {
         seen.push(prompt)
         return rewrite('looked')
       },
     },
-    { name: 'rewrites', priority: 2, decides: ['rewrite'], beforeTurn: () => rewrite('rewritten') },
+    { name: 'rewrites', priority: 2, decisions: ['rewrite'], beforeTurn: () => rewrite('rewritten') },
   ]
   const { outcome, lines } = await askIn('beforeTurn', hooks)
   expect([outcome.value, seen]).toEqual(['rewritten', ['rewritten']])
   expect(lines).toEqual([
-    'hook looks failed in beforeTurn, which counts as pass: it decided "rewrite", which its "decides" does not name',
+    'hook looks failed in beforeTurn, which counts as pass: it decided "rewrite", which its "decisions" does not name',
   ])
 })
 

@@ -94,7 +94,7 @@ test('what is answered too late has no effect, and its rejection is nobody’s',
       {
         name: 'late',
         timeLimitMillis: 10,
-        decides: ['rewrite'],
+        decisions: ['rewrite'],
         beforeTool: () => after(20, rewrite({ command: 'rm' })),
       },
       {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import {
   type Extension,
   type FromProviderOptions,
@@ -7,7 +8,6 @@ import {
   type HookProvider,
   rewrite,
 } from '../../src/guards/index.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import type { Phase } from '../../src/guards/phases.ts'
 import { calling, EVENTS, inWords } from './asking.ts'
 import { Agent } from './builtin/steps.ts'
@@ -82,12 +82,12 @@ describe('what an extension answers', () => {
     const rewriter = {
       name: 'r',
       priority: 300,
-      decides: ['rewrite'] as const,
+      decisions: ['rewrite'] as const,
       beforeTool: () => rewrite({ command: 'rm' }),
     }
     const first = new Agent(fromExtension(judge, { name: 'x' }), rewriter)
     expect(await first.call('bash', { command: 'ls' })).toBe('pass')
-    const judging = new Agent(fromExtension(judge, { name: 'x', decides: ['block'] }), rewriter)
+    const judging = new Agent(fromExtension(judge, { name: 'x', decisions: ['block'] }), rewriter)
     expect(await judging.call('bash', { command: 'ls' })).toBe('block by x: No.')
   })
 
@@ -271,13 +271,13 @@ describe('what a provider does to an event', () => {
       on_before_tool_call(): void {}
     }
     const provider = new Named()
-    const about = ({ name, priority, decides }: ReturnType<typeof fromProvider>) => [name, priority, decides]
+    const about = ({ name, priority, decisions }: ReturnType<typeof fromProvider>) => [name, priority, decisions]
     expect(about(fromProvider(provider))).toEqual([
       'Named',
       undefined,
       { beforeTool: ['block', 'rewrite'], afterTool: ['rewrite', 'retry'] },
     ])
-    expect(about(fromProvider(provider, { name: 'mine', priority: 7, decides: ['block'] }))).toEqual([
+    expect(about(fromProvider(provider, { name: 'mine', priority: 7, decisions: ['block'] }))).toEqual([
       'mine',
       7,
       { beforeTool: ['block'], afterTool: [] },

@@ -40,24 +40,24 @@ const WRONG: Record<string, readonly [hooks: readonly unknown[], line: string, o
     'timeLimitMillis of the hook "a" is a number of milliseconds above 0',
   ],
   'decisions that are no list': [
-    [{ name: 'a', beforeTool, decides: 'block' }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: 'block' }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a decision that is none, in a phase': [
-    [{ name: 'a', beforeTool, decides: { beforeTool: ['deny'] } }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: { beforeTool: ['deny'] } }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'decisions in a phase that is none': [
-    [{ name: 'a', beforeTool, decides: { before_tool: ['block'] } }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: { before_tool: ['block'] } }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a decision that is none': [
-    [{ name: 'a', beforeTool, decides: ['deny'] }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: ['deny'] }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a phase to look in that is none': [
-    [{ name: 'a', beforeTool, looksIn: ['after_tool'] }],
-    'looksIn of the hook "a" is a list of beforeTurn, afterTurn, beforeModel, afterModel, beforeTool, afterTool',
+    [{ name: 'a', beforeTool, observeOnly: ['after_tool'] }],
+    'observeOnly of the hook "a" is a list of beforeTurn, afterTurn, beforeModel, afterModel, beforeTool, afterTool',
   ],
   'no time for all': [
     [{ name: 'a', beforeTool }],
@@ -72,37 +72,37 @@ test.each(Object.entries(WRONG))('%s is found when the hooks are made', (_, [hoo
 
 test('what is known of hooks before they run, by priority', () => {
   const hooks = createHooks([
-    { name: 'pretty', priority: PRIORITY.cosmetic, decides: [], afterTool: beforeTool },
+    { name: 'pretty', priority: PRIORITY.cosmetic, decisions: [], afterTool: beforeTool },
     defineHook({ name: 'guard', priority: PRIORITY.security, onFailure: 'block', beforeTool }),
-    { name: 'plain', decides: { beforeTool: ['block'] }, beforeTool, afterTool: beforeTool },
+    { name: 'plain', decisions: { beforeTool: ['block'] }, beforeTool, afterTool: beforeTool },
   ])
   expect(hooks.hooks).toEqual([
     {
       name: 'guard',
       priority: 0,
       phases: ['beforeTool'],
-      decides: ['block'],
-      decidesIn: { beforeTool: ['block'] },
+      decisions: ['block'],
+      decisionsByPhase: { beforeTool: ['block'] },
       onFailure: 'block',
-      isFailureUnsaid: false,
+      isFailurePolicyDefault: false,
     },
     {
       name: 'plain',
       priority: 200,
       phases: ['beforeTool', 'afterTool'],
-      decides: ['block'],
-      decidesIn: { beforeTool: ['block'], afterTool: [] },
+      decisions: ['block'],
+      decisionsByPhase: { beforeTool: ['block'], afterTool: [] },
       onFailure: 'pass',
-      isFailureUnsaid: true,
+      isFailurePolicyDefault: true,
     },
     {
       name: 'pretty',
       priority: 300,
       phases: ['afterTool'],
-      decides: [],
-      decidesIn: { afterTool: [] },
+      decisions: [],
+      decisionsByPhase: { afterTool: [] },
       onFailure: 'pass',
-      isFailureUnsaid: true,
+      isFailurePolicyDefault: true,
     },
   ])
   expect([hooks.handles('beforeTool'), hooks.handles('beforeTurn')]).toEqual([true, false])

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import { createHooks } from '../../src/guards/create-hooks.ts'
 import { fromExtension } from '../../src/guards/from-extension.ts'
 import { fromProvider } from '../../src/guards/from-provider.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { TracedPlugin } from '../../src/guards/hook-trace.ts'
 import {
   ALL_CAPABILITIES,
   type Capabilities,
+  capabilityTable,
   HostHooks,
   type HostHooksOptions,
-  tableOf,
+  type TracedPlugin,
 } from '../../src/guards/host-hooks.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import type { EventOf, Phase } from '../../src/guards/phases.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../src/guards/verdict.ts'
 import { EVENTS, inWords } from './asking.ts'
@@ -61,10 +61,10 @@ function hostHooks(
   return { hooks: made, lines, notes }
 }
 
-const decides = ['block', 'rewrite', 'inject', 'retry', 'ask'] as const
+const decisions = ['block', 'rewrite', 'inject', 'retry', 'ask'] as const
 
 function saying(phase: Phase, verdict: unknown, name = 'guard'): AnyHook {
-  return { name, decides, [phase]: () => verdict } as AnyHook
+  return { name, decisions, [phase]: () => verdict } as AnyHook
 }
 
 const ASKED = 'The hook guard wants a person to be asked, which is not possible here: May I?'
@@ -129,8 +129,8 @@ test('what is rewritten in front of a block is not said to have been done', asyn
 
 test('of several who ask the first is the one that did', async () => {
   const { hooks, notes } = hostHooks([
-    { name: 'a', decides: ['ask'], beforeTool: () => ask('a?') },
-    { name: 'b', decides: ['ask'], beforeTool: () => ask('b?') },
+    { name: 'a', decisions: ['ask'], beforeTool: () => ask('a?') },
+    { name: 'b', decisions: ['ask'], beforeTool: () => ask('b?') },
   ])
   expect(inWords(await hooks.run('beforeTool', IDS, EVENTS.beforeTool))).toBe('ask by a: a?')
   expect(notes.ends()).toEqual(['a ask asked', 'b ask none'])
@@ -167,7 +167,7 @@ test('state is of one turn: made with it, gone with it, the same for all phases'
   const counts = (phase: Phase, name: string): AnyHook =>
     ({
       name,
-      decides: [],
+      decisions: [],
       [phase]: (_: unknown, { state }: { state: Record<string, number> }) => {
         state['count'] = (state['count'] ?? 0) + 1
         seen.push(state['count'])
@@ -184,7 +184,7 @@ test('state is of one turn: made with it, gone with it, the same for all phases'
 
 test('ids that look alike when they are put together are two turns', async () => {
   const states = new Set<unknown>()
-  const { hooks } = hostHooks([{ name: 'a', decides: [], beforeTool: (_, { state }) => void states.add(state) }])
+  const { hooks } = hostHooks([{ name: 'a', decisions: [], beforeTool: (_, { state }) => void states.add(state) }])
   await hooks.run('beforeTool', { sessionId: 'a b', turnId: 'c' }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { sessionId: 'a', turnId: 'b c' }, EVENTS.beforeTool)
   expect(states.size).toBe(2)
@@ -192,7 +192,7 @@ test('ids that look alike when they are put together are two turns', async () =>
 
 test('of turns that nobody ends the oldest go', async () => {
   const states: unknown[] = []
-  const { hooks } = hostHooks([{ name: 'a', decides: [], beforeTool: (_, { state }) => void states.push(state) }])
+  const { hooks } = hostHooks([{ name: 'a', decisions: [], beforeTool: (_, { state }) => void states.push(state) }])
   for (let turn = 0; turn <= 1000; turn++) await hooks.run('beforeTool', { turnId: `t${turn}` }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { turnId: 't1' }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { turnId: 't0' }, EVENTS.beforeTool)
@@ -203,7 +203,7 @@ test('of turns that nobody ends the oldest go', async () => {
 test('a turn that goes on is none of those, and what was counted in one that goes is told', async () => {
   const states = new Set<unknown>()
   const { hooks, notes } = hostHooks([
-    { name: 'a', decides: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
+    { name: 'a', decisions: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
   ])
   for (let turn = 0; turn <= 1100; turn++) {
     await hooks.run('beforeTool', { turnId: 'long' }, EVENTS.beforeTool)
@@ -272,7 +272,7 @@ test('hooks are handed the ids of the host, and the trace of what they look at',
   const seen: unknown[] = []
   const look: AnyHook = {
     name: 'look',
-    decides: [],
+    decisions: [],
     beforeTool: (_, ctx) => {
       seen.push(ctx.host, ctx.sessionId, ctx.turnId, ctx.phase, ctx.traceparent)
       ctx.logger.info('looked')
@@ -300,7 +300,7 @@ test.each([
     {
       name: 'logs',
       priority: 1,
-      decides: [],
+      decisions: [],
       beforeTool: (_, ctx) => void seen.push(ctx.traceparent === '', ctx.logger.info('x')),
     },
     { name: 'fails', priority: 2, beforeTool: throws },
@@ -338,40 +338,40 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Capabilities, lines: r
   [{ ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [phases('beforeModel'), {}, ['hook h is never asked in beforeModel: codex has no such place']],
   [
-    { decides: ['rewrite', 'block'], ...phases('beforeTool', 'afterTool') },
+    { decisions: ['rewrite', 'block'], ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['block', 'rewrite'] },
     ['hook h cannot rewrite in beforeTool of codex: nothing is changed there'],
   ],
   [
-    { decides: ['ask'], ...phases('beforeTool') },
+    { decisions: ['ask'], ...phases('beforeTool') },
     { beforeTool: ['block'] },
     ['hook h cannot ask in beforeTool of codex: it blocks there instead'],
   ],
   [
-    { decides: ['ask'], ...phases('beforeTool') },
+    { decisions: ['ask'], ...phases('beforeTool') },
     { beforeTool: ['rewrite'] },
     ['hook h cannot ask in beforeTool of codex: it goes on there'],
   ],
   [
-    { decides: ['inject'], ...phases('beforeTurn', 'beforeModel') },
+    { decisions: ['inject'], ...phases('beforeTurn', 'beforeModel') },
     { beforeTurn: [], beforeModel: [] },
     ['hook h cannot inject in beforeTurn, beforeModel of codex: nothing is said there'],
   ],
   [
-    { decides: ['retry'], ...phases('afterTurn', 'beforeTurn') },
+    { decisions: ['retry'], ...phases('afterTurn', 'beforeTurn') },
     { afterTurn: ['block'], beforeTurn: ['block'] },
     ['hook h cannot retry in afterTurn of codex: nothing is tried again there'],
   ],
   [phases('afterTool'), { afterTool: ['rewrite'] }, ['hook h cannot block in afterTool of codex: it goes on there']],
-  [{ decides: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
+  [{ decisions: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
   [
-    { decides: { beforeTool: ['block'], afterTool: ['rewrite'] }, ...phases('beforeTool', 'afterTool') },
+    { decisions: { beforeTool: ['block'], afterTool: ['rewrite'] }, ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['block'] },
     ['hook h cannot rewrite in afterTool of codex: nothing is changed there'],
   ],
   // It blocks before a tool, and only counts behind it.
   [
-    { looksIn: ['afterTool'], ...phases('beforeTool', 'afterTool') },
+    { observeOnly: ['afterTool'], ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['rewrite'] },
     [],
   ],
@@ -382,9 +382,9 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Capabilities, lines: r
   ],
   [{ priority: 10, onFailure: 'pass', ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [{ priority: 10, ...quiet, ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
-  [{ priority: 10, decides: [], ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
+  [{ priority: 10, decisions: [], ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [
-    { ...quiet, decides: ['rewrite'], ...phases('beforeTool') },
+    { ...quiet, decisions: ['rewrite'], ...phases('beforeTool') },
     { beforeTool: ['rewrite'] },
     ['hook h cannot block in beforeTool of codex: it goes on there when it fails'],
   ],
@@ -420,7 +420,7 @@ test('says of a provider and an extension only what they decide in each phase', 
 })
 
 test('the table of a host names all phases', () => {
-  expect(tableOf({ beforeTool: ['block'] }).map(({ phase, decisions }) => [phase, decisions.join()])).toEqual([
+  expect(capabilityTable({ beforeTool: ['block'] }).map(({ phase, decisions }) => [phase, decisions.join()])).toEqual([
     ['beforeTurn', ''],
     ['afterTurn', ''],
     ['beforeModel', ''],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import { type ControlHooks, createHooks } from '../../src/guards/create-hooks.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
 import { about, HooksScene, plain } from './hooks-scene.ts'
 
@@ -10,7 +10,7 @@ const OBEDIENT = `
 let calls = 0
 export default options => ({
   name: 'obedient',
-  decides: ['block', 'rewrite'],
+  decisions: ['block', 'rewrite'],
   onFailure: 'block',
   timeLimitMillis: options.limit,
   async beforeTool({ tool }, ctx) {
@@ -60,10 +60,10 @@ test('a hook in a thread says what it would say here', async () => {
       name: 'obedient',
       priority: 200,
       phases: ['beforeTool'],
-      decides: ['block', 'rewrite'],
-      decidesIn: { beforeTool: ['block', 'rewrite'] },
+      decisions: ['block', 'rewrite'],
+      decisionsByPhase: { beforeTool: ['block', 'rewrite'] },
       onFailure: 'block',
-      isFailureUnsaid: false,
+      isFailurePolicyDefault: false,
     },
   ])
   expect(await ask(hooks, 'pass')).toMatchObject({ decision: 'pass', isRewritten: false })

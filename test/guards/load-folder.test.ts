@@ -1,9 +1,8 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { readFolder } from '../../src/guards/folder-files.ts'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
-import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { readFolder, readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
 const CALL = { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) }
@@ -195,7 +194,7 @@ test('a folder that cannot be copied is a line', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   writeFileSync(join(scene.home, 'file'), '')
-  const { hooks, lines } = await scene.load({ place: join(scene.home, 'file', 'x') })
+  const { hooks, lines } = await scene.load({ privateFolder: join(scene.home, 'file', 'x') })
   expect(hooks).toBeUndefined()
   expect(plain(lines, scene)).toEqual([
     'hooks: ~/.config/hookspan/hooks is not loaded: no copy of it can be run from ~/file/x: a part of the path is not a directory',
@@ -266,7 +265,7 @@ test('what belongs to another user is not loaded', async () => {
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   if (process.getuid?.() === 0) for (const path of ['', 'a.mjs']) chownSync(join(scene.globalFolder, path), 4242, 4242)
   vi.spyOn(process, 'geteuid').mockReturnValue(4343)
-  const { lines } = readFolder(scene.globalFolder, { mayLink: true })
+  const { lines } = readFolder(scene.globalFolder, { followsLinks: true })
   vi.restoreAllMocks()
   expect(plain(lines, scene)).toEqual(['hooks: ~/.config/hookspan/hooks is not loaded: it belongs to another user'])
 })

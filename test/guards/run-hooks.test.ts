@@ -11,13 +11,13 @@ const noRm = defineHook({
 })
 const trash = defineHook({
   name: 'trash',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: ({ tool }) =>
     tool.command === 'rm -i x' ? rewrite({ ...tool.arguments, command: 'mv x /trash' }) : undefined,
 })
 const careful = defineHook({
   name: 'careful',
-  decides: ['ask'],
+  decisions: ['ask'],
   beforeTool: ({ tool }) => (tool.command === 'git push' ? ask('Push to origin?') : undefined),
 })
 
@@ -63,7 +63,7 @@ test.each(RUNS)('%s: %s, and the trace names who decided', async (command, resul
 test('the trace that a hook is handed is the one in which it is seen', async () => {
   const plugin = createTestPlugin({ host: 'my-agent' })
   const seen: (string | undefined)[] = []
-  const look = defineHook({ name: 'look', decides: [], beforeTool: (_, ctx) => void seen.push(ctx.traceparent) })
+  const look = defineHook({ name: 'look', decisions: [], beforeTool: (_, ctx) => void seen.push(ctx.traceparent) })
   const hooks = runHooks(createHooks([look]), { host: 'my-agent', plugin: () => plugin })
   const told = { session_id: 's1', turn_id: 't1' }
   plugin.emit('pre_llm_call', { ...told, user_message: 'Tidy up.' })

@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hashOf } from '../../src/guards/folder-files.ts'
-import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { hashOf, readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import fc from '../support/fast-check.ts'
 import { blocker, HooksScene, plain } from './hooks-scene.ts'
 
@@ -162,10 +161,10 @@ test('the list is for its owner alone; one that others could have written trusts
 test('trust can be taken back', () => {
   const scene = sceneWith({ 'a.mjs': blocker('a') })
   const store = new TrustStore(scene.place)
-  expect(store.withdraw(scene.projectFolder)).toBe(false)
+  expect(store.revoke(scene.projectFolder)).toBe(false)
   trust(scene)
   expect(store.hashOf(scene.projectFolder)).toMatch(/^[0-9a-f]{64}$/)
-  expect(store.withdraw(scene.projectFolder)).toBe(true)
+  expect(store.revoke(scene.projectFolder)).toBe(true)
   expect(store.hashOf(scene.projectFolder)).toBeUndefined()
   expect(store.hashOf('__proto__')).toBeUndefined()
 })

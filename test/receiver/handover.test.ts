@@ -1,13 +1,13 @@
-import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findRunning } from '../../src/cli/serve/receiver-process.ts'
 import { acquireLock } from '../../src/delivery/trace-log/index.ts'
 import { ownerToken, systemProbes } from '../../src/delivery/trace-log/owner.ts'
-import { readAddress } from '../../src/receiver/address.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
-import { isNewer } from '../../src/receiver/version.ts'
+import type { ReceiverServer } from '../../src/receiver/receiver.ts'
+import { readAddress } from '../../src/receiver/receiver-files.ts'
+import { isNewer } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { until } from '../support/until.ts'
 import { FakeClock, MemoryRecorder, Scene } from './scene.ts'
@@ -76,7 +76,7 @@ describe('one receiver of a user', () => {
   test('loses nothing of what is sent all the time, whichever way', async () => {
     const scene = new Scene()
     const sent: string[] = []
-    let receiver: Pick<Receiver, 'address'> = await scene.start()
+    let receiver: Pick<ReceiverServer, 'address'> = await scene.start()
     let isOver = false
     // As a client does: by the door, again where that is closed, in the order in which it fires.
     const client = async (name: string, isBySocket: boolean): Promise<void> => {
@@ -247,6 +247,29 @@ describe('what somebody clears away', () => {
     clock.pass(30_000)
     await until(() => readAddress(scene.place) !== undefined)
     expect(readAddress(scene.place)).toEqual(receiver.address)
+    expect(await scene.send(receiver, 'x', { isBySocket: true })).toBe(204)
+    await receiver.stop()
+  })
+
+  test('retries a socket that could not be recreated', async () => {
+    const scene = new Scene()
+    const clock = new FakeClock()
+    const receiver = await scene.start({ clock })
+    const [runtime, inState] = [scene.env['XDG_RUNTIME_DIR'] as string, scene.place.sockets[1] as string]
+    rmSync(runtime, { recursive: true })
+    writeFileSync(runtime, '')
+    mkdirSync(inState)
+    clock.pass(30_000)
+    await until(() => receiver.address.socket === null)
+    clock.pass(30_000)
+    await until(() => scene.lines.some(line => line.startsWith('no socket: ')))
+    rmSync(runtime)
+    rmSync(inState, { recursive: true })
+    await until(() => {
+      clock.pass(30_000)
+      return receiver.address.socket !== null
+    })
+    expect(scene.lines.filter(line => line.startsWith('no socket: '))).toHaveLength(1)
     expect(await scene.send(receiver, 'x', { isBySocket: true })).toBe(204)
     await receiver.stop()
   })

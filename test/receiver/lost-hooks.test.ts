@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { showStatus } from '../../src/cli/serve/status.ts'
-import type { Health } from '../../src/receiver/peer.ts'
+import type { Health } from '../../src/receiver/running-receiver.ts'
 import { fakeIo } from '../cli/fake-io.ts'
 import { ECHO, Scene } from './scene.ts'
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { makePlace, type Place, tokenOf } from '../../src/receiver/place.ts'
+import { createReceiverFolders, ensureToken, type ReceiverFiles } from '../../src/receiver/receiver-files.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { MemoryRecorder, Scene } from './scene.ts'
 
@@ -18,9 +18,9 @@ async function listens(where: { port: number; host: string } | { path: string })
 }
 
 /** Undefined where somebody has removed it meanwhile. */
-function tokenIn(place: Place): string | undefined {
+function tokenIn(place: ReceiverFiles): string | undefined {
   try {
-    return tokenOf(place, () => undefined)
+    return ensureToken(place, () => undefined)
   } catch (error) {
     if (!(error instanceof Error && error.message.includes('ENOENT'))) throw error
     return undefined
@@ -50,7 +50,7 @@ describe('the token', () => {
 
   test('is never seen half written, by whoever starts at the same moment', async () => {
     const { place } = new Scene()
-    makePlace(place, () => undefined)
+    createReceiverFolders(place, () => undefined)
     const looks = new Worker(
       `const { readFileSync, unlinkSync } = require('node:fs')
       const { workerData, parentPort } = require('node:worker_threads')

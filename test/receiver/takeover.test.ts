@@ -22,7 +22,7 @@ async function killedAfter(world: World, order = 'flush'): Promise<void> {
 
 async function goesOn(world: World): Promise<void> {
   const receiver = await world.open()
-  for (const told of EVENTS.slice(OPEN.length)) receiver.take(told)
+  for (const told of EVENTS.slice(OPEN.length)) receiver.recordEvent(told)
   await receiver.flush()
   await receiver.close('end')
 }
@@ -33,7 +33,7 @@ const HELD = { keep: { rate: 1 } }
 async function untroubled(settings: object = {}): Promise<ReturnType<typeof inOrder>> {
   const world = await World.create({ ...settings })
   const receiver = await world.open()
-  for (const told of EVENTS) receiver.take(told)
+  for (const told of EVENTS) receiver.recordEvent(told)
   await receiver.close('end')
   return inOrder(world.collected)
 }
@@ -97,7 +97,7 @@ test('what was held, judged and sent while something else was open is not sent a
   const untilOver = before.length + twoTurns('s1').length
   const [calm, world] = [await World.create(HELD), await World.create(HELD)]
   const alone = await calm.open()
-  for (const told of events) alone.take(told)
+  for (const told of events) alone.recordEvent(told)
   await alone.close('end')
   const first = await world.start()
   await first.take(events.slice(0, untilOver))
@@ -105,7 +105,7 @@ test('what was held, judged and sent while something else was open is not sent a
   expect(world.collected.length).toBeGreaterThan(5)
   await first.die()
   const next = await world.open()
-  for (const told of events.slice(untilOver)) next.take(told)
+  for (const told of events.slice(untilOver)) next.recordEvent(told)
   await next.close('end')
   expect(inOrder(world.collected)).toEqual(inOrder(calm.collected))
   expect(world.spool).toEqual([])
@@ -222,7 +222,7 @@ if (IS_DEEP) {
 test('without a trace log what has ended was sent, and what is open goes on', async () => {
   const world = await World.create({ local_log: false })
   const one = await world.open()
-  for (const told of OPEN) one.take(told)
+  for (const told of OPEN) one.recordEvent(told)
   await one.flush()
   await one.close('handover')
   await goesOn(world)
@@ -238,7 +238,7 @@ test.each(ALL_OR_NONE)(
   async (settings, isSent) => {
     const world = await World.create({ local_log: false, ...settings })
     const one = await world.open()
-    for (const told of OPEN) one.take(told)
+    for (const told of OPEN) one.recordEvent(told)
     await one.flush()
     await one.close('handover')
     expect(world.collected).toEqual([])

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
-import { changedFields } from '../../guards/answers.ts'
+import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'

@@ -1,8 +1,7 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { couldNotJudge } from '../../guards/chain.ts'
-import { toStandardError } from '../../guards/hook.ts'
+import { failClosedReason } from '../../guards/chain.ts'
+import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
 import type { HookInfo, Phase } from '../../guards/index.ts'
-import { quietly } from '../../guards/quietly.ts'
 import type { GuardedCall } from './guarded-call.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 
@@ -35,12 +34,12 @@ export class StepModels {
   #cannotAsk(call: GuardedCall, given: unknown): void {
     if (call.refusal !== undefined || this.#asked.length === 0) return
     const closed = this.#asked.find(({ onFailure }) => onFailure === 'block')
-    if (closed !== undefined) call.refusal = couldNotJudge(closed.name)
+    if (closed !== undefined) call.refusal = failClosedReason(closed.name)
     if (this.#isSaid) return
     this.#isSaid = true
     const phases = OF_MODELS.filter(phase => this.#asked.some(hook => hook.phases.includes(phase))).join(', ')
     const counted = closed === undefined ? 'pass' : 'block'
-    quietly(() =>
+    ignoreErrors(() =>
       this.#report(
         `hookspan: ai-sdk: prepareStep gives ${shown(given)}: hooks cannot be asked in ${phases} of it, which counts as ${counted}; give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER`,
       ),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
-import { changedFields } from '../../guards/answers.ts'
+import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { toStandardError } from '../../guards/hook.ts'
+import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
 import {
   type Capabilities,
   type ControlHooks,
@@ -12,7 +12,6 @@ import {
   HostHooks,
   type HostHooksOptions,
 } from '../../guards/index.ts'
-import { quietly } from '../../guards/quietly.ts'
 import { toolHookTrace } from '../attach.ts'
 import { currentRun } from './current-run.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
@@ -90,7 +89,7 @@ class Guard {
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
     this.hooks = hooks
-    this.tools = new GuardedTools(hooks, line => void quietly(() => report(`hookspan: ${HOST}: ${line}`)))
+    this.tools = new GuardedTools(hooks, line => void ignoreErrors(() => report(`hookspan: ${HOST}: ${line}`)))
   }
 
   /** Hooks skip an agent whose tools are not guarded: their outcome for a call could not be applied. */

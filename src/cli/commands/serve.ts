@@ -3,7 +3,7 @@ import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
 import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
 import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import type { HooksFound } from '../../receiver/load-hooks.ts'
+import type { LoadedHookSet } from '../../receiver/load-decisions.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { startReceiver } from '../../receiver/start.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
@@ -115,13 +115,13 @@ async function listen(
 export async function hooksOfUser(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   { env, home }: Pick<CommandIo, 'env' | 'home'>,
-): Promise<HooksFound | undefined> {
+): Promise<LoadedHookSet | undefined> {
   const folder = hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined
   if (folder === undefined) return undefined
   // A required file may be missing.
   const isMeant = Object.keys(hooks.options).length > 0
   if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
   // Without hooks, their code is not loaded.
-  const { hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
-  return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
+  const { hookFolderSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
+  return loadConfiguredHooks(hookFolderSettings({ hooks }, env, home), undefined)
 }

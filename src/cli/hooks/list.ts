@@ -1,12 +1,11 @@
 import { sep } from 'node:path'
 import {
   type ConfiguredHooks,
-  type HookSettings,
-  hookSettings,
+  type HookFolderSettings,
+  hookFolderSettings,
   loadConfiguredHooks,
 } from '../../guards/configured-hooks.ts'
-import { isThere } from '../../guards/folder-files.ts'
-import { projectFolderOf } from '../../guards/trust.ts'
+import { pathExists, projectFolderOf } from '../../guards/trust.ts'
 import { hookProblems } from '../../plugin/config/hook-problems.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import { displayText } from '../../reading/display-text.ts'
@@ -14,10 +13,10 @@ import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-
 import { type CommandIo, EXIT } from '../command.ts'
 
 /** The hook settings of the configuration. Prints their problems. */
-export function settingsOf(io: CommandIo): HookSettings {
+export function settingsOf(io: CommandIo): HookFolderSettings {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
-  return hookSettings(resolution.config, io.env, io.home)
+  return hookFolderSettings(resolution.config, io.env, io.home)
 }
 
 /** Lists the hooks loaded for a project, in order, and the reasons why others are not loaded. */
@@ -33,7 +32,7 @@ export async function list(project: string, io: CommandIo): Promise<number> {
   }
 }
 
-function places({ globalFolder }: HookSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
+function places({ globalFolder }: HookFolderSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
   const yours = globalFolder === undefined ? 'none is configured' : there(globalFolder)
   const folder = projectFolderOf(project)
   const isLoaded = loaded.some(({ file }) => file.startsWith(folder))
@@ -42,7 +41,7 @@ function places({ globalFolder }: HookSettings, project: string, { loaded, notes
 }
 
 function there(folder: string): string {
-  return isThere(folder) ? folder : `${folder} (there is none)`
+  return pathExists(folder) ? folder : `${folder} (there is none)`
 }
 
 /** Without this note, a user would expect the receiver to run the project's hooks. */
@@ -51,10 +50,10 @@ const OF_PROJECT =
 
 function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   if (hooks === undefined) return 'No hooks are loaded.\n'
-  const rows = hooks.hooks.map(({ name, priority, phases, decides, onFailure }) => {
+  const rows = hooks.hooks.map(({ name, priority, phases, decisions, onFailure }) => {
     const from = loaded.find(({ hook }) => hook.name === name)
     const place = `${from?.file ?? ''}${from?.isIsolated === true ? ' (in a thread)' : ''}`
-    return [String(priority), name, phases.join(' '), decides.join(' '), onFailure, place]
+    return [String(priority), name, phases.join(' '), decisions.join(' '), onFailure, place]
   })
   const isAnyOfProject = loaded.some(({ file }) => projectFolder !== undefined && file.startsWith(projectFolder + sep))
   return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}

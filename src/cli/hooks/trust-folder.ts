@@ -1,4 +1,4 @@
-import type { HookSettings } from '../../guards/configured-hooks.ts'
+import type { HookFolderSettings } from '../../guards/configured-hooks.ts'
 import { type ProjectFolder, projectFolderOf, readProjectFolder, TrustStore } from '../../guards/trust.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
@@ -33,12 +33,12 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
 
 export function withdraw(project: string, io: CommandIo): number {
   const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
-  const wasTrusted = storeOf(settingsOf(io)).withdraw(path)
+  const wasTrusted = storeOf(settingsOf(io)).revoke(path)
   io.stdout.write(wasTrusted ? `${path} is trusted no more.\n` : `Nothing to do: ${path} is not trusted.\n`)
   return EXIT.ok
 }
 
-function storeOf({ place }: HookSettings): TrustStore {
+function storeOf({ privateFolder: place }: HookFolderSettings): TrustStore {
   if (place === undefined) throw new Error('there is no home directory to keep in it what is trusted')
   return new TrustStore(place)
 }

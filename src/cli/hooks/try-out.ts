@@ -1,14 +1,13 @@
 import { basename, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type HookSettings, optionsOfProject } from '../../guards/configured-hooks.ts'
+import type { HookRun, Outcome } from '../../guards/chain.ts'
+import { type HookFolderSettings, projectOptions } from '../../guards/configured-hooks.ts'
 import { type ControlHooks, createHooks } from '../../guards/create-hooks.ts'
-import { readFolder } from '../../guards/folder-files.ts'
 import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../guards/load-folder.ts'
-import type { HookRun, Outcome } from '../../guards/outcome.ts'
 import { type ModelMessage, type ModelUsage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
-import { projectFolderAround } from '../../guards/trust.ts'
+import { projectFolderAround, readFolder } from '../../guards/trust.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
@@ -43,15 +42,15 @@ export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
 }
 
 /** Loads a file of a hooks folder like an agent does; any other file from its own place. */
-async function loadOne(file: string, settings: HookSettings): Promise<LoadedHooks> {
-  const { place, globalFolder } = settings
+async function loadOne(file: string, settings: HookFolderSettings): Promise<LoadedHooks> {
+  const { privateFolder: place, globalFolder } = settings
   const isOwn = globalFolder !== undefined && isIn(globalFolder, file)
   const folder = isOwn ? globalFolder : projectFolderAround(file)
-  const options = isOwn || folder === undefined ? settings.options : optionsOfProject(settings)
+  const options = isOwn || folder === undefined ? settings.options : projectOptions(settings)
   if (folder !== undefined && place !== undefined) {
-    const { files, lines } = readFolder(folder, { mayLink: isOwn })
+    const { files, lines } = readFolder(folder, { followsLinks: isOwn })
     const path = relative(folder, file)
-    const loaded = await loadFolder(folder, files, { options, place, only: path })
+    const loaded = await loadFolder(folder, files, { options, copiesFolder: place, onlyFile: path })
     const notFound = loaded.names.length === 0 ? [`hooks: ${file} is no file of hooks that can be loaded`] : []
     return { ...loaded, lines: [...lines, ...loaded.lines, ...notFound] }
   }

@@ -3,8 +3,7 @@ import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
-import { lastPort } from '../../receiver/address.ts'
-import { makePlace, placeOf, readSecret, readToken } from '../../receiver/place.ts'
+import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
 import { backupsOf, readText } from './config-file.ts'
 import { aboutGuards } from './hook-agent.ts'
 import { packageFile } from './package-folder.ts'
@@ -126,7 +125,7 @@ function isOurWebhook(value: unknown): boolean {
 }
 
 function webhook({ env, home }: Surroundings, secret: string): Item {
-  const place = placeOf(env, home)
+  const place = receiverFiles(env, home)
   const [token, port] = [readToken(place), lastPort(place)]
   if (token === undefined || port === undefined) {
     throw new Error(
@@ -145,13 +144,13 @@ function webhook({ env, home }: Surroundings, secret: string): Item {
 
 /** The signing secret, one for all profiles because there is one receiver. Empty for the plugin, which does not sign. */
 function secretFor(way: Way, { env, home }: Surroundings, fresh: string): string {
-  return way === 'plugin' ? '' : (readSecret(placeOf(env, home), HERMES) ?? fresh)
+  return way === 'plugin' ? '' : (readSecret(receiverFiles(env, home), HERMES) ?? fresh)
 }
 
 /** The receiver must have the secret before Hermes does. */
 function keepSecret(surroundings: Surroundings, secret: string): void {
-  const place = placeOf(surroundings.env, surroundings.home)
-  makePlace(place, () => undefined)
+  const place = receiverFiles(surroundings.env, surroundings.home)
+  createReceiverFolders(place, () => undefined)
   if (readSecret(place, HERMES) === undefined) writePrivate(secretPath(surroundings), `${secret}\n`)
 }
 
@@ -163,7 +162,7 @@ function noSecret(text: string, surroundings: Surroundings): readonly Link[] {
 }
 
 function secretPath({ env, home }: Surroundings): string {
-  return join(placeOf(env, home).directory, `${HERMES}-secret`)
+  return join(receiverFiles(env, home).directory, `${HERMES}-secret`)
 }
 
 /** Restores the original byte by byte if only our change was made since. */

@@ -1,7 +1,13 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { lastPort, rememberPort } from '../../receiver/address.ts'
-import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
+import {
+  createReceiverFolders,
+  ensureToken,
+  lastPort,
+  readToken,
+  receiverFiles,
+  rememberPort,
+} from '../../receiver/receiver-files.ts'
 import {
   about,
   byHand,
@@ -104,8 +110,8 @@ function exactly(
 /** Stores port and token for the receiver before the settings refer to them. */
 function settle(surroundings: Surroundings, { token, port }: Receiver): void {
   const place = placeFor(surroundings)
-  makePlace(place, () => undefined)
-  if (tokenOf(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
+  createReceiverFolders(place, () => undefined)
+  if (ensureToken(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
     throw new Error('the receiver has another port or token by now; run this again')
   }
   if (lastPort(place) === undefined) rememberPort(place, port)
@@ -144,8 +150,8 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-function placeFor({ env, home }: Surroundings): ReturnType<typeof placeOf> {
-  return placeOf(env, home)
+function placeFor({ env, home }: Surroundings): ReturnType<typeof receiverFiles> {
+  return receiverFiles(env, home)
 }
 
 function restart({ settings: { title } }: HookAgent): string {

@@ -1,42 +1,48 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import { addressOf } from '../../receiver/address.ts'
-import { type Health, Peer } from '../../receiver/peer.ts'
-import { isThere, makePlace, type Place, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
-import { isNewer } from '../../receiver/version.ts'
+import {
+  addressOf,
+  createReceiverFolders,
+  ensureToken,
+  fileKind,
+  type ReceiverFiles,
+  readToken,
+  receiverFiles,
+} from '../../receiver/receiver-files.ts'
+import { type Health, isNewer, RunningReceiver } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { where } from './status.ts'
 
 export interface Running {
-  readonly peer: Peer
+  readonly peer: RunningReceiver
   readonly health: Health
 }
 
-export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): Place {
-  return placeOf(env, home)
+export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): ReceiverFiles {
+  return receiverFiles(env, home)
 }
 
 /** Undefined if none answers. @throws Error in one line if the token cannot be read */
-export async function findRunning(place: Place): Promise<Running | undefined> {
+export async function findRunning(place: ReceiverFiles): Promise<Running | undefined> {
   const holder = ownerIn(place)
   const address = holder && addressOf(place, holder)
   const token = address && readToken(place)
   if (address === undefined || token === undefined) return undefined
-  const peer = new Peer(address, token)
+  const peer = new RunningReceiver(address, token)
   const health = await peer.health()
   return health === undefined ? undefined : { peer, health }
 }
 
 /** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
-export function holderOf(place: Place): number | undefined {
+export function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
 }
 
-function ownerIn({ directory }: Place): Owner | undefined {
+function ownerIn({ directory }: ReceiverFiles): Owner | undefined {
   // No receiver has ever run here.
-  return isThere(directory) === undefined ? undefined : lockHolder(directory, Date.now)
+  return fileKind(directory) === undefined ? undefined : lockHolder(directory, Date.now)
 }
 
 const AGAIN_MILLIS = 20
@@ -58,8 +64,8 @@ const STOP_MILLIS = 30_000
 /** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
   const place = placeIn(io)
-  makePlace(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
-  tokenOf(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   const before = await findRunning(place)
   if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
   const child = spawn(process.execPath, program, {

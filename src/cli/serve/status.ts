@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
-import type { Health } from '../../receiver/peer.ts'
-import type { Place } from '../../receiver/place.ts'
+import type { ReceiverFiles } from '../../receiver/receiver-files.ts'
+import type { Health } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { findRunning, holderOf, placeIn, type Running } from './receiver-process.ts'
 
@@ -33,7 +33,7 @@ export async function showStatus(io: CommandIo): Promise<number> {
   return running === undefined ? EXIT.failed : EXIT.ok
 }
 
-function notRunning(place: Place): string[] {
+function notRunning(place: ReceiverFiles): string[] {
   const holder = holderOf(place)
   const waiting = filesIn(place.spool)
   return [

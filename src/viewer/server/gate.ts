@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isSame } from '../../receiver/loopback/secret.ts'
+import { isSameSecret } from '../../receiver/loopback/listener.ts'
 
 export interface Caller {
   readonly method: string | undefined
@@ -52,7 +52,7 @@ export function admit({ method, url = '', headers, rawHeaders, port }: Caller, t
   if (!isFromUs) throw new Refused(403, 'asked by another site; open the address that hookspan view prints')
   if (method !== 'GET') throw new Refused(405, 'this viewer only reads: GET')
   if (!/^\/(?!\/)/.test(url) || url.length > MAX_URL) throw new Refused(400, 'no path, or one that is too long')
-  if (isData && !isSame(authorization, `Bearer ${token}`)) {
+  if (isData && !isSameSecret(authorization, `Bearer ${token}`)) {
     throw new Refused(401, 'the token is missing or of an earlier viewer; run hookspan view again')
   }
   const [path = '', ...rest] = url.split('?')

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type DoorLimits, openDoor } from '../../receiver/loopback/door.ts'
+import { type ListenerLimits, openListener } from '../../receiver/loopback/listener.ts'
 import { admit, Refused } from './gate.ts'
 import { writeLive } from './live-lines.ts'
 import { INDEX, type PageFiles } from './page-files.ts'
@@ -21,7 +21,7 @@ export interface ServerOptions {
 }
 
 /** Limits that apply to all clients together. */
-export interface ViewLimits extends DoorLimits {
+export interface ViewLimits extends ListenerLimits {
   readonly questions: number
   readonly streams: number
   readonly answerMillis: number
@@ -76,13 +76,13 @@ export interface ViewServer {
 export async function startServer(options: ServerOptions): Promise<ViewServer> {
   const limits = { ...LIMITS, ...options.limits }
   const answering = new Answering(options, limits)
-  const counts = { refuse: () => undefined }
-  const door = await openDoor({ port: options.port }, port => answering.listener(port), limits, counts)
+  const counts = { countRefusal: () => undefined }
+  const door = await openListener({ port: options.port }, port => answering.listener(port), limits, counts)
   return {
     port: door.port ?? 0,
     close: async () => {
       answering.endStreams()
-      await door.shut()
+      await door.close()
       await door.ended
     },
   }

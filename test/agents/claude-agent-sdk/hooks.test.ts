@@ -53,7 +53,7 @@ class FakeSdk {
 }
 
 function hook(phase: Phase, decision: Decision, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string): object => ({ type: 'text', text })
@@ -124,7 +124,7 @@ describe('a tool call', () => {
 
   const ASKS = [
     hook('beforeTool', 'ask', () => ask('May it?')),
-    { name: 'r', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) } satisfies AnyHook,
+    { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) } satisfies AnyHook,
   ]
 
   test('is asked about as it would run', async () => {

@@ -52,7 +52,7 @@ class FakeOpencode {
 }
 
 function hook(phase: Phase, decision: Decision, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string, more: object = {}): Record<string, unknown> => ({ type: 'text', text, ...more })
@@ -157,8 +157,8 @@ describe('a prompt', () => {
   })
 
   const SAYS: readonly AnyHook[] = [
-    { name: 'a', decides: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
-    { name: 'b', decides: ['inject'], beforeTurn: () => inject('It is Monday.') },
+    { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
+    { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
   ]
 
   test('has more said with it, in every request of its turn', async () => {
@@ -212,8 +212,8 @@ describe('a request', () => {
 
   test('has more said in it, and the next one has not', async () => {
     const opencode = new FakeOpencode(
-      { name: 'a', decides: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
-      { name: 'b', decides: ['inject'], beforeModel: () => inject('It is Monday.') },
+      { name: 'a', decisions: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
+      { name: 'b', decisions: ['inject'], beforeModel: () => inject('It is Monday.') },
     )
     const { messages } = await opencode.trigger('experimental.chat.messages.transform', {}, conversation())
     expect(messages[0]?.parts).toEqual([TEXT('Hi\n\nIt is Monday.')])

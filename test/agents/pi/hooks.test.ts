@@ -54,7 +54,7 @@ class FakePi implements PiExtensionApi {
 }
 
 function hook<D extends Decision>(phase: Phase, decision: D, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string) => ({ type: 'text', text })
@@ -83,7 +83,7 @@ describe('what is listened to', () => {
   })
 
   test('what Pi cannot do is a line when the hooks are attached', () => {
-    const pi = new FakePi().with([defineHook({ name: 'late', decides: ['block'], afterTurn: () => block('no') })])
+    const pi = new FakePi().with([defineHook({ name: 'late', decisions: ['block'], afterTurn: () => block('no') })])
     expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: it goes on there'])
   })
 })
@@ -113,8 +113,8 @@ describe('a prompt', () => {
 
   test('has more said with it, behind the system prompt that is there, and once', async () => {
     const hooks: AnyHook[] = [
-      { name: 'a', decides: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
-      { name: 'b', decides: ['inject'], beforeTurn: () => inject('It is Monday.') },
+      { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
+      { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
     ]
     const pi = new FakePi().with(hooks)
     expect(await pi.emit('input', { text: 'Hi' })).toBeUndefined()
@@ -130,7 +130,7 @@ describe('a prompt', () => {
     const pi = new FakePi().with([
       {
         name: 'guard',
-        decides: ['inject'],
+        decisions: ['inject'],
         beforeTurn: (_, { state }) => {
           states.push(state)
           return inject('It is Monday.')
@@ -184,7 +184,7 @@ describe('a tool call', () => {
     ],
   ] as const)('is asked about as it would run, and the person %s', async (_, confirm, expected) => {
     const asked = vi.fn(confirm)
-    const rewrites: AnyHook = { name: 'r', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
+    const rewrites: AnyHook = { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
     const pi = withPerson(asked).with([ASKS, rewrites])
     expect(await pi.tool({ command: 'one' })).toEqual(expected)
     expect(asked.mock.calls[0]?.slice(0, 2)).toEqual(['May it?', 'two'])

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GuardrailsOptions, guardrails } from '../../../src/guards/builtin/index.ts'
 import { createHooks } from '../../../src/guards/create-hooks.ts'
 import { defineHook } from '../../../src/guards/hook.ts'
-import { runHooks } from '../../../src/guards/run-hooks.ts'
+import { runHooks } from '../../../src/guards/host-hooks.ts'
 import { type ToolArguments, toolCallOf } from '../../../src/guards/tool-call.ts'
 import { rewrite } from '../../../src/guards/verdict.ts'
 import { Agent } from './steps.ts'
@@ -252,7 +252,7 @@ describe('paths', () => {
   it('a call that was rewritten is judged from the folder of the agent', async () => {
     const moved = defineHook({
       name: 'moved',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: () => rewrite({ command: 'cat ./x' }),
     })
     const hooks = runHooks(createHooks([moved, guardrails(inside)]), { host: 'test' })
@@ -403,7 +403,7 @@ describe('as a hook', () => {
       guardrails({ name: 'cards', cards: 'ask' }),
     ])
     expect(hooks.hooks).toMatchObject([
-      { name: 'guardrails', priority: 0, phases: ['beforeTool'], decides: ['block', 'ask'], onFailure: 'block' },
+      { name: 'guardrails', priority: 0, phases: ['beforeTool'], decisions: ['block', 'ask'], onFailure: 'block' },
       { name: 'cards', priority: 0 },
     ])
     const given = guardrails({ cards: 'ask', onFailure: 'pass', priority: 50 })
@@ -413,7 +413,7 @@ describe('as a hook', () => {
   it('judges what hooks before it have made of a call', async () => {
     const worse = defineHook({
       name: 'worse',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: `${tool.command} && rm -rf x` }),
     })
     const agent = new Agent(guardrails({ commands: { block: ['rm'] } }), worse)

@@ -109,6 +109,6 @@ test('what cannot be written down is logged all the same', async () => {
 test('both look at every phase and decide nothing', () => {
   for (const hook of [logging(), structuredLogging()]) {
     expect(PHASE_NAMES.every(phase => typeof hook[phase] === 'function')).toBe(true)
-    expect(hook.decides).toEqual([])
+    expect(hook.decisions).toEqual([])
   }
 })

@@ -102,7 +102,9 @@ test('what guards is closed when it fails, what looks is not, unless somebody sa
     workflowGuard({ planPath: 'plan.md' }),
     contentFilter(),
   ]
-  expect(made.map(({ name, priority, onFailure, decides }) => [name, priority, onFailure, String(decides)])).toEqual([
+  expect(
+    made.map(({ name, priority, onFailure, decisions }) => [name, priority, onFailure, String(decisions)]),
+  ).toEqual([
     ['logging', 100, 'pass', ''],
     ['structured-logging', 100, 'pass', ''],
     ['model-retry', 200, 'pass', 'retry'],

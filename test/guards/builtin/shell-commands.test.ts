@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { readCommands, type ShellCommand } from '../../../src/guards/builtin/shell-commands.ts'
-import type { ShellDoubt } from '../../../src/guards/builtin/shell-runs.ts'
+import type { ShellDoubt } from '../../../src/guards/builtin/shell-words.ts'
 
 /** One line a text: its commands, `?` for what an expansion decides, and why there may be more. */
 function shown(text: string): string {

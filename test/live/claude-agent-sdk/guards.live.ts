@@ -143,7 +143,7 @@ scenes.scene('beforeTool', 'rewrite', 'the person is still asked, about what the
 })
 
 describe('asking', () => {
-  const REWRITES = "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two' }) }"
+  const REWRITES = "{ name: 'echo', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two' }) }"
   const asks = hook('beforeTool', 'ask', "return ask('May this run?')")
 
   scenes.scene(

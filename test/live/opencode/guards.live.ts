@@ -119,7 +119,7 @@ scenes.scene(
   'inject',
   'a line in the system prompt, of every request, and one beside the prompt',
   async () => {
-    const other = "{ name: 'other', decides: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }"
+    const other = "{ name: 'other', decisions: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }"
     const lived = await run([hook('beforeTurn', 'inject', "return inject('In Latin.', 'system')"), other], ONE)
     expect(lived.requests.map(request => saidBy('system', request).includes('In Latin.'))).toEqual([true, true])
     expect(lived.requests.map(request => saidBy('user', request).includes('It is Monday.'))).toEqual([true, true])

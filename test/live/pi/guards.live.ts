@@ -60,7 +60,7 @@ describe.each(['a-guards.ts', 'z-guards.ts'])('loaded as %s', file => {
 
   scenes.scene('beforeTurn', 'inject', 'a line for the system prompt and one beside the prompt', async () => {
     const body = "return inject('Answer in Latin.', 'system')"
-    const other = `{ name: 'other', decides: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }`
+    const other = `{ name: 'other', decisions: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }`
     const scene = await guarded([hook('beforeTurn', 'inject', body), other], DONE, file)
     await print(scene.pi, 'Say it')
     const [request] = scene.server.requests
@@ -95,7 +95,7 @@ scenes.scene('beforeTool', 'rewrite', 'the tool runs with what the hook has made
 
 describe('asking', () => {
   const REWRITES =
-    "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
+    "{ name: 'echo', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
   const asks = hook('beforeTool', 'ask', "return ask('May this run?')")
 
   async function asked(answer: boolean): Promise<{ scene: Guarded; stdout: string }> {

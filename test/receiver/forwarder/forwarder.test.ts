@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, truncateSync, utimesS
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { readInput } from '../../../src/receiver/forwarder/input.ts'
+import { readInput } from '../../../src/receiver/forwarder/forward.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { until } from '../../support/until.ts'
 import { type Ended, HOSTILE, names, run, Scene, TOKEN } from './scene.ts'

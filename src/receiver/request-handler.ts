@@ -3,20 +3,16 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerRespo
 import type { Socket } from 'node:net'
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
-import { failingIn, setReply } from './asking.ts'
-import { type Body, readBody } from './body.ts'
-import { type Counts, REFUSALS, type Refusal, Refused } from './counts.ts'
-import type { Failing } from './decider.ts'
-import { type Admitted, admit } from './gate.ts'
-import { type Limits, Rate, Room, TEXT_LIMIT } from './limits.ts'
-import { parseBody } from './parse.ts'
+import { parseBody, type RequestBody, readBody } from './body.ts'
+import { REFUSALS, type ReceiverCounts, type Refusal, RefusedRequest } from './counts.ts'
+import { type AdmittedRequest, admit, expectSigned } from './gate.ts'
+import type { FailurePolicy } from './hook-decisions.ts'
+import { MemoryBudget, RateLimiter, type ReceiverLimits, TEXT_LIMIT } from './limits.ts'
 import type { ReceivedRequest } from './request-journal.ts'
-import { expectSigned } from './signature.ts'
+import { isNewer } from './running-receiver.ts'
 import { isProtobuf, readTraces } from './traces.ts'
-import { isNewer } from './version.ts'
 
-/** The handlers behind the paths of a receiver. */
-export interface Behind {
+export interface ReceiverRoutes {
   isEndpoint(path: string): boolean
   /** The services that may send spans to this path. Undefined if the path accepts events instead. */
   servicesOf(path: string): readonly string[] | undefined
@@ -25,66 +21,66 @@ export interface Behind {
    *
    * @param done called when nothing of the request is held in memory any more
    */
-  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
+  acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
   /**
    * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
    *
    * @param failing undefined if the sender does not wait for an answer
    */
-  decide(path: string, body: unknown, failing: Failing | undefined): Promise<HookReply | undefined> | undefined
+  decide(path: string, body: unknown, failing: FailurePolicy | undefined): Promise<HookReply | undefined> | undefined
   /**
    * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
    */
-  ask(path: string, body: unknown): Promise<object | undefined> | undefined
+  runCommand(path: string, body: unknown): Promise<object | undefined> | undefined
   secretOf(path: string): string | undefined
 }
 
-export interface AnsweringOptions {
+export interface RequestHandlerOptions {
   readonly token: string
   readonly version: string
-  readonly limits: Limits
-  readonly counts: Counts
-  readonly behind: Behind
+  readonly limits: ReceiverLimits
+  readonly counts: ReceiverCounts
+  readonly routes: ReceiverRoutes
   now(): number
 }
 
 /** A refused body is read up to this size, so that its sender can read the answer. */
-const POLITE_BYTES = 1_000_000
+const DRAINED_BODY_BYTES = 1_000_000
 const DAY_MILLIS = 86_400_000
 /** 2000-01-01. An older timestamp comes from a clock that was never set. */
 const EPOCH_MILLIS = 946_684_800_000
-/** Not passed to an inlet, which may store its headers. */
+/** Not passed to an adapter, which may store its headers. */
 const SECRET_HEADERS = ['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie']
 
-/** Answers requests from every listener. The limits apply to all of them together. */
-export class Answering {
-  readonly #options: AnsweringOptions
-  readonly #rate: Rate
-  readonly #room: Room
-  readonly #underWay = new WeakMap<Socket, number>()
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions
+  readonly #rate: RateLimiter
+  readonly #memory: MemoryBudget
+  readonly #openRequests = new WeakMap<Socket, number>()
   /** Used for requests without an id. With the request number, the id is unique among all receivers. */
   readonly #id = randomBytes(4).toString('hex')
   #requests = 0
-  /** The receiver is shutting down: connections are not reused. */
-  isLeaving = false
+  isClosing = false
 
-  constructor(options: AnsweringOptions) {
+  constructor(options: RequestHandlerOptions) {
     this.#options = options
-    this.#rate = new Rate(options.limits.eventsPerSecond, options.now)
-    this.#room = new Room(options.limits.bytesAtOnce)
+    this.#rate = new RateLimiter(options.limits.eventsPerSecond, options.now)
+    this.#memory = new MemoryBudget(options.limits.bytesAtOnce)
   }
 
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       this.#options.counts.requests++
-      const underWay = (this.#underWay.get(request.socket) ?? 0) + 1
-      this.#underWay.set(request.socket, underWay)
-      response.once('close', () => this.#underWay.set(request.socket, (this.#underWay.get(request.socket) ?? 1) - 1))
+      const underWay = (this.#openRequests.get(request.socket) ?? 0) + 1
+      this.#openRequests.set(request.socket, underWay)
+      response.once('close', () =>
+        this.#openRequests.set(request.socket, (this.#openRequests.get(request.socket) ?? 1) - 1),
+      )
       response.sendDate = false
       // Connection errors arrive here, too. The reader of the body handles them by itself.
       request.on('error', () => undefined)
       this.#answer(request, response, port(), underWay).catch((error: unknown) => {
-        this.#refuse(request, response, error instanceof Refused ? error.why : 'request')
+        this.#refuse(request, response, error instanceof RefusedRequest ? error.refusal : 'request')
       })
     }
   }
@@ -95,24 +91,27 @@ export class Answering {
     port: number | undefined,
     underWay: number,
   ): Promise<void> {
-    const { token, version, limits, behind, now } = this.#options
+    const { token, version, limits, routes: behind, now } = this.#options
     const arrivedAt = now()
     const { method, url, headers } = request
     const admitted = admit({ method, url, headers, port }, token)
     const { path } = admitted
-    if (underWay > limits.requestsPerConnection) throw new Refused('busy')
-    if (!behind.isEndpoint(path)) return this.#ask(admitted, request, response)
+    if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
+    if (!behind.isEndpoint(path)) return this.#answerCommand(admitted, request, response)
     const client = headers['x-hookspan-client']
-    if (client !== undefined && isNewer(String(client), version)) throw new Refused('older')
-    const { bytes, held } = await readBody(request, limits, this.#room)
-    const values = this.#taken(admitted, headers, { bytes, held, arrivedAt })
+    if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
+    const { bytes, held } = await readBody(request, limits, this.#memory)
+    const values = this.#acceptBody(admitted, headers, { bytes, held, arrivedAt })
     if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
     else if (values.length !== 1) this.#end(response, 204)
-    else await this.#endAsked(response, behind.decide(path, values[0], failingIn(headers)), bytes.length)
+    else await this.#endWithDecision(response, behind.decide(path, values[0], failurePolicyIn(headers)), bytes.length)
   }
 
-  /** @throws Refused */
-  #taken(admitted: Admitted, headers: IncomingHttpHeaders, body: Body & { arrivedAt: number }): readonly unknown[] {
+  #acceptBody(
+    admitted: AdmittedRequest,
+    headers: IncomingHttpHeaders,
+    body: RequestBody & { arrivedAt: number },
+  ): readonly unknown[] {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
     try {
@@ -120,30 +119,30 @@ export class Answering {
       const id = idIn(headers) ?? `~${this.#id}-${++this.#requests}`
       const request = { path, at: arrivedAt, id, headers: inletHeaders(headers), bytes }
       const deliveries = this.deliveriesIn(request)
-      if (!this.#rate.take(deliveries.length)) throw new Refused('rate')
-      if (!this.#options.behind.take(request, deliveries, () => this.#room.give(held))) throw new Refused('busy')
+      if (!this.#rate.consume(deliveries.length)) throw new RefusedRequest('rate')
+      if (!this.#options.routes.acceptRequest(request, deliveries, () => this.#memory.free(held)))
+        throw new RefusedRequest('busy')
       return deliveries.map(({ body }) => body)
     } catch (error) {
-      this.#room.give(held)
+      this.#memory.free(held)
       throw error
     }
   }
 
   /** @param bytes size of the body, which hooks hold until they decide */
-  async #endAsked(
+  async #endWithDecision(
     response: ServerResponse,
     asked: Promise<HookReply | undefined> | undefined,
     bytes: number,
   ): Promise<void> {
     if (asked === undefined) return this.#end(response, 204)
-    // Reserves by a negative `give`, which cannot fail for lack of room: the body is in memory already.
-    this.#room.give(-bytes)
-    const reply = await asked.finally(() => this.#room.give(bytes))
+    // Reserves by a negative `free`, which cannot fail for lack of room: the body is in memory already.
+    this.#memory.free(-bytes)
+    const reply = await asked.finally(() => this.#memory.free(bytes))
     const text = setReply(response, reply)
     this.#end(response, text === undefined ? 204 : 200, text)
   }
 
-  /** @throws Refused */
   deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly HookDelivery[] {
     const said = Number(headers['x-hookspan-at'])
     const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt
@@ -152,11 +151,11 @@ export class Answering {
   }
 
   #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
-    const { behind, limits, counts } = this.#options
+    const { routes: behind, limits, counts } = this.#options
     const services = behind.servicesOf(path)
     if (services === undefined) return parseBody(bytes, type, limits.values)
     const { spans, others } = readTraces(bytes, type, services, limits.values)
-    if (others > 0) counts.refuse('service', others)
+    if (others > 0) counts.countRefusal('service', others)
     return spans
   }
 
@@ -167,18 +166,18 @@ export class Answering {
   }
 
   /** Senders with the token in the path cannot send our headers. They sign instead, if a secret was agreed. */
-  #check({ path, isByPath }: Admitted, headers: IncomingHttpHeaders, bytes: Buffer): void {
-    const secret = isByPath ? this.#options.behind.secretOf(path) : undefined
+  #check({ path, isByPath }: AdmittedRequest, headers: IncomingHttpHeaders, bytes: Buffer): void {
+    const secret = isByPath ? this.#options.routes.secretOf(path) : undefined
     if (secret !== undefined) expectSigned(headers, bytes, secret)
   }
 
-  async #ask({ path }: Admitted, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { limits, behind } = this.#options
-    const { bytes, held } = await readBody(request, { ...limits, bodyBytes: POLITE_BYTES }, this.#room)
-    this.#room.give(held)
+  async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { limits, routes: behind } = this.#options
+    const { bytes, held } = await readBody(request, { ...limits, bodyBytes: DRAINED_BODY_BYTES }, this.#memory)
+    this.#memory.free(held)
     const body = bytes.length === 0 ? undefined : parseBody(bytes, 'application/json', limits.values)[0]
-    const asked = behind.ask(path, body)
-    if (asked === undefined) throw new Refused('path')
+    const asked = behind.runCommand(path, body)
+    if (asked === undefined) throw new RefusedRequest('path')
     const answer = await asked
     if (answer === undefined) return this.#end(response, 409)
     response.setHeader('content-type', 'application/json')
@@ -186,7 +185,7 @@ export class Answering {
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, why: Refusal): void {
-    this.#options.counts.refuse(why)
+    this.#options.counts.countRefusal(why)
     const status = REFUSALS[why]
     if (status === 0 || response.headersSent) {
       request.destroy()
@@ -194,7 +193,7 @@ export class Answering {
     }
     if (status === 503) response.setHeader('retry-after', '1')
     const isRead = request.readableEnded || request.destroyed
-    const isWaitedFor = !isRead && lengthOf(request.headers) <= POLITE_BYTES
+    const isWaitedFor = !isRead && lengthOf(request.headers) <= DRAINED_BODY_BYTES
     if (isWaitedFor) request.once('end', () => this.#end(response, status))
     else {
       if (!isRead) response.setHeader('connection', 'close')
@@ -204,7 +203,7 @@ export class Answering {
   }
 
   #end(response: ServerResponse, status: number, text?: string): void {
-    if (this.isLeaving) response.setHeader('connection', 'close')
+    if (this.isClosing) response.setHeader('connection', 'close')
     response.statusCode = status
     response.end(text)
   }
@@ -226,4 +225,25 @@ function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | und
     if (!SECRET_HEADERS.includes(name)) kept[name] = Array.isArray(value) ? value.join(', ') : value
   }
   return kept
+}
+
+/** Bounds an error line for a user or a model, which travels as a header. */
+const ERROR_LIMIT = 4000
+
+/** Reads the header of a client that waits for a decision. It says how to decide if the hooks cannot be asked. */
+export function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefined {
+  const said = headers['x-hookspan-decide']
+  return said === 'open' || said === 'closed' ? said : undefined
+}
+
+/** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */
+export function setReply(response: ServerResponse, reply: HookReply | undefined): string | undefined {
+  const { body, exitCode, error } = reply ?? {}
+  if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)
+  if (error !== undefined) {
+    response.setHeader('x-hookspan-error', Buffer.from(error.slice(0, ERROR_LIMIT)).toString('base64url'))
+  }
+  if (body === undefined) return undefined
+  response.setHeader('content-type', 'application/json')
+  return JSON.stringify(body)
 }

@@ -1,23 +1,21 @@
 import { LimitedMap } from '../agents/base/limited-map.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
-import type { Counts, Refusal } from './counts.ts'
-import type { EventSpool, SpooledEvent } from './event-spool.ts'
-import type { Limits } from './limits.ts'
+import type { ReceiverCounts, Refusal } from './counts.ts'
+import { type AgentEndpoint, DeliveryQueue, type InternalEvent } from './delivery-queue.ts'
+import { type EventSpool, SpoolDrain, type SpooledEvent } from './event-spool.ts'
+import type { ReceiverLimits } from './limits.ts'
 import type { Recorder } from './recorder.ts'
 import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
-import { SpoolDrain } from './spool-drain.ts'
-import { type Endpoint, type InternalEvent, WorkQueue } from './work-queue.ts'
 
-export interface IntakeOptions {
-  readonly endpoints: ReadonlyMap<string, Endpoint>
-  readonly recorder: Pick<Recorder, 'take' | 'journalled'>
+export interface DeliveryIntakeOptions {
+  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly recorder: Pick<Recorder, 'recordEvent' | 'whenJournalled'>
   readonly requests: RequestJournal
   readonly spool: EventSpool
-  readonly limits: Limits
-  readonly counts: Counts
+  readonly limits: ReceiverLimits
+  readonly counts: ReceiverCounts
   onDelivery(): void
-  /** An inlet broke its contract: it threw, or did not finish. */
-  onBroken(endpoint: Endpoint, error: unknown): void
+  onBroken(endpoint: AgentEndpoint, error: unknown): void
   refuse(why: Refusal): void
 }
 
@@ -25,20 +23,20 @@ export interface IntakeOptions {
  * Accepts each delivery once, in this order: requests left by an earlier receiver, the spool at start, then new requests. A
  * request stays in the request journal, and a file in the spool, until all its records are in the event journal.
  */
-export class Intake {
-  readonly #options: IntakeOptions
-  readonly #queue: WorkQueue
+export class DeliveryIntake {
+  readonly #options: DeliveryIntakeOptions
+  readonly #queue: DeliveryQueue
   readonly #spoolDrain: SpoolDrain
   readonly #seen: LimitedMap<string, true>
   /** Requests received before the first spool scan ends, by path and id. Undefined from then on. */
   #early: Map<unknown, () => void> | undefined = new Map()
 
-  constructor(options: IntakeOptions) {
+  constructor(options: DeliveryIntakeOptions) {
     this.#options = options
     const { recorder, limits, spool, refuse } = options
-    this.#queue = new WorkQueue(recorder, options.onBroken, limits.moreMillis)
+    this.#queue = new DeliveryQueue(recorder, options.onBroken, limits.moreMillis)
     this.#seen = new LimitedMap(limits.deliveries)
-    this.#spoolDrain = new SpoolDrain({ spool, refuse, take: (event, done) => this.#takeSpooled(event, done) })
+    this.#spoolDrain = new SpoolDrain({ spool, refuse, take: (event, done) => this.#acceptSpooled(event, done) })
   }
 
   get isIdle(): boolean {
@@ -56,7 +54,7 @@ export class Intake {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
       try {
         const deliveries = deliveriesOf(request)
-        this.#takeAll(request.path, deliveries, this.#afterwards(settle), (_key, push) => push())
+        this.#acceptAll(request.path, deliveries, this.#whenJournalled(settle), (_key, push) => push())
       } catch {
         this.#options.counts.unreadable++
         settle()
@@ -69,31 +67,32 @@ export class Intake {
    *
    * @param done called when nothing of the request is held in memory any more
    */
-  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
-    const settled = deliveries.length === 0 ? undefined : this.#afterwards(this.#options.requests.add(request))
+  acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
+    const settled =
+      deliveries.length === 0 ? undefined : this.#whenJournalled(this.#options.requests.appendRequest(request))
     const both = (): void => {
       done()
       settled?.()
     }
-    this.#takeAll(request.path, deliveries, both, (key, push) => this.#whenReady(key, push))
+    this.#acceptAll(request.path, deliveries, both, (key, push) => this.#whenReady(key, push))
   }
 
-  remark(remark: InternalEvent): void {
-    this.#whenReady(Symbol(), () => this.#queue.push(remark))
+  recordEvent(remark: InternalEvent): void {
+    this.#whenReady(Symbol(), () => this.#queue.enqueueDelivery(remark))
   }
 
   drainSpool(): void {
-    void this.#spoolDrain.run().then(() => this.#takeEarly())
+    void this.#spoolDrain.run().then(() => this.#releaseEarly())
   }
 
   /** Resolves when the recorder has everything accepted so far. The rest of the spool stays there. */
-  async workedOff(): Promise<void> {
+  async whenProcessed(): Promise<void> {
     await this.#spoolDrain.stop()
-    this.#takeEarly()
-    await this.#queue.drained()
+    this.#releaseEarly()
+    await this.#queue.whenIdle()
   }
 
-  #takeAll(
+  #acceptAll(
     path: string,
     deliveries: readonly HookDelivery[],
     done: () => void,
@@ -109,16 +108,16 @@ export class Intake {
       const key = keyOf(path, delivery)
       if (endpoint === undefined || this.#isRepeated(key)) oneDone()
       else {
-        this.#count()
-        schedule(key, () => this.#queue.push({ endpoint, delivery, done: oneDone }))
+        this.#countDelivery()
+        schedule(key, () => this.#queue.enqueueDelivery({ endpoint, delivery, done: oneDone }))
       }
     }
   }
 
-  #takeSpooled({ path, delivery }: SpooledEvent, done: () => void): void {
+  #acceptSpooled({ path, delivery }: SpooledEvent, done: () => void): void {
     const endpoint = this.#options.endpoints.get(path)
     const key = keyOf(path, delivery)
-    const settled = this.#afterwards(done)
+    const settled = this.#whenJournalled(done)
     if (endpoint === undefined) done()
     else if (this.#isRepeated(key)) {
       // Its client also sent it directly and got no answer. It is processed now, not after the whole spool.
@@ -126,9 +125,9 @@ export class Intake {
       this.#early?.delete(key)
       settled()
     } else {
-      this.#count()
+      this.#countDelivery()
       this.#options.counts.spooled++
-      this.#queue.push({ endpoint, delivery, done: settled })
+      this.#queue.enqueueDelivery({ endpoint, delivery, done: settled })
     }
   }
 
@@ -138,19 +137,18 @@ export class Intake {
     else this.#early.set(key ?? Symbol(), push)
   }
 
-  #takeEarly(): void {
+  #releaseEarly(): void {
     for (const push of this.#early?.values() ?? []) push()
     this.#early = undefined
   }
 
-  #count(): void {
+  #countDelivery(): void {
     this.#options.counts.deliveries++
     this.#options.onDelivery()
   }
 
-  /** Wraps `settle` to run when everything given to the recorder until then is journalled. */
-  #afterwards(settle: () => void): () => void {
-    return () => void this.#options.recorder.journalled().then(settle)
+  #whenJournalled(settle: () => void): () => void {
+    return () => void this.#options.recorder.whenJournalled().then(settle)
   }
 
   #isRepeated(key: string | undefined): boolean {

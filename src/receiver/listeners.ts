@@ -3,41 +3,43 @@ import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { fileErrorReason, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
-import type { Counts } from './counts.ts'
-import type { Limits } from './limits.ts'
-import { type Door, openDoor } from './loopback/door.ts'
-import { isThere, whyNoSocket } from './place.ts'
+import type { ReceiverCounts } from './counts.ts'
+import type { ReceiverLimits } from './limits.ts'
+import { type LoopbackListener, openListener } from './loopback/listener.ts'
+import { fileKind, socketPathProblem } from './receiver-files.ts'
 
-export interface Wanted {
+export interface ListenOptions {
   readonly sockets: readonly string[]
   /** The port the user asked for; 0 = any. */
   readonly port: number | undefined
   readonly lastPort: number | undefined
-  readonly limits: Limits
-  readonly counts: Counts
+  readonly limits: ReceiverLimits
+  readonly counts: ReceiverCounts
   listenerFor(port: () => number | undefined): RequestListener
   say(line: string): void
 }
 
 const AGAIN_MILLIS = 5
 
-export class Listening {
+export class ReceiverListeners {
   readonly port: number
-  readonly #wanted: Wanted
-  readonly #byPort: Door
-  #bySocket: { readonly door: Door; readonly path: string } | undefined
-  #isMending = false
-  #isShut = false
+  readonly #options: ListenOptions
+  readonly #byPort: LoopbackListener
+  #bySocket: { readonly door: LoopbackListener; readonly path: string } | undefined
+  #isRestoring = false
+  /** The socket is gone and could not be recreated yet. */
+  #isSocketLost = false
+  readonly #reported = new Set<string>()
+  #isClosed = false
 
-  /** @throws Error in one line if the requested port cannot be used */
-  static async start(wanted: Wanted): Promise<Listening> {
-    const listening = new Listening(wanted, await openPort(wanted))
+  static async start(wanted: ListenOptions): Promise<ReceiverListeners> {
+    const listening = new ReceiverListeners(wanted, await openPort(wanted))
     listening.#bySocket = await openSocket(wanted)
     return listening
   }
 
-  private constructor(wanted: Wanted, byPort: Door) {
-    this.#wanted = wanted
+  private constructor(wanted: ListenOptions, byPort: LoopbackListener) {
+    this.#options = wanted
     this.#byPort = byPort
     this.port = byPort.port ?? 0
   }
@@ -46,62 +48,68 @@ export class Listening {
     return this.#bySocket?.path ?? null
   }
 
-  async shut(): Promise<void> {
-    this.#isShut = true
-    await Promise.all(this.#doors.map(door => door.shut()))
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(this.#listeners.map(door => door.close()))
   }
 
-  /** Resolves when every accepted connection has closed. */
-  async ended(): Promise<void> {
-    await Promise.all(this.#doors.map(({ ended }) => ended))
+  async whenEnded(): Promise<void> {
+    await Promise.all(this.#listeners.map(({ ended }) => ended))
   }
 
   /** Recreates the socket if its file is gone, for example because logging out clears the runtime directory. */
-  async mend(): Promise<void> {
+  async restoreSocket(): Promise<void> {
     const before = this.#bySocket
-    if (before === undefined || this.#isMending || isThere(before.path) !== undefined) return
-    this.#isMending = true
+    const isGone = before === undefined ? this.#isSocketLost : fileKind(before.path) === undefined
+    if (!isGone || this.#isRestoring) return
+    this.#isRestoring = true
     // Closes the old server first: libuv removes the file at its path on close, even one that another server made since.
-    await before.door.shut()
-    if (this.#isShut) return
-    this.#bySocket = await openSocket(this.#wanted)
-    if (this.#isShut) await this.#bySocket?.door.shut()
-    this.#isMending = false
+    await before?.door.close()
+    if (this.#isClosed) return
+    this.#bySocket = await openSocket({ ...this.#options, say: line => this.#sayOnce(line) })
+    this.#isSocketLost = this.#bySocket === undefined
+    if (this.#isClosed) await this.#bySocket?.door.close()
+    this.#isRestoring = false
   }
 
-  get #doors(): Door[] {
+  #sayOnce(line: string): void {
+    if (!this.#reported.has(line)) this.#options.say(line)
+    this.#reported.add(line)
+  }
+
+  get #listeners(): LoopbackListener[] {
     return this.#bySocket === undefined ? [this.#byPort] : [this.#bySocket.door, this.#byPort]
   }
 }
 
-async function openPort(wanted: Wanted): Promise<Door> {
+async function openPort(wanted: ListenOptions): Promise<LoopbackListener> {
   const { port, lastPort, say } = wanted
   const first = port ?? lastPort ?? 0
   try {
-    return await onceFree(first, wanted)
+    return await openWhenFree(first, wanted)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = `cannot be used: ${whyNoPort(code, message)}`
+    const why = `cannot be used: ${portProblem(code, message)}`
     if (port !== undefined) throw new Error(`port ${port} ${why}`, { cause: error })
-    const door = await openDoor({ port: 0 }, wanted.listenerFor, wanted.limits, wanted.counts)
+    const door = await openListener({ port: 0 }, wanted.listenerFor, wanted.limits, wanted.counts)
     const then = `until then this receiver has ${door.port}, and agents that send by HTTP have to be told by "hookspan init"`
     say(`port ${first}, which agents may have been told, ${why}; ${then}`)
     return door
   }
 }
 
-function whyNoPort(code: string | undefined, message: string): string {
+function portProblem(code: string | undefined, message: string): string {
   if (code === 'EADDRINUSE') return 'another program listens there; choose another with --port, or 0 for any'
   if (code === 'EACCES') return 'this user may not listen there; choose one above 1023 with --port, or 0 for any'
   return message
 }
 
 /** Retries for a moment: the previous receiver may still hold the port. */
-async function onceFree(port: number, { limits, counts, listenerFor }: Wanted): Promise<Door> {
+async function openWhenFree(port: number, { limits, counts, listenerFor }: ListenOptions): Promise<LoopbackListener> {
   const until = performance.now() + (port === 0 ? 0 : limits.patienceMillis / 5)
   for (;;) {
     try {
-      return await openDoor({ port }, listenerFor, limits, counts)
+      return await openListener({ port }, listenerFor, limits, counts)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || performance.now() > until) throw error
       await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
@@ -109,7 +117,7 @@ async function onceFree(port: number, { limits, counts, listenerFor }: Wanted): 
   }
 }
 
-async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } | undefined> {
+async function openSocket(wanted: ListenOptions): Promise<{ door: LoopbackListener; path: string } | undefined> {
   if (process.platform === 'win32') return undefined
   const { limits, counts, listenerFor, say } = wanted
   const reasons: string[] = []
@@ -117,10 +125,10 @@ async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } 
   for (const path of wanted.sockets) {
     try {
       makePrivateDirectory(dirname(path), say)
-      const why = whyNoSocket(path) ?? (await whyTaken(path))
+      const why = socketPathProblem(path) ?? (await inUseProblem(path))
       if (why === undefined) {
         rmSync(path, { force: true })
-        const door = await openDoor({ path }, listenerFor, limits, counts)
+        const door = await openListener({ path }, listenerFor, limits, counts)
         if (odd.length > 0) say(`${odd.join('; ')}. The socket is ${path} instead`)
         return { door, path }
       }
@@ -136,8 +144,8 @@ async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } 
 }
 
 /** The lock proves that no receiver of this directory runs. A receiver of another directory may use the same socket. */
-async function whyTaken(path: string): Promise<string | undefined> {
-  if (isThere(path) === undefined) return undefined
+async function inUseProblem(path: string): Promise<string | undefined> {
+  if (fileKind(path) === undefined) return undefined
   const isTaken = await new Promise<boolean>(resolve => {
     const socket = connect(path)
     socket.once('error', () => resolve(false))

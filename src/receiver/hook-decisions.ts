@@ -2,57 +2,61 @@ import { LimitedMap } from '../agents/base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
 import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
 import type { HostEvent } from '../agents/host-event.ts'
+import type { Outcome } from '../guards/chain.ts'
 import { HostHooks } from '../guards/host-hooks.ts'
 import type { ControlHooks, HookIds } from '../guards/index.ts'
-import type { Outcome } from '../guards/outcome.ts'
 import type { Phase } from '../guards/phases.ts'
 import type { SpanIds } from '../plugin/plugin.ts'
-import { CONTROL } from './agent-plugins.ts'
-import type { Asked, Decider, DeciderTrace } from './decider.ts'
+import { CONTROL_PREFIX } from './agent-plugins.ts'
+import type { InternalEvent } from './delivery-queue.ts'
 
 /** Agents wait for one second, and then decide by themselves. */
 const LIMIT_MILLIS = 800
 const SESSIONS_LIMIT = 1000
 const TURNS_LIMIT = 1000
 
-export interface DecidingOptions {
+export interface HookDecisionsOptions {
   readonly hooks: ControlHooks | undefined
-  /** False if a configured hook is missing. */
-  readonly isWhole: boolean
+  readonly isComplete: boolean
   readonly guards?: Readonly<Record<string, GuardProtocol>>
   readonly limitMillis?: number
-  readonly trace: DeciderTrace
-  say(line: string): void
+  readonly trace: DecisionTrace
+  report(line: string): void
 }
 
-interface Agent {
+interface GuardedAgent {
   readonly hooks: HostHooks
   readonly guarding: GuardProtocol
 }
 
 /** Runs the hooks for agents outside of this process. Loaded only if there are hooks. */
-export class Deciding implements Decider {
-  readonly #options: DecidingOptions
-  readonly #agents = new Map<string, Agent | undefined>()
-  /** The lane of each session, for the records of its decisions. */
+export class HookDecisions implements DecisionMaker {
+  readonly #options: HookDecisionsOptions
+  readonly #agents = new Map<string, GuardedAgent | undefined>()
   readonly #lanes = new LimitedMap<string, string>(SESSIONS_LIMIT)
   /** How often each turn was retried. Agents report at most that it was. */
   readonly #attempts = new LimitedMap<string, number>(TURNS_LIMIT)
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
 
-  constructor(options: DecidingOptions) {
+  constructor(options: HookDecisionsOptions) {
     this.#options = options
   }
 
-  decide({ host, told = host, lane, body, failing }: Asked): Promise<HookReply | undefined> | undefined {
+  decide({
+    host,
+    recordedHost: told = host,
+    lane,
+    body,
+    failing,
+  }: DecisionRequest): Promise<HookReply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
-    if (failing === undefined) return this.#missed(host, guarding, body)
-    const close = (): HookReply | undefined => (failing === 'closed' ? closedBy(guarding, body) : undefined)
+    if (failing === undefined) return this.#warnNotWaiting(host, guarding, body)
+    const close = (): HookReply | undefined => (failing === 'closed' ? closedReply(guarding, body) : undefined)
     try {
-      const { hooks, isWhole } = this.#options
+      const { hooks, isComplete: isWhole } = this.#options
       const without = isWhole ? undefined : close()
-      if (hooks === undefined || says(without)) return Promise.resolve(without)
+      if (hooks === undefined || hasAnswer(without)) return Promise.resolve(without)
       const question = guarding.requestIn(body)
       if (question === undefined) return undefined
       const agent = this.#agentOf(host, told, guarding, hooks)
@@ -61,33 +65,33 @@ export class Deciding implements Decider {
         this.#endTurn(agent, question, body)
         return undefined
       }
-      return this.#ask(agent, question, body).catch(error => {
-        this.#broke(host, error)
+      return this.#runHooks(agent, question, body).catch(error => {
+        this.#reportFailure(host, error)
         return close()
       })
     } catch (error) {
-      this.#broke(host, error)
+      this.#reportFailure(host, error)
       return Promise.resolve(close())
     }
   }
 
   /** Warns that an agent sends what hooks would decide about, but does not wait for the answer. */
-  #missed(host: string, guarding: GuardProtocol, body: unknown): undefined {
-    if (this.#said.has(host)) return
+  #warnNotWaiting(host: string, guarding: GuardProtocol, body: unknown): undefined {
+    if (this.#reported.has(host)) return
     try {
       // Only `beforeTool` has a single source. A prompt may arrive a second time from a sender that does not wait.
       const phase = guarding.requestIn(body)?.phase
       if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
-      this.#said.add(host)
+      this.#reported.add(host)
       const how = `"hookspan init ${host} --guards open" has it wait`
-      this.#options.say(`there are hooks that act, and ${host} does not wait for what they say: ${how}`)
+      this.#options.report(`there are hooks that act, and ${host} does not wait for what they say: ${how}`)
     } catch (error) {
-      this.#broke(host, error)
+      this.#reportFailure(host, error)
     }
   }
 
-  async #ask(agent: Agent, question: GuardRequest, body: unknown): Promise<HookReply | undefined> {
-    const outcome = await run(agent.hooks, this.#counted(question))
+  async #runHooks(agent: GuardedAgent, question: GuardRequest, body: unknown): Promise<HookReply | undefined> {
+    const outcome = await run(agent.hooks, this.#withAttempt(question))
     const turn = turnOf(question.ids)
     const goesOn = question.phase === 'afterTurn' && outcome.decision === 'retry'
     if (goesOn) this.#attempts.set(turn, (this.#attempts.get(turn) ?? 0) + 1)
@@ -95,13 +99,13 @@ export class Deciding implements Decider {
     return agent.guarding.reply(body, outcome)
   }
 
-  #counted(question: GuardRequest): GuardRequest {
+  #withAttempt(question: GuardRequest): GuardRequest {
     if (question.phase !== 'afterTurn') return question
     const { event, ids } = question
     return { ...question, event: { ...event, attempt: Math.max(event.attempt, this.#attempts.get(turnOf(ids)) ?? 0) } }
   }
 
-  #endTurn({ hooks, guarding }: Agent, { ids }: GuardRequest, body: unknown): void {
+  #endTurn({ hooks, guarding }: GuardedAgent, { ids }: GuardRequest, body: unknown): void {
     if (!guarding.isEndOfTurn(body)) return
     this.#attempts.delete(turnOf(ids))
     hooks.endTurn(ids)
@@ -112,15 +116,14 @@ export class Deciding implements Decider {
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
-  /** @param told see `Asked` */
-  #agentOf(host: string, told: string, guarding: GuardProtocol, hooks: ControlHooks): Agent {
+  #agentOf(host: string, told: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
-      const { limitMillis = LIMIT_MILLIS, say } = this.#options
+      const { limitMillis = LIMIT_MILLIS, report: say } = this.#options
       const traced = {
         emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
-          this.#tell(told, payload, {
-            event: `${CONTROL}${hook}`,
+          this.#recordDecision(told, payload, {
+            event: `${CONTROL_PREFIX}${hook}`,
             data: payload,
             ...(told !== host && { context: { host } }),
             ...meta,
@@ -144,9 +147,9 @@ export class Deciding implements Decider {
     return agent
   }
 
-  #tell(host: string, payload: unknown, event: HostEvent): void {
+  #recordDecision(host: string, payload: unknown, event: HostEvent): void {
     const { session_id = '' } = payload as { readonly session_id?: string }
-    this.#options.trace.remark({ host, lane: this.#lanes.get(session_id) ?? host, event })
+    this.#options.trace.recordEvent({ host, lane: this.#lanes.get(session_id) ?? host, event })
   }
 
   /** The tool asked about is usually not recorded yet. Its turn is. */
@@ -157,12 +160,12 @@ export class Deciding implements Decider {
   }
 
   /** Reported once per agent and kind. The message itself is left out because it could quote a user. */
-  #broke(host: string, error: unknown): void {
+  #reportFailure(host: string, error: unknown): void {
     const kind = error instanceof Error ? error.name : typeof error
     const line = `${host}: what it asks the hooks could not be read (${kind}); they were not asked`
-    if (this.#said.has(line)) return
-    this.#said.add(line)
-    this.#options.say(line)
+    if (this.#reported.has(line)) return
+    this.#reported.add(line)
+    this.#options.report(line)
   }
 }
 
@@ -175,16 +178,38 @@ function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId} ${turnId}`
 }
 
-function says(reply: HookReply | undefined): boolean {
+function hasAnswer(reply: HookReply | undefined): boolean {
   return reply?.body !== undefined || reply?.exitCode !== undefined
 }
 
-function closedBy(guarding: GuardProtocol, body: unknown): HookReply | undefined {
+function closedReply(guarding: GuardProtocol, body: unknown): HookReply | undefined {
   try {
-    return guarding.failClosedReply(body, CLOSED)
+    return guarding.failClosedReply(body, CLOSED_REASON)
   } catch {
     return undefined
   }
 }
 
-const CLOSED = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+const CLOSED_REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+
+/** The client sends it, because no receiver may be running to ask. */
+export type FailurePolicy = 'open' | 'closed'
+
+export interface DecisionRequest {
+  readonly host: string
+  /** The host name in the agent's records, if it differs from `host`. Empty if each record names its own. */
+  readonly recordedHost?: string
+  /** The queue lane for the records of a decision: they follow the event that it is about. */
+  readonly lane: string
+  readonly body: unknown
+  readonly failing: FailurePolicy | undefined
+}
+
+export interface DecisionMaker {
+  decide(asked: DecisionRequest): Promise<HookReply | undefined> | undefined
+}
+
+export interface DecisionTrace {
+  recordEvent(remark: InternalEvent): void
+  traceparent(host: string, ids: SpanIds): string | undefined
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { fchmodSync, linkSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
+import { fchmodSync, linkSync, lstatSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { isOnThisHost, type Owner } from '../delivery/trace-log/index.ts'
 import {
   fileErrorReason,
   makePrivateDirectory,
@@ -8,12 +9,13 @@ import {
   PRIVATE_FILE,
   readOwnFile,
   withOwnFile,
+  writePrivate,
 } from '../delivery/trace-log/private-file.ts'
 import { type Environment, stateHome, variable } from '../plugin/config/paths.ts'
 import { type ReceiverPlace, receiverPlace, TOKEN } from '../plugin/config/receiver-place.ts'
 
 /** The files of a user's receiver. None exist before it has run once. */
-export interface Place extends ReceiverPlace {
+export interface ReceiverFiles extends ReceiverPlace {
   /** Candidates for the socket path, best first. */
   readonly sockets: readonly string[]
 }
@@ -21,8 +23,7 @@ export interface Place extends ReceiverPlace {
 /** The limit of a socket path: 107 bytes on Linux, 103 on macOS, which has the lowest. */
 const MAX_PATH = process.platform === 'linux' ? 107 : 103
 
-/** @throws Error in one line if there is no home directory */
-export function placeOf(env: Environment, home: string): Place {
+export function receiverFiles(env: Environment, home: string): ReceiverFiles {
   const state = stateHome(env, home)
   if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')
   const place = receiverPlace(state)
@@ -31,11 +32,10 @@ export function placeOf(env: Environment, home: string): Place {
   return { ...place, sockets: [...own, join(place.directory, 'receiver.sock')] }
 }
 
-/** @throws Error in one line if other users could write there */
-export function makePlace({ directory, spool }: Place, say: (line: string) => void): void {
+export function createReceiverFolders({ directory, spool }: ReceiverFiles, say: (line: string) => void): void {
   try {
     makePrivateDirectory(directory, say)
-    if (isThere(spool) !== 'link') makePrivateDirectory(spool, say)
+    if (fileKind(spool) !== 'link') makePrivateDirectory(spool, say)
   } catch (error) {
     throw new Error(`${(error as NodeJS.ErrnoException).path ?? directory} cannot be used: ${fileErrorReason(error)}`, {
       cause: error,
@@ -43,8 +43,7 @@ export function makePlace({ directory, spool }: Place, say: (line: string) => vo
   }
 }
 
-/** The kind of file at a path. Links are not followed. */
-export function isThere(path: string): 'link' | 'directory' | 'socket' | 'other' | undefined {
+export function fileKind(path: string): 'link' | 'directory' | 'socket' | 'other' | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return undefined
   if (found.isSymbolicLink()) return 'link'
@@ -53,7 +52,7 @@ export function isThere(path: string): 'link' | 'directory' | 'socket' | 'other'
 }
 
 /** Undefined if there is none. @throws Error in one line if the file belongs to another user, or hookspan did not write it */
-export function readToken({ token: path }: Place): string | undefined {
+export function readToken({ token: path }: ReceiverFiles): string | undefined {
   const text = readPrivate(path)?.trim()
   if (text === undefined || TOKEN.test(text)) return text
   throw new Error(
@@ -61,16 +60,15 @@ export function readToken({ token: path }: Place): string | undefined {
   )
 }
 
-/** Creates the token if there is none, as `fresh`. @throws as `readToken` */
-export function tokenOf(
-  place: Place,
+export function ensureToken(
+  place: ReceiverFiles,
   say: (line: string) => void,
   fresh: string = randomBytes(32).toString('hex'),
 ): string {
   const path = place.token
   const found = readToken(place)
   if (found !== undefined) {
-    takeFromOthers(path, say)
+    restrictToOwner(path, say)
     return found
   }
   try {
@@ -100,7 +98,7 @@ function writeWhole(path: string, text: string): void {
   }
 }
 
-function takeFromOthers(path: string, say: (line: string) => void): void {
+function restrictToOwner(path: string, say: (line: string) => void): void {
   const isRead = withOwnFile(path, OPEN.read, (descriptor, { mode }) => {
     if (process.platform === 'win32' || (mode & 0o077) === 0) return false
     fchmodSync(descriptor, PRIVATE_FILE)
@@ -111,12 +109,10 @@ function takeFromOthers(path: string, say: (line: string) => void): void {
   say(`others could read ${path}; that is taken from them. ${then}`)
 }
 
-/** The secret with which a sender signs, if one was agreed. Read from the file `<endpoint>-secret`. @throws as `readToken` */
-export function readSecret({ directory }: Place, endpoint: string): string | undefined {
+export function readSecret({ directory }: ReceiverFiles, endpoint: string): string | undefined {
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
 }
 
-/** Undefined if the file does not exist. @throws Error in one line */
 export function readPrivate(path: string): string | undefined {
   try {
     return readOwnFile(path).toString('utf8')
@@ -126,13 +122,68 @@ export function readPrivate(path: string): string | undefined {
   }
 }
 
-/** The reason why there can be no socket at this path. Undefined if there can. */
-export function whyNoSocket(path: string): string | undefined {
+export function socketPathProblem(path: string): string | undefined {
   const bytes = Buffer.byteLength(path)
   if (bytes > MAX_PATH) {
     return `${path} is ${bytes} bytes long, and a socket's path may have ${MAX_PATH}; set XDG_RUNTIME_DIR to a shorter one`
   }
-  const found = isThere(path)
+  const found = fileKind(path)
   if (found === undefined || found === 'socket') return undefined
   return `${path} is ${found === 'link' ? 'a symbolic link' : 'no socket'}, which hookspan did not put there; move it away`
+}
+
+export interface Address {
+  readonly pid: number
+  readonly startedAt: number
+  readonly version: string
+  /** Null if the receiver has no socket. `port` likewise. */
+  readonly socket: string | null
+  readonly port: number | null
+  /** Set if whole conversations are recorded. Clients omit the content of hooks otherwise. */
+  readonly content_capture?: 'full'
+}
+
+export function readAddress(place: ReceiverFiles): Address | undefined {
+  try {
+    const found = JSON.parse(readPrivate(place.address) ?? 'null') as Partial<Address> | null
+    const { pid, startedAt, version, socket = null, port = null, content_capture } = found ?? {}
+    const isWhole = typeof pid === 'number' && typeof startedAt === 'number' && typeof version === 'string'
+    if (!isWhole) return undefined
+    return { pid, startedAt, version, socket, port, ...(content_capture === 'full' && { content_capture }) }
+  } catch {
+    return undefined
+  }
+}
+
+/** The address of the lock's holder. Ignores an address left by a dead receiver: another program may own that port by now. */
+export function addressOf(place: ReceiverFiles, holder: Owner): Address | undefined {
+  const address = readAddress(place)
+  return isOnThisHost(holder) && address?.pid !== holder.pid ? undefined : address
+}
+
+export function writeAddress(place: ReceiverFiles, address: Address): void {
+  writePrivate(place.pid, `${address.pid}\n`)
+  writePrivate(place.address, `${JSON.stringify(address)}\n`)
+}
+
+/** Removes the address at an orderly shutdown. Keeps the address of a successor. */
+export function removeAddress(place: ReceiverFiles, pid: number): void {
+  if (readAddress(place)?.pid !== pid) return
+  rmSync(place.pid, { force: true })
+  rmSync(place.address, { force: true })
+}
+
+/** Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start. */
+export function allowStart({ starting }: ReceiverFiles): void {
+  rmSync(starting, { force: true })
+}
+
+/** The port that agents are configured with. The next receiver listens there, too, if the port is free. */
+export function lastPort({ directory }: ReceiverFiles): number | undefined {
+  const port = Number(readPrivate(join(directory, 'port')) ?? 0)
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined
+}
+
+export function rememberPort({ directory }: ReceiverFiles, port: number): void {
+  writePrivate(join(directory, 'port'), `${port}\n`)
 }

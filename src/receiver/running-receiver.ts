@@ -1,13 +1,12 @@
 import { request } from 'node:http'
 import { jsonIn } from '../agents/event-json.ts'
-import type { Address } from './address.ts'
 import type { Refusal } from './counts.ts'
+import type { Address } from './receiver-files.ts'
 import type { RecorderStats } from './recorder.ts'
 
 export interface Health {
   readonly version: string
   readonly pid: number
-  /** Epoch milliseconds. */
   readonly startedAt: number
   readonly openTurns: number
   readonly counts: {
@@ -21,10 +20,8 @@ export interface Health {
   }
   /** `ReceiverAdapter.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
   readonly lostHooks?: Readonly<Record<string, number>>
-  /** Deliveries that are answered but not processed yet. */
   readonly waiting: number
   readonly recorder: RecorderStats
-  /** The last lines for the user, who may not have seen them. */
   readonly lines: readonly string[]
 }
 
@@ -33,7 +30,7 @@ const QUESTION_MILLIS = 3_000
 const HANDOVER_MILLIS = 30_000
 const ANSWER_LIMIT = 1_000_000
 
-export class Peer {
+export class RunningReceiver {
   readonly address: Address
   readonly #token: string
 
@@ -42,7 +39,6 @@ export class Peer {
     this.#token = token
   }
 
-  /** Returns undefined if no receiver of ours answers. */
   async health(): Promise<Health | undefined> {
     const found = (await this.#ask('GET', '/healthz', {}, QUESTION_MILLIS)) as Partial<Health> | undefined
     return typeof found?.version === 'string' && typeof found.pid === 'number' ? (found as Health) : undefined
@@ -54,7 +50,7 @@ export class Peer {
   }
 
   /** Asks the receiver to close its listeners after it has handed over. */
-  async leave(): Promise<boolean> {
+  async closeListeners(): Promise<boolean> {
     return (await this.#ask('POST', '/v1/leave', {}, HANDOVER_MILLIS)) !== undefined
   }
 
@@ -96,4 +92,20 @@ export class Peer {
       asking.end(method === 'POST' ? JSON.stringify(body) : undefined)
     })
   }
+}
+
+/** True if the first version is later: `0.10.0` than `0.9.0`, `1.0.0` than `1.0.0-beta.2`. An invalid version never is. */
+export function isNewer(one: string, other: string): boolean {
+  const [a, b] = [partsOf(one), partsOf(other)]
+  if (a === undefined || b === undefined) return false
+  for (const [index, number] of a.numbers.entries()) {
+    if (number !== b.numbers[index]) return number > (b.numbers[index] ?? 0)
+  }
+  if (a.before === undefined || b.before === undefined) return a.before === undefined && b.before !== undefined
+  return a.before.localeCompare(b.before, 'en', { numeric: true }) > 0
+}
+
+function partsOf(version: string): { numbers: number[]; before: string | undefined } | undefined {
+  const [match, numbers = '', before] = /^(\d{1,9}\.\d{1,9}\.\d{1,9})(?:-([\w.-]{1,60}))?(?:\+.*)?$/.exec(version) ?? []
+  return match === undefined ? undefined : { numbers: numbers.split('.').map(Number), before }
 }

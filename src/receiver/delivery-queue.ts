@@ -1,18 +1,17 @@
 import type { HostEvent } from '../agents/host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../agents/receiver-adapter.ts'
+import { inTime } from '../guards/in-time.ts'
 import type { Recorder } from './recorder.ts'
 
-/** An HTTP endpoint of the receiver, for one agent. */
-export interface Endpoint {
+export interface AgentEndpoint {
   readonly host: string
   readonly adapter: ReceiverAdapter
   readonly services?: readonly string[]
 }
 
-export interface Work {
-  readonly endpoint: Endpoint
+export interface QueuedDelivery {
+  readonly endpoint: AgentEndpoint
   readonly delivery: HookDelivery
-  /** Called when nothing of the delivery is held in memory any more. */
   done(): void
 }
 
@@ -23,7 +22,6 @@ export interface InternalEvent {
   readonly event: HostEvent
 }
 
-/** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 5
 /** Items removed from a lane at once: removing them one by one would move the rest of the array each time. */
 const MAX_AT_ONCE = 100
@@ -32,31 +30,30 @@ const MAX_AT_ONCE = 100
  * The answered deliveries that are not processed yet, in order for each host. If an adapter reads files of its agent, later
  * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
-export class WorkQueue {
-  readonly #recorder: Pick<Recorder, 'take'>
-  readonly #broke: (endpoint: Endpoint, error: unknown) => void
+export class DeliveryQueue {
+  readonly #recorder: Pick<Recorder, 'recordEvent'>
+  readonly #onBroken: (endpoint: AgentEndpoint, error: unknown) => void
   readonly #patienceMillis: number
-  readonly #lanes = new Map<string, (Work | InternalEvent)[]>()
+  readonly #lanes = new Map<string, (QueuedDelivery | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
-  /** @param broke called if an adapter breaks its contract: it throws, or does not finish */
   constructor(
-    recorder: Pick<Recorder, 'take'>,
-    broke: (endpoint: Endpoint, error: unknown) => void,
+    recorder: Pick<Recorder, 'recordEvent'>,
+    broke: (endpoint: AgentEndpoint, error: unknown) => void,
     patienceMillis: number,
   ) {
     this.#recorder = recorder
-    this.#broke = broke
+    this.#onBroken = broke
     this.#patienceMillis = patienceMillis
   }
 
-  push(work: Work | InternalEvent): void {
+  enqueueDelivery(work: QueuedDelivery | InternalEvent): void {
     const key = 'lane' in work ? work.lane : laneOf(work.endpoint, work.delivery.body)
     const found = this.#lanes.get(key)
     if (found !== undefined) found.push(work)
     else {
       this.#lanes.set(key, [work])
-      void this.#run(key)
+      void this.#processLane(key)
     }
   }
 
@@ -68,19 +65,19 @@ export class WorkQueue {
     return [...this.#lanes.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  drained(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
     return new Promise(resolve => this.#idle.push(resolve))
   }
 
-  async #run(key: string): Promise<void> {
+  async #processLane(key: string): Promise<void> {
     // Sends the answer first.
     await nextTurn()
     const lane = this.#lanes.get(key) ?? []
     let until = performance.now() + SLICE_MILLIS
     while (lane.length > 0) {
       for (const work of lane.splice(0, MAX_AT_ONCE)) {
-        const more = this.#workOff(work)
+        const more = this.#processDelivery(work)
         if (more !== undefined) await more
         if (performance.now() < until) continue
         await nextTurn()
@@ -93,16 +90,16 @@ export class WorkQueue {
   }
 
   /** Processes synchronously where possible. Returns a promise only if the adapter has more to read. */
-  #workOff(work: Work | InternalEvent): Promise<void> | undefined {
+  #processDelivery(work: QueuedDelivery | InternalEvent): Promise<void> | undefined {
     if ('lane' in work) {
-      this.#recorder.take({ host: work.host, event: work.event })
+      this.#recorder.recordEvent({ host: work.host, event: work.event })
       return undefined
     }
     const { endpoint, delivery, done } = work
     const take = (events: readonly HostEvent[], mark: string): void => {
       for (const [index, event] of events.entries()) {
         const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
-        this.#recorder.take({ host: endpoint.host, event, id })
+        this.#recorder.recordEvent({ host: endpoint.host, event, id })
       }
     }
     try {
@@ -112,43 +109,33 @@ export class WorkQueue {
         done()
         return undefined
       }
-      return this.#more(endpoint, events, take).finally(done)
+      return this.#readMore(endpoint, events, take).finally(done)
     } catch (error) {
-      this.#broke(endpoint, error)
+      this.#onBroken(endpoint, error)
       done()
       return undefined
     }
   }
 
-  async #more(
-    endpoint: Endpoint,
+  async #readMore(
+    endpoint: AgentEndpoint,
     events: readonly HostEvent[],
     take: (events: readonly HostEvent[], mark: string) => void,
   ): Promise<void> {
     for (const [index, event] of events.entries()) {
       try {
-        take(await this.#inTime(endpoint.adapter.enrich?.(event) ?? Promise.resolve([])), `+${index}`)
+        const more = await inTime(endpoint.adapter.enrich?.(event) ?? Promise.resolve([]), this.#patienceMillis)
+        if (typeof more === 'symbol') throw new Error('it takes too long')
+        take(more, `+${index}`)
       } catch (error) {
-        this.#broke(endpoint, error)
+        this.#onBroken(endpoint, error)
       }
-    }
-  }
-
-  async #inTime<Result>(promise: Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('it takes too long')), this.#patienceMillis)
-    })
-    try {
-      return await Promise.race([promise, late])
-    } finally {
-      clearTimeout(timer)
     }
   }
 }
 
 /** One lane per session if the adapter reads files. Agents name the session id by one of these keys. */
-export function laneOf({ host, adapter }: Endpoint, body: unknown): string {
+export function laneOf({ host, adapter }: AgentEndpoint, body: unknown): string {
   if (adapter.enrich === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`

@@ -1,41 +1,36 @@
+import { timingSafeEqual } from 'node:crypto'
 import { chmodSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
 
-export type Where = { readonly path: string } | { readonly port: number }
+export type ListenAddress = { readonly path: string } | { readonly port: number }
 
-/** Limits for the clients of a door. */
-export interface DoorLimits {
+export interface ListenerLimits {
   readonly connections: number
   /** Time from the connection, or the previous answer, to the end of the headers. */
   readonly headersMillis: number
-  /** Time from the first to the last byte of a request. */
   readonly requestMillis: number
-  /** Time a connection may stay unused. */
   readonly keepAliveMillis: number
-  /** Interval between checks of the connections. */
   readonly checkMillis: number
   /** Time for accepted clients to finish after the door is shut. */
   readonly patienceMillis: number
 }
 
-/** Counts connections that never become a request. */
-export interface DoorCounts {
-  refuse(why: 'connections' | 'slow' | 'request'): void
+export interface ListenerCounts {
+  countRefusal(why: 'connections' | 'slow' | 'request'): void
 }
 
 const HEADER_BYTES = 16 * 1024
 
-/** A listener of a server on this machine. */
-export interface Door {
+export interface LoopbackListener {
   /** The port, chosen by the system if 0 was requested. Undefined for a socket. */
   readonly port: number | undefined
   /**
    * Accepts the connections in the queue, and no later ones. A client may have written already, without waiting for an answer.
    * If the server were closed at once, this data would be lost.
    */
-  shut(): Promise<void>
+  close(): Promise<void>
   /** Resolves when all accepted connections have closed. Wait for it before exiting. */
   readonly ended: Promise<void>
 }
@@ -44,13 +39,12 @@ const ADDRESS = '127.0.0.1'
 /** Suffix for the renamed socket. The name is not longer than the original, so that the path is valid. */
 const LEAVING = '.left'
 
-/** @throws the error of the system when it cannot listen there */
-export async function openDoor(
-  where: Where,
+export async function openListener(
+  where: ListenAddress,
   listenerFor: (port: () => number | undefined) => RequestListener,
-  limits: DoorLimits,
-  counts: DoorCounts,
-): Promise<Door> {
+  limits: ListenerLimits,
+  counts: ListenerCounts,
+): Promise<LoopbackListener> {
   let port: number | undefined
   const server = serverFor(
     listenerFor(() => port),
@@ -61,10 +55,10 @@ export async function openDoor(
   if ('path' in where) chmodSync(where.path, PRIVATE_FILE)
   else port = (server.address() as AddressInfo).port
   const ended = new Promise<void>(resolve => server.once('close', resolve))
-  return { port, ended, shut: () => shut(server, where, port, limits.patienceMillis) }
+  return { port, ended, close: () => closeListener(server, where, port, limits.patienceMillis) }
 }
 
-function serverFor(listener: RequestListener, limits: DoorLimits, counts: DoorCounts): Server {
+function serverFor(listener: RequestListener, limits: ListenerLimits, counts: ListenerCounts): Server {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES,
@@ -80,10 +74,10 @@ function serverFor(listener: RequestListener, limits: DoorLimits, counts: DoorCo
   server.maxConnections = limits.connections
   // A client may close its side after writing. Decompressing its request takes a moment longer.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.on('drop', () => counts.refuse('connections'))
+  server.on('drop', () => counts.countRefusal('connections'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') counts.refuse(isSlow ? 'slow' : 'request')
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') counts.countRefusal(isSlow ? 'slow' : 'request')
     if (socket.writable)
       socket.end(`HTTP/1.1 ${isSlow ? '408 Request Timeout' : '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
     socket.destroySoon()
@@ -91,7 +85,7 @@ function serverFor(listener: RequestListener, limits: DoorLimits, counts: DoorCo
   return server
 }
 
-function listening(server: Server, where: Where): Promise<void> {
+function listening(server: Server, where: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     const isListening = (): void => {
@@ -105,20 +99,25 @@ function listening(server: Server, where: Where): Promise<void> {
   })
 }
 
-async function shut(server: Server, where: Where, port: number | undefined, patienceMillis: number): Promise<void> {
+async function closeListener(
+  server: Server,
+  where: ListenAddress,
+  port: number | undefined,
+  patienceMillis: number,
+): Promise<void> {
   if ('path' in where) {
     // No new client finds the socket. Earlier ones are ahead in the queue.
     const left = where.path.replace(/\.[^./]*$/, '') + LEAVING
-    const isAway = isDone(() => renameSync(where.path, left))
-    await letIn({ path: isAway ? left : where.path }, patienceMillis)
+    const isAway = succeeds(() => renameSync(where.path, left))
+    await acceptQueued({ path: isAway ? left : where.path }, patienceMillis)
     rmSync(left, { force: true })
-  } else await letIn({ host: ADDRESS, port: port ?? 0 }, patienceMillis)
+  } else await acceptQueued({ host: ADDRESS, port: port ?? 0 }, patienceMillis)
   const timer = setTimeout(() => server.closeAllConnections(), patienceMillis)
   server.close(() => clearTimeout(timer))
 }
 
 /** Resolves when every queued connection has been accepted. Connects as the last in the queue, and waits to be accepted. */
-function letIn(to: NetConnectOpts, patienceMillis: number): Promise<void> {
+function acceptQueued(to: NetConnectOpts, patienceMillis: number): Promise<void> {
   return new Promise(resolve => {
     const last = connect(to)
     const timer = setTimeout(() => last.destroy(), patienceMillis)
@@ -131,11 +130,17 @@ function letIn(to: NetConnectOpts, patienceMillis: number): Promise<void> {
   })
 }
 
-function isDone(act: () => void): boolean {
+function succeeds(act: () => void): boolean {
   try {
     act()
     return true
   } catch {
     return false
   }
+}
+
+/** Compares in constant time, so that the duration does not reveal the position of a difference. */
+export function isSameSecret(given: unknown, secret: string): boolean {
+  if (typeof given !== 'string' || given.length !== secret.length) return false
+  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(secret, 'latin1'))
 }
