@@ -18,14 +18,14 @@ async function expectWhole(events: readonly HostEvent[]): Promise<void> {
   expect(reportedOfSpoilt(plugin)).toEqual([])
 }
 
-test('any order, with repeats and gaps', async () => {
+test('leaves no span open for events in any order, with repeats and gaps', async () => {
   const shuffled = fixture.chain(events =>
     fc.array(fc.nat(events.length - 1), { maxLength: 60 }).map(order => order.map(at => events[at] as HostEvent)),
   )
   await fc.assert(fc.asyncProperty(shuffled, expectWhole), { numRuns: times(20, 300) })
 })
 
-test('every event twice is what it is once', async () => {
+test('builds the same tree if every event arrives twice', async () => {
   await fc.assert(
     fc.asyncProperty(fixture, async events => {
       const once = await play(events)
@@ -63,7 +63,7 @@ function spoilt(event: HostEvent, picks: readonly { readonly at: number; readonl
   return copy as unknown as HostEvent
 }
 
-test('fields that are missing, or are something else', async () => {
+test('accepts fields that are missing or of another type', async () => {
   const picks = fc.array(fc.record({ at: fc.nat(500), value: odd }), { maxLength: 3 })
   const scenes = fixture.chain(events =>
     fc
@@ -95,7 +95,7 @@ function session(name: string): readonly HostEvent[] {
   return scene.events
 }
 
-test('sessions in one process, however their events interleave, are what they are apart', async () => {
+test('separates sessions whose events interleave', async () => {
   const [one, two] = [session('one'), session('two')]
   const apart = [await play(one), await play(two)].map(({ tree }) => tree).toSorted()
   await fc.assert(

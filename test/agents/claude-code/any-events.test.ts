@@ -16,14 +16,14 @@ async function expectWhole(events: readonly HostEvent[]): Promise<void> {
   expect(reportedOfSpoilt(plugin)).toEqual([])
 }
 
-test('any order, with repeats and gaps', async () => {
+test('leaves no span open for events in any order, with repeats and gaps', async () => {
   const shuffled = fixture.chain(events =>
     fc.array(fc.nat(events.length - 1), { maxLength: 60 }).map(order => order.map(at => events[at] as HostEvent)),
   )
   await fc.assert(fc.asyncProperty(shuffled, expectWhole), { numRuns: times(20, 300) })
 })
 
-test('every event twice is what it is once', async () => {
+test('builds the same tree if every event arrives twice', async () => {
   for (const events of FIXTURES) {
     const once = await play(events)
     const twice = await play(events.flatMap(event => [event, event]))
@@ -31,7 +31,7 @@ test('every event twice is what it is once', async () => {
   }
 })
 
-test('hooks alone, with nothing found in files: the same tree without requests', async () => {
+test('builds the same tree without requests from hooks alone', async () => {
   for (const events of FIXTURES) {
     const whole = await play(events)
     const hooks = await play(events.filter(({ event }) => !event.startsWith('transcript:')))
@@ -59,7 +59,7 @@ function spoilt(event: HostEvent, { pick, value }: { readonly pick: number; read
   return { ...event, data }
 }
 
-test('fields that are missing, or are something else', async () => {
+test('accepts fields that are missing or of another type', async () => {
   const change = fc.record({ pick: fc.nat(50), value: odd })
   const scenes = fixture.chain(events =>
     fc
