@@ -44,7 +44,7 @@ export class AgentPlugins {
   readonly #continuedMillis: number
   readonly #bootedAt: number
   readonly #surroundings: PluginEnvironment
-  readonly #report: StartReport
+  readonly #report: StartDiagnostics
   readonly #continuation = new Continuation()
   readonly #agents = new Map<string, Agent>()
 
@@ -53,7 +53,7 @@ export class AgentPlugins {
     this.silenceMillis = config.root_span_ttl_ms
     this.#continuedMillis = openWorkTtlMillisOf(config)
     this.#bootedAt = bootedAt
-    this.#report = new StartReport(report)
+    this.#report = new StartDiagnostics(report)
     const { TRACEPARENT: _, ...own } = env
     this.#surroundings = {
       // The process that started the receiver is not the parent of what agents do later.
@@ -174,7 +174,7 @@ function hasSessionRecord(records: readonly HookRecord[]): boolean {
 }
 
 /** Reports each startup line once: all plugins share one configuration. */
-class StartDiagnostics implements Report {
+class StartDiagnostics implements Diagnostics {
   readonly #report: Diagnostics
   readonly #reported = new Set<string>()
   #isStart = false

@@ -120,7 +120,7 @@ test('what is decided is told when what was asked about is, however long that ta
     new Promise(resolve => {
       read = () => resolve([{ event: 'transcript:read' }])
     })
-  const receiver = await scene.guarded({ hooks: [noRm], adapter: { events, enrich } })
+  const receiver = await scene.guarded({ hooks: [noRm], adapter: { events, enrich: more } })
   const { status } = await scene.asks(receiver, { ...TOOL, agent_id: 'child' })
   expect(status).toBe(200)
   await until(() => read !== undefined)

@@ -6,13 +6,13 @@ import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, isAborted, plainError } from './failure.ts'
 import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
 
 /** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
-export class Call extends RecordedTurn {
+export class Call extends HostTurn {
   readonly id: string
   readonly requests: RequestCounter = new RequestCounter(this)
   readonly delegation: DelegatedTask | undefined

@@ -5,7 +5,7 @@ import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { ToolHooks } from '../base/tool-hooks.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 import type { TokenUsage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Answer, AskedCall } from './model-spans.ts'
@@ -65,7 +65,7 @@ export interface TurnParent {
 }
 
 /** One turn: a run of the host, or a run of an agent inside a tool. */
-export class AgentTurn extends RecordedTurn {
+export class AgentTurn extends HostTurn {
   readonly trace: Trace
   readonly startAt: number
   readonly parent: TurnParent | undefined

@@ -1,5 +1,5 @@
 import { DelegatedTask } from '../base/delegation.ts'
-import type { RecordedTurnEnd } from '../base/turn.ts'
+import type { HostTurnEnd } from '../base/turn.ts'
 import { addUsage } from '../base/usage.ts'
 import { ask, wait } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
@@ -93,7 +93,7 @@ export function handOver(turn: AgentTurn, id: string, name: string | undefined, 
   turn.delegate.task.emitStart(undefined)
 }
 
-function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnEnd): void {
+function endTask(turn: AgentTurn, at: number, { outcome, reason }: HostTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
     parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
@@ -120,7 +120,7 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (!isWaiting) turn.prompt = undefined
 }
 
-function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): RecordedTurnEnd {
+function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): HostTurnEnd {
   const { model } = turn
   if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
   if (isWaiting) return { outcome: 'interrupted', reason: WAITS, model }

@@ -4,7 +4,7 @@ import type { DelegatedTask } from '../base/delegation.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type Message } from './messages.ts'
@@ -31,7 +31,7 @@ export class Session {
 }
 
 /** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
-export class Run extends RecordedTurn {
+export class Run extends HostTurn {
   readonly session: Session
   /** Time of the last event, epoch milliseconds. */
   lastAt: number

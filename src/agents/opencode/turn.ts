@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { joinTexts } from '../base/messages.ts'
-import { RecordedTurn, type TurnResult } from '../base/turn.ts'
+import { HostTurn, type TurnResult } from '../base/turn.ts'
 import { choiceOf, Permissions } from './approvals.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { BLANK_LINE } from './prompts.ts'
@@ -18,7 +18,7 @@ export interface TurnOutcome {
 }
 
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
-export class OpencodeTurn extends RecordedTurn {
+export class OpencodeTurn extends HostTurn {
   readonly requests: StepRequests = new StepRequests(this)
   readonly calls: ToolCalls = new ToolCalls(this)
   readonly permissions: Permissions = new Permissions(this)

@@ -2,7 +2,7 @@ import { peek } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { RecordedTurn, type TurnResult } from '../base/turn.ts'
+import { HostTurn, type TurnResult } from '../base/turn.ts'
 import { modelOf, platformOf } from './context.ts'
 import { answerEnd, PiRequests } from './requests.ts'
 import { PiTools } from './tools.ts'
@@ -11,7 +11,7 @@ import { PiTools } from './tools.ts'
  * One turn of a session: from a prompt until the agent is idle. Pi's own "turn" is one request here, and Pi runs the agent anew
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
-export class PiTurn extends RecordedTurn {
+export class PiTurn extends HostTurn {
   readonly openedAt: number
   readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools(this)

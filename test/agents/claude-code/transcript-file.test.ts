@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AgentFolders } from '../../../src/agents/base/agent-file.ts'
-import { agentFile, openFile } from '../../../src/agents/claude-code/transcript-place.ts'
+import { agentFile, openFile } from '../../../src/agents/claude-code/transcript-file.ts'
 import { scratchFolder } from './transcript.ts'
 
 function place(folder: string, uid = process.getuid?.()): AgentFolders {
@@ -16,7 +16,7 @@ async function opens(path: string, where: AgentFolders): Promise<boolean> {
   return file !== undefined
 }
 
-test('a transcript of the user is opened, also where the whole configuration is a link', async () => {
+test('opens the user’s transcript, also if the configuration folder is a symlink', async () => {
   const { folder, path } = scratchFolder()
   writeFileSync(path, '')
   expect(await opens(path, place(folder))).toBe(true)
@@ -25,7 +25,7 @@ test('a transcript of the user is opened, also where the whole configuration is 
   expect(await opens(join(link, 'projects', '-work', 's1.jsonl'), place(link))).toBe(true)
 })
 
-test('no other file is', async () => {
+test('opens no other file', async () => {
   const { folder, project, path } = scratchFolder()
   const secret = join(folder, 'secret.jsonl')
   writeFileSync(secret, '')
@@ -54,19 +54,19 @@ test('no other file is', async () => {
   for (const one of hostile) expect(await opens(one, place(folder)), one).toBe(false)
 })
 
-test('a pipe is not waited for', async () => {
+test('does not block on a pipe', async () => {
   const { folder, path } = scratchFolder()
   execFileSync('mkfifo', [path])
   expect(await opens(path, place(folder))).toBe(false)
 })
 
-test('nor is a file of somebody else read', async () => {
+test('does not open a file of another user', async () => {
   const { folder, path } = scratchFolder()
   writeFileSync(path, '')
   expect(await opens(path, place(folder, (process.getuid?.() ?? 0) + 1))).toBe(false)
 })
 
-test('the id of an agent leads nowhere else', () => {
+test('rejects agent ids that leave the folder', () => {
   expect(agentFile('/p/s1.jsonl', 'a1b2', '.jsonl')).toBe('/p/s1/subagents/agent-a1b2.jsonl')
   for (const id of ['../../x', 'a/b', '', 'a'.repeat(200), '.', 'a\0']) {
     expect(agentFile('/p/s1.jsonl', id, '.meta.json'), id).toBeUndefined()

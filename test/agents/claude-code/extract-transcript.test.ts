@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { TranscriptLines } from '../../../src/agents/claude-code/transcript-lines.ts'
+import { ClaudeTranscript } from '../../../src/agents/claude-code/transcript.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import { START } from './scene.ts'
 import { lines, text, use } from './transcript.ts'
 
-function read(...all: readonly string[]): TranscriptLines {
-  const transcript = new TranscriptLines({ session_id: 's1' })
-  for (const line of all) transcript.line(line)
+function read(...all: readonly string[]): ClaudeTranscript {
+  const transcript = new ClaudeTranscript({ session_id: 's1' })
+  for (const line of all) transcript.addLine(line)
   return transcript
 }
 
@@ -15,9 +15,9 @@ const BESIDE_REQUESTS: ReadonlySet<string> = new Set([
 ])
 
 /** What was found of requests up to a time, without the session. */
-function found(transcript: TranscriptLines, until = 10_000, isStop = false): object[] {
+function found(transcript: ClaudeTranscript, until = 10_000, isStop = false): object[] {
   transcript.advance(START + until, isStop)
-  const events = transcript.take().filter(({ event }) => !BESIDE_REQUESTS.has(event))
+  const events = transcript.drain().filter(({ event }) => !BESIDE_REQUESTS.has(event))
   return events.map(told)
 }
 
@@ -29,7 +29,7 @@ function told({ event, data }: HostEvent): object {
   return { event: event.slice('transcript:'.length), ...rest }
 }
 
-test('blocks of one answer are one answer, also with results of its tools between them', () => {
+test('merges the blocks of one answer, also with tool results between them', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.request(5, 'r1'),
@@ -54,7 +54,7 @@ test('blocks of one answer are one answer, also with results of its tools betwee
   ])
 })
 
-test('where nothing says when a request was sent, it was behind what it answers', () => {
+test('dates a request after its prompt if no time of sending is recorded', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.block(20, 'm1', use('t1')),
@@ -67,38 +67,38 @@ test('where nothing says when a request was sent, it was behind what it answers'
   ])
 })
 
-test('an answer that is not whole is told as a request', () => {
+test('reports an incomplete answer as a request', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1'))
   transcript.advance(START + 10, false)
-  expect(transcript.knows('t1')).toBe(true)
-  expect(transcript.takeFor('t1').map(told)).toEqual([
+  expect(transcript.hasRequestOf('t1')).toBe(true)
+  expect(transcript.drainFor('t1').map(told)).toEqual([
     { event: 'prompt', prompt_id: 'p1', at: 0, prompt: 'go' },
     { event: 'request', prompt_id: 'p1', started_at: 5, model: 'claude' },
   ])
 })
 
-test('a request of before the last batch of tools has been answered, though its answer is not written', () => {
+test('treats a request before the last batch of tools as answered', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1'))
   transcript.advance(START + 10, false)
-  transcript.asked(START + 20)
-  expect(transcript.knows('t2')).toBe(false)
-  expect(transcript.takeFor('t2').map(told)).toMatchObject([{ event: 'prompt' }])
-  transcript.line(lines.block(8, 'm1', use('t1'), { requestRef: 'r1' }))
-  transcript.line(lines.request(21, 'r2'))
+  transcript.noteRequest(START + 20)
+  expect(transcript.hasRequestOf('t2')).toBe(false)
+  expect(transcript.drainFor('t2').map(told)).toMatchObject([{ event: 'prompt' }])
+  transcript.addLine(lines.block(8, 'm1', use('t1'), { requestRef: 'r1' }))
+  transcript.addLine(lines.request(21, 'r2'))
   transcript.advance(START + 30, false)
-  expect(transcript.takeFor('t2').map(told)).toMatchObject([
+  expect(transcript.drainFor('t2').map(told)).toMatchObject([
     { event: 'response', message_id: 'm1' },
     { event: 'request', started_at: 21 },
   ])
 })
 
-test('requests for something else, such as a title, are none of the turn', () => {
+test('ignores requests for titles and the like', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1', 'generate_session_title'))
   transcript.advance(START + 10, false)
-  expect(transcript.knows('t1')).toBe(false)
+  expect(transcript.hasRequestOf('t1')).toBe(false)
 })
 
-test('attempts that fail, and are made again', () => {
+test('reports failed attempts that are retried', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.request(5, 'r1'),
@@ -112,18 +112,18 @@ test('attempts that fail, and are made again', () => {
   ])
 })
 
-test('a person stops the turn', () => {
+test('reports an interruption by the user', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1'), lines.interruption(100))
   expect(found(transcript)).toMatchObject([{ event: 'interrupted', prompt_id: 'p1', started_at: 5, at: 100 }])
 })
 
-test('a prompt that is taken back leaves the request that it made', () => {
+test('reports the request of a withdrawn prompt', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.request(5, 'r1'), lines.prompt(100, 'p2'))
   expect(found(transcript)).toEqual([{ event: 'request', prompt_id: 'p1', started_at: 5, model: 'claude' }])
-  expect(transcript.knows('t1')).toBe(false)
+  expect(transcript.hasRequestOf('t1')).toBe(false)
 })
 
-test('what was written behind a hook waits for the next one', () => {
+test('keeps lines written after a hook for the next hook', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.block(20, 'm1', text('Done.')),
@@ -136,23 +136,23 @@ test('what was written behind a hook waits for the next one', () => {
   expect(found(transcript, 125, true)).toMatchObject([{ message_id: 'm2', prompt_id: 'p2' }])
 })
 
-test('the hooks of the end are through, and one of them has the agent go on', () => {
+test('detects a stop hook that makes the agent go on', () => {
   const transcript = read(lines.prompt(0, 'p1'), lines.block(20, 'm1', text('Done.')), lines.feedback(30))
   transcript.advance(START + 25, true)
   expect(transcript).toMatchObject({ isStopped: false, lastText: 'Done.' })
-  transcript.line(lines.stopped(31))
+  transcript.addLine(lines.stopped(31))
   transcript.advance(START + 25, true)
   expect(transcript).toMatchObject({ isStopped: true, goesOn: true })
 })
 
-test('the end of a turn is told, unless the agent goes on', () => {
+test('reports the end of a turn unless the agent goes on', () => {
   const end = [lines.block(20, 'm1', text('Done.')), lines.stopped(31)]
   const transcript = read(lines.prompt(0, 'p1'), end[0] ?? '', lines.feedback(30), end[1] ?? '')
   transcript.advance(START + 100, false)
-  expect(transcript.take().map(({ event }) => event)).not.toContain('transcript:stopped')
+  expect(transcript.drain().map(({ event }) => event)).not.toContain('transcript:stopped')
   const other = read(lines.prompt(0, 'p1'), ...end)
   other.advance(START + 100, false)
-  expect(other.take().map(told).at(-1)).toEqual({
+  expect(other.drain().map(told).at(-1)).toEqual({
     event: 'stopped',
     prompt_id: 'p1',
     at: 31,
@@ -160,7 +160,7 @@ test('the end of a turn is told, unless the agent goes on', () => {
   })
 })
 
-test('an end says nothing of the next one', () => {
+test('resets the end after it was read', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.block(20, 'm1', text('Done.')),
@@ -171,12 +171,12 @@ test('an end says nothing of the next one', () => {
   expect(transcript).toMatchObject({ isStopped: false, goesOn: false, lastText: undefined })
 })
 
-test('lines that are no JSON, of other types, or without a time say nothing', () => {
+test('ignores lines that are not JSON, of other types, or without a time', () => {
   const transcript = read('', 'x"type":"user"', '{"type":"user"}\n', '[]', '{"type":"api-request-blob"}')
   expect(found(transcript)).toEqual([])
 })
 
-test('tells the results of tools behind the answer that asked for them', () => {
+test('reports tool results after the answer that requested them', () => {
   const transcript = read(
     lines.prompt(0, 'p1'),
     lines.block(20, 'm1', use('t1')),
@@ -186,9 +186,9 @@ test('tells the results of tools behind the answer that asked for them', () => {
     lines.result(70, 't2', 'p1', { toolUseResult: 'Error: Not that.', toolDenialKind: 'user-rejected' }, true),
   )
   transcript.advance(START + 100, false)
-  expect(transcript.has('t1', true)).toBe(true)
-  expect(transcript.has('t3', false)).toBe(false)
-  const results = transcript.take().map(told).slice(1)
+  expect(transcript.hasAnswerOf('t1', true)).toBe(true)
+  expect(transcript.hasAnswerOf('t3', false)).toBe(false)
+  const results = transcript.drain().map(told).slice(1)
   const about = { event: 'result', prompt_id: 'p1' }
   expect(results).toEqual([
     expect.objectContaining({ event: 'response', message_id: 'm1' }),
@@ -206,9 +206,9 @@ test('reads which hooks timed out, each once', () => {
     lines.cancelled(120, 'Stop', 'a-random-id', { command: 'http://127.0.0.1:1/claude-code', timeoutMs: 100 }),
   )
   transcript.advance(START + 1000, false)
-  expect(transcript.takeCancelled()).toEqual([
+  expect(transcript.drainCancelledHooks()).toEqual([
     { event: 'PostToolUse', callId: 't1', command: undefined, firedAt: START + 110 },
     { event: 'Stop', callId: 'a-random-id', command: 'http://127.0.0.1:1/claude-code', firedAt: START + 20 },
   ])
-  expect(transcript.takeCancelled()).toEqual([])
+  expect(transcript.drainCancelledHooks()).toEqual([])
 })
