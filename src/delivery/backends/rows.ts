@@ -13,7 +13,6 @@ export interface BackendOptionRow {
   readonly path?: true
 }
 
-/** The options of a backend with the defaults filled in. */
 export type Options = Readonly<Record<string, string | undefined>>
 
 /** The request that reads a sent trace back. */
@@ -22,7 +21,6 @@ export interface ReadBack {
   readonly url: string
   /** `status`: the trace exists if the response is 200. `body`: it exists if the body contains the trace id. */
   readonly found: 'status' | 'body'
-  /** If true, the request needs the headers of the backend. */
   readonly authenticated: boolean
 }
 
@@ -39,10 +37,8 @@ export interface BackendRow {
   readonly metrics: boolean
   /** True if the backend accepts log events as OTLP/JSON. Logs are sent only if the user sets `logs: true`. */
   readonly logs: boolean
-  /** Temporality of metrics. Cumulative unless the backend requires another. */
   readonly temporality?: Temporality
   readonly options: Readonly<Record<string, BackendOptionRow>>
-  /** Undefined values are omitted. */
   readonly headers: (options: Options) => Readonly<Record<string, string | undefined>>
   /** Resource attributes that the backend uses for filing. Undefined values are omitted. */
   readonly resource?: (options: Options) => Readonly<Record<string, string | undefined>>
@@ -78,7 +74,6 @@ function originOfDsn(options: Options): string | undefined {
   return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
 }
 
-/** Defaults shared by most backends. */
 const OTLP = {
   transport: 'http',
   endpoint: () => COLLECTOR,
@@ -308,7 +303,6 @@ export function isBackendType(name: string): name is BackendType {
   return Object.hasOwn(BACKENDS, name)
 }
 
-/** Returns undefined for an unknown type. */
 export function backendRow(type: string): BackendRow | undefined {
   return isBackendType(type) ? BACKENDS[type] : undefined
 }

@@ -39,7 +39,6 @@ export class BackOff {
     return this.remainingMillis() > 0
   }
 
-  /** Reason of the latest failure. Undefined after a success. */
   get reason(): BackOffReason | undefined {
     return this.#reason
   }
@@ -73,7 +72,6 @@ export class BackOff {
   }
 }
 
-/** @param tries number of earlier failures of the same spans */
 export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
   switch (failure.kind) {
     case 'status':

@@ -10,7 +10,6 @@ const DESTINATION_CHARS = 16
 /** Names of this machine: `localhost` and `[::1]`. */
 const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
-/** One backend: its row, defaults and options combined into everything needed to open it. */
 export interface BackendPlan {
   readonly settings: BackendConfig
   readonly row: BackendRow
@@ -22,9 +21,7 @@ export interface BackendPlan {
   readonly metrics: boolean
   readonly logs: boolean
   readonly temporality: Temporality
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Resource attributes that this backend requires. May be empty. */
   readonly resource: Readonly<Record<string, string>>
   readonly facts: BackendFacts
 }
@@ -170,7 +167,6 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
   return url.href
 }
 
-/** The URL exactly as given, with the path `/` if it has none. Returns undefined unless it is an http or https URL. */
 export function exactUrl(endpoint: string): string | undefined {
   return parseHttpUrl(endpoint)?.href
 }
@@ -185,7 +181,6 @@ export function baseUrl(endpoint: string): string | undefined {
 const DEFAULT_PROJECT = 'default'
 
 export interface TraceLinks {
-  /** Address in the backend's UI. Absent if it depends on something unknown here. */
   readonly view?: string
   readonly readBack?: ReadBackRequest
 }

@@ -17,7 +17,6 @@ interface FailureStreak {
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Reporter
-  /** Signals that are failing now. */
   readonly #streaks = new Map<Signal, FailureStreak>()
   /** Causes already reported, until everything is delivered again. */
   readonly #warned = new Set<string>()
@@ -34,7 +33,6 @@ export class DeliveryReport {
     return this.#facts.name
   }
 
-  /** @param lost spans or log events that did not arrive, if known */
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
@@ -52,7 +50,7 @@ export class DeliveryReport {
     const streak = this.#streaks.get(signal)
     if (!streak) return
     this.#streaks.delete(signal)
-    // An overflow ends only when the queue is empty: see `drained`.
+    // An overflow ends only when the queue is empty: see `caughtUp`.
     if (this.#streaks.size === 0) for (const cause of this.#warned) if (cause !== OVERFLOW) this.#warned.delete(cause)
     if (!streak.isWarned) return
     this.#report.warn(this.#recoveryLine(signal, streak.lost))
@@ -69,7 +67,6 @@ export class DeliveryReport {
     return isKept ? `${again}; what was kept for it is sent now` : again
   }
 
-  /** @param lost spans dropped because the queue is full */
   overflowed(waiting: number, lost: number): void {
     const isFirst = this.#overflowed === 0
     this.#overflowed += lost
@@ -80,7 +77,6 @@ export class DeliveryReport {
     )
   }
 
-  /** @param lost spans held only in memory that were not delivered when the process ended */
   lostAtShutdown(lost: number): void {
     const { name, isKept } = this.#facts
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
@@ -133,12 +129,9 @@ export interface BackendFacts {
   readonly name: string
   readonly type: string
   readonly urls: Readonly<Partial<Record<Signal, string>>>
-  /** The user has set the exact URLs. */
   readonly isExact?: boolean
-  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept?: boolean
   readonly protocol: OtlpProtocol
-  /** The configuration keys of its credentials, as the user writes them. */
   readonly credentials: string
   readonly defaultEndpoint: string | undefined
 }
@@ -156,7 +149,6 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
-/** The failure class of a URL with a wrong path. */
 export const WRONG_PATH = 'status path'
 
 const STATUS_CLASS: Readonly<Record<number, string>> = {
@@ -166,7 +158,6 @@ const STATUS_CLASS: Readonly<Record<number, string>> = {
   405: WRONG_PATH,
 }
 
-/** A short reason for the list of losses. */
 export function lossReason(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':

@@ -17,7 +17,6 @@ export class KeepAlive {
   }
 }
 
-/** Resolves with `done`, or after this time. */
 export async function within(millis: number, done: Promise<unknown>): Promise<void> {
   const hold = new KeepAlive(millis)
   await Promise.race([done, hold.elapsed])

@@ -24,7 +24,6 @@ export class LogEmitter {
   #head: string | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param now returns epoch milliseconds */
   constructor(
     { namespace, version }: { readonly namespace: string; readonly version: string },
     now: () => number = Date.now,
@@ -38,13 +37,11 @@ export class LogEmitter {
     return this.#queues.length > 0
   }
 
-  /** The JSON before the records of each request. */
   get head(): string {
     this.#head ??= requestHead(this.#describe(), SCOPE, this.#version)
     return this.#head
   }
 
-  /** Sets the resource of the events. Called once, before the first event. */
   setResource(resource: { readonly attributes: Attributes }): void {
     this.#describe = () => resource.attributes
   }
@@ -72,13 +69,11 @@ export class LogEmitter {
     this.#timer ??= setTimeout(() => this.#emitLosses(), BURST_MILLIS).unref()
   }
 
-  /** Resolves when the received events have been sent or have failed. Never rejects. */
   async flush(): Promise<void> {
     this.#emitLosses()
     await Promise.all(this.#queues.map(queue => queue.forceFlush()))
   }
 
-  /** Accepts no more events and sends the queued ones. */
   shutdown(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
     this.#emitLosses()
     return this.#queues.map(queue => ({ queue, sent: queue.shutdown() }))
@@ -133,7 +128,6 @@ export function recordJson({ name, body, severity, at, span, attributes }: LogEv
   )
 }
 
-/** The JSON before the records of a request. */
 export function requestHead(resource: Attributes, scope: string, version: string): string {
   return (
     `{"resourceLogs":[{"resource":{"attributes":${attributesJson(resource)}},"scopeLogs":[{"scope":` +

@@ -18,7 +18,6 @@ export interface LogCounts {
 }
 
 export interface LogSink {
-  /** Never rejects. */
   send(records: readonly string[], signal: AbortSignal): Promise<ExportResult>
   close(): Promise<void>
 }
@@ -40,7 +39,6 @@ export class LogQueue {
   readonly #inFlight = new AbortController()
   /** Includes the records in flight, which come first. */
   #waiting: string[] = []
-  /** Maximum number of records in a request. */
   #maxRecords: number
   #delivered = 0
   #dropped = 0
@@ -56,7 +54,6 @@ export class LogQueue {
     this.#maxRecords = parts.batch.maxExportBatchSize
   }
 
-  /** @param record output of `recordJson` */
   enqueueRecord(record: string): void {
     const { batch } = this.#parts
     const isFull = this.#waiting.length >= batch.maxQueueSize
@@ -81,7 +78,6 @@ export class LogQueue {
     return this.#sending
   }
 
-  /** Accepts no more events and sends the queued ones. */
   async shutdown(): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
@@ -92,12 +88,6 @@ export class LogQueue {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Only span queues recover the spans of other processes. */
-  stop(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  /** Drops the queued events. Resolves within moments. */
   async abandon(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)

@@ -59,12 +59,6 @@ export class MetricQueue implements PushMetricExporter {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Only span queues recover the spans of other processes. */
-  stop(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  /** Drops queued collections. Resolves within moments. */
   abandon(): Promise<void> {
     this.#waiting.length = 0
     this.#inFlight.abort()
@@ -128,7 +122,6 @@ class SeriesStarts {
   readonly #starts = new Map<string, HrTime>()
   #lastAt = now()
 
-  /** The same metrics with those starts. Must be called for every collection. */
   apply(metrics: ResourceMetrics): ResourceMetrics {
     const scopeMetrics = metrics.scopeMetrics.map(scope => ({
       ...scope,

@@ -20,10 +20,8 @@ import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 export interface OpenBackend {
   readonly name: string
   readonly type: string
-  /** Result of `destinationOf`. */
   readonly destination: string
   readonly report: DeliveryReport
-  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
@@ -51,12 +49,12 @@ export function openBackend(
     feed.countLostSpans(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
-  const { tailSampling: holding } = settings
+  const { tailSampling } = settings
   // HTTP requests enforce their own timeout. This bound covers sinks that do not.
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
   const batch = { ...settings.batch, exportTimeoutMillis }
   // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
-  const burst = log ? { log } : { burstBytes: holding?.maxBytes }
+  const burst = log ? { log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
   const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined

@@ -26,9 +26,7 @@ const MAX_SOCKETS = 2
 type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
-  /** The complete URL of one signal. */
   readonly url: string
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly gzip: boolean
   /** Time for one payload, retries included. */
@@ -75,7 +73,6 @@ export class OtlpSender implements Transport {
     this.#agent?.destroy()
   }
 
-  /** Sends once. Never rejects. Resolves after the timeout at the latest. */
   #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
     const { url, tls } = this.#target
     const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0)
@@ -188,10 +185,7 @@ export function createAgent(url: string, files: TlsOptions): Agent {
   return new AgentOfScheme({ keepAlive: true, maxSockets: MAX_SOCKETS, ...files })
 }
 
-/**
- * Keeps a request from holding the process: a host that has finished must be able to end although a collector hangs. A
- * caller that waits for the request keeps the process alive itself.
- */
+/** Keeps a request from holding the process. A caller that waits for the request keeps the process alive itself. */
 function leaveProcessFree(request: ClientRequest): void {
   request.on('socket', socket => {
     // Done per request: the agent calls `ref()` whenever it reuses a kept socket.

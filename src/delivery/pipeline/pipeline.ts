@@ -54,41 +54,23 @@ export interface PipelineStats {
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
   readonly meterProvider: MeterProvider
-  /** Emits a log event to all backends that accept logs. Undefined if there are none. */
   readonly log: ((event: LogEvent) => void) | undefined
   /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  /**
-   * Resolves when everything queued or in flight is in the trace log and has been delivered or has failed, on every
-   * backend, traces and metrics. Never rejects, and has no time limit. It keeps the process alive for at most
-   * `flushWaitMillis`.
-   */
+  /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
   flush(): Promise<void>
-  /** Starts sending the queued data on every backend. Used when a turn ends while a flush waits for a hanging backend. */
   startFlush(): void
-  /**
-   * Delivers the pending data, then closes. Data not delivered within `flushWaitMillis` stays in the trace log for the next
-   * process. Without a trace log it is dropped and counted. Idempotent. Never rejects.
-   */
+  /** Delivers pending data within `flushWaitMillis`. The rest stays in the trace log, or is dropped and counted. Never rejects. */
   shutdown(): Promise<void>
-  /** Starts writing everything recorded to the trace log, without waiting for `flushMillis`. */
   startLogFlush(): void
   /** Writes a new note of an open span to the trace log, if it holds an older one. */
   renewNote(span: Span): void
-  /** Writes everything recorded to the trace log before it returns. */
   flushLogSync(): void
-  /** For a process that ends immediately: writes everything recorded to the trace log and stops delivery. */
+  /** For a process that ends immediately: writes everything to the trace log and stops delivery. */
   shutdownSync(): void
-  /**
-   * Recovers the trace logs of other processes in the background: ends the spans that were open when those processes were
-   * killed, and delivers pending data.
-   * @param onCrashed receives the traces that were open
-   */
+  /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
-  /**
-   * Sets the function that samples a trace early if it needs too much room before its turn has ended. Used if traces are
-   * buffered for tail sampling.
-   */
+  /** Sets the function that samples a trace early if the buffer is full. */
   setEarlyDecision(judge: EarlyDecision): void
   /** Runs `recover` once. Resolves when each backend has acknowledged the backlog, or cannot accept it now. */
   deliverBacklog(): Promise<void>
@@ -97,15 +79,7 @@ export interface Pipeline {
   stats(): PipelineStats
 }
 
-/**
- * Builds the pipeline without touching anything global. Problems with one backend are reported and do not affect the
- * others.
- *
- * @example
- * const pipeline = createPipeline(settings, report)
- * pipeline.tracerProvider.getTracer('example').startSpan('work').end()
- * await pipeline.shutdown()
- */
+/** Builds the pipeline without touching anything global. Problems with one backend do not affect the others. */
 export function createPipeline(
   settings: PipelineSettings,
   report: Reporter,

@@ -67,13 +67,11 @@ const WHY: Readonly<Record<string, string>> = {
 
 export interface ScrapeLimits {
   readonly connections: number
-  /** Maximum number of series in one response. */
   readonly series: number
   /** Time for a client to send its request, and again to read the response. */
   readonly clientMillis: number
 }
 
-/** Responses kept for clients that read slowly, including the newest. */
 const HELD_ANSWERS = 2
 
 interface ScrapeResponse {
@@ -92,7 +90,6 @@ export class ScrapeServer {
   readonly #report: Reporter
   readonly #warned = new Set<string>()
   readonly #held = new Set<ScrapeResponse>()
-  /** Sockets whose request has not been fully answered. */
   readonly #busy = new WeakSet<object>()
   #newest: ScrapeResponse | undefined
 
@@ -114,7 +111,6 @@ export class ScrapeServer {
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
   }
 
-  /** Warns the user, once per cause. */
   warnOnce(cause: string, line: string): void {
     if (this.#warned.has(cause)) return
     this.#warned.add(cause)
@@ -199,7 +195,6 @@ function isScrape(request: IncomingMessage): boolean {
 /** Series per piece: about a millisecond of work, after which the event loop runs. */
 export const PIECE_SERIES = 100
 
-/** Label sets that did not fit into the response. */
 export interface OmittedSeries {
   readonly metric: string
   readonly labelSets: number
@@ -263,7 +258,6 @@ function seriesOf({ dataPoints: [first] }: MetricData): number {
   return first.value.buckets.boundaries.length + 3
 }
 
-/** Removes the comment lines of a metric that an earlier piece has described. */
 function withoutHead(text: string): string {
   let from = 0
   while (text.startsWith('# ', from)) from = text.indexOf('\n', from) + 1

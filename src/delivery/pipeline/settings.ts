@@ -14,22 +14,17 @@ export interface TailSamplingSettings {
   readonly maxBytes: number
 }
 
-/** The slice of the configuration that the pipeline needs. */
 export interface PipelineSettings {
   readonly serviceName: string
   readonly projectName?: string
-  /** Override `globalTags`. */
   readonly resourceAttributes: StringMap
   readonly globalTags: StringMap
   readonly version: string
   readonly backends: readonly BackendConfig[]
-  /** Prefix of the names of log events. */
   readonly namespace: string
   /** Names of the attributes that mark spans of a killed process. Empty if they are switched off. */
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
-  /** Absent = off. */
   readonly localLog?: LocalLogSettings
-  /** Buffers traces until they are sampled. If absent, everything is sent. */
   readonly tailSampling?: TailSamplingSettings | undefined
   /**
    * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
@@ -45,7 +40,6 @@ export interface PipelineSettings {
   readonly deterministicIds: boolean
   /** Maximum time that a flush keeps the process alive. Also the time after which `shutdown()` drops what is left. */
   readonly flushWaitMillis: number
-  /** Set if this process continues a previous one. */
   readonly continuation?: Continuation | undefined
   /** Once it is aborted, `shutdown()` waits for no backend any more. */
   readonly giveUp?: AbortSignal | undefined

@@ -18,20 +18,17 @@ export interface ShutdownOptions {
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
   readonly giveUp: AbortSignal | undefined
-  /** The trace log and, with tail sampling, the log of kept traces. */
   readonly stores: readonly Store[]
 }
 
 interface ClosingQueue {
-  /** Duration so far of the export in flight. */
   waitedMillis(): number
   /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
-  stop(): Promise<void>
+  stop?(): Promise<void>
   /** Drops what is left. No effect on delivered data. */
   abandon(): Promise<void>
 }
 
-/** Flushes or shuts down all components of a pipeline. */
 export class Shutdown {
   readonly #parts: ShutdownOptions
   #closed: Promise<void> | undefined
@@ -100,7 +97,6 @@ export class Shutdown {
       await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
-  /** Resolves when everything recorded is in the log. */
   async #flushLog(): Promise<void> {
     await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
   }
@@ -124,7 +120,7 @@ export class Shutdown {
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
     await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
-    await within(LAST_WORDS_MILLIS, leaving.stop())
+    if (leaving.stop) await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
 

@@ -26,7 +26,6 @@ export class DirectSpanProcessor implements SpanProcessor {
     for (const taker of this.#takers) taker.enqueueBatch({ lines })
   }
 
-  /** The pipeline flushes and closes the queues. */
   forceFlush(): Promise<void> {
     return Promise.resolve()
   }

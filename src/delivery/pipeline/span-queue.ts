@@ -20,7 +20,6 @@ export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  /** If absent, failed spans are dropped. */
   readonly log?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
@@ -72,7 +71,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     else this.#scheduleSend()
   }
 
-  /** Enqueues a segment of a dead process that is pending for this backend. */
   enqueueSegment(segment: LogSegment): void {
     this.#scheduler.enqueueSegment(segment)
     this.#scheduleSend()
@@ -114,13 +112,11 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     return flushed
   }
 
-  /** Starts a flush without waiting for it. */
   startFlush(): void {
     this.#scheduler.requestFlush()
     void this.#sendDue()
   }
 
-  /** Accepts no more spans. Delivers the queued ones and those in `adopted` segments. */
   async shutdown(adopted: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
@@ -151,7 +147,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     await this.#scheduler.close()
   }
 
-  /** For a process that ends immediately: spans that are only in memory are dropped and counted. */
+  /** For a process that ends immediately. Drops and counts spans that are only in memory. */
   abandonNow(): void {
     this.#isClosed = true
     this.#isStopping = true
@@ -195,10 +191,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#finishSending()
   }
 
-  /**
-   * Sends one request. Resolves with true if there may be more to do. Never rejects, because no caller could handle an
-   * error.
-   */
+  /** Sends one request. Resolves with true if there may be more to do. Never rejects. */
   async #sendNext(): Promise<boolean> {
     try {
       this.#current ??= await this.#scheduler.nextBatch(() => !this.#isStopping)
@@ -216,7 +209,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     return true
   }
 
-  /** Continues with work that arrived during the last check. */
   #finishSending(): void {
     const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
     this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
@@ -253,7 +245,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     const isRefused = verdict.kind === 'refused'
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
-      // An aborted request is no evidence about the backend. `tooLate` reports the number of lost spans.
+      // An aborted request is no evidence about the backend. `lostAtShutdown` reports the number of lost spans.
       if (attempt.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
       return
     }
@@ -300,7 +292,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     return 0
   }
 
-  /** @param current spans of the current attempt, which are already counted */
   #dropTooLate(waiting: number, current = 0): void {
     this.#tally.dropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
@@ -322,7 +313,6 @@ export class BoundedSink {
     this.#timeoutMillis = timeoutMillis
   }
 
-  /** Never rejects. */
   async export(lines: readonly SpanLine[]): Promise<ExportResult> {
     const inFlight = new AbortController()
     this.#inFlight = inFlight

@@ -4,16 +4,13 @@ import { api } from './sdk.ts'
 import type { TailSamplingSettings } from './settings.ts'
 
 const SAMPLED = 1
-/**
- * Number of traces whose verdict is remembered for late spans. A forgotten trace is sent: too much is better than too
- * little.
- */
+/** Decisions remembered for late spans. A forgotten trace is sent: too much is better than too little. */
 const MAX_DECISIONS = 20_000
 /** OpenTelemetry's key in `tracestate`, and the threshold of a trace that represents itself only. */
 const OT = 'ot'
 const NO_THRESHOLD = '0'
 const RATE = 'rate'
-/** Verdict of a trace without a turn. It is sent. */
+/** Decision for a trace without a turn. It is sent. */
 const UNDECIDED = ''
 
 /**
@@ -26,7 +23,6 @@ interface BufferedTrace {
   open: number
   spans: ReadableSpan[]
   bytes: number
-  /** The reason why the trace is kept, or `NOT_KEPT`. Undefined until it is known. */
   decision: string | undefined
   /** A turn of the trace was not kept. Another one may be. */
   hasDroppedTurn: boolean
@@ -115,7 +111,6 @@ export class TailSampler implements SpanProcessor {
     if (oldest !== undefined) this.#decisions.delete(oldest)
   }
 
-  /** The verdict of the ended roots, if none of them keeps the trace. */
   #decisionOf(traceId: string, { hasDroppedTurn: isPassedOver }: BufferedTrace): string {
     return isPassedOver ? NOT_KEPT : (this.#decisions.get(traceId) ?? UNDECIDED)
   }

@@ -73,7 +73,6 @@ function hasMethods(given: unknown, methods: readonly string[]): given is object
   }
 }
 
-/** Returns the usable elements of a list, and reports each of the others. */
 function proxiesOf(
   option: string,
   given: unknown,
@@ -125,7 +124,6 @@ function readerOf(guest: ExtensionProxy): IMetricReader {
   }
 }
 
-/** Processors and readers of the user, beside ours. */
 export class UserExtensions {
   readonly spanProcessors: readonly SpanProcessor[]
   readonly metricReaders: readonly IMetricReader[]

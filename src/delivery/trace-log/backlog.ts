@@ -13,12 +13,10 @@ import { readHeader, SegmentReader } from './segment-file.ts'
 /** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
 
-/** The pending data of one backend in the trace log. */
 export interface BacklogEntry {
   readonly backend: string
   readonly segments: number
   readonly bytes: number
-  /** Start of the oldest segment, epoch milliseconds. */
   readonly oldestAt: number
   /** True if living processes own the data and will deliver it. Segments without an owner have a row of their own. */
   readonly isLive: boolean
@@ -114,7 +112,6 @@ export interface OpenSegment {
   readonly isOwned: boolean
 }
 
-/** Oldest first. Never rejects. Empty if there is no directory. */
 export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
   const segments: OpenSegment[] = []
   for (const entry of await listCheckpoints(stateDirectory)) {

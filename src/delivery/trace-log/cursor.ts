@@ -2,19 +2,15 @@ import { SegmentReader } from './segment-file.ts'
 import type { LogSegment, StoredBatch } from './segments.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
-/** Attempts to read a segment that is temporarily unreadable. */
 const MAX_FAILURES = 3
 
 export interface ReadErrorListener {
-  /** Damaged lines were skipped. Called once per segment. */
   damaged(segment: LogSegment): void
   /** The segment exists but cannot be read. An adopted one is released to other processes. */
   unreadable(segment: LogSegment, error: unknown): void
-  /** Expected spans are missing. */
   missing(segment: LogSegment, spans: number): void
 }
 
-/** The segments of one backend, in order, and its read position. */
 export class Cursor {
   readonly #backend: string
   readonly #listener: ReadErrorListener
@@ -94,9 +90,8 @@ export class Cursor {
     }
     const failures = (this.#failures.get(segment) ?? 0) + 1
     this.#failures.set(segment, failures)
-    // Adopted segments may be reordered. Our own are read in order.
+    // Recovered segments may be reordered. Our own are read in order.
     if (segment.isRecovered) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
-    // The caller retries after a pause.
     if (failures < MAX_FAILURES) throw error
     this.#failures.delete(segment)
     this.#listener.unreadable(segment, error)
@@ -104,7 +99,6 @@ export class Cursor {
     else segment.markUnreadable(this.#backend)
   }
 
-  /** For our own segments the number of spans is known. */
   #countMissing(): void {
     for (const segment of this.#segments) this.#reportMissing(segment)
   }

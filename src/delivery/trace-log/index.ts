@@ -3,7 +3,6 @@
  * it what it could not accept at once. Other modules import only this file.
  */
 
-/** Pending and lost spans, for display. */
 export { type BacklogEntry, listOpenSegments, pendingDestinations, readBacklog } from './backlog.ts'
 export { keptDirectory, listCheckpoints } from './checkpoint-file.ts'
 export { Continuation, endedSince } from './continuation.ts'
@@ -22,5 +21,4 @@ export { type BatchSettings, type LocalLogSettings, NOT_KEPT, type Reporter, UNS
 export { attributesJson, estimatedBytes } from './span-json.ts'
 export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
 export { Store } from './store.ts'
-/** Spans buffered by killed processes, and undecided since. */
 export { hasKeptLog, readUndecided, type UndecidedEntry } from './undecided-spans.ts'

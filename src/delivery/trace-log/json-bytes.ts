@@ -40,7 +40,6 @@ export class JsonBytes {
     return this.#length
   }
 
-  /** The bytes since `start`. Valid until the next `start`. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -55,7 +54,6 @@ export class JsonBytes {
     this.#bytes = Buffer.allocUnsafeSlow(0)
   }
 
-  /** Discards the bytes after `length`. */
   cutTo(length: number): void {
     this.#length = length
     this.clearRecent()
@@ -66,7 +64,6 @@ export class JsonBytes {
     for (const recent of this.#recent) recent.text = ''
   }
 
-  /** Writes ASCII text that is already JSON. */
   ascii(text: string): void {
     const bytes = this.#withRoom(text.length)
     let at = this.#length
@@ -75,23 +72,19 @@ export class JsonBytes {
     this.#length = at
   }
 
-  /** Separates the elements of a list. Writes nothing before the first. */
   comma(): void {
     if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
   }
 
-  /** Writes text that is already JSON. */
   json(text: string): void {
     const bytes = this.#withRoom(text.length * MAX_BYTES_PER_CHAR)
     this.#length += bytes.write(text, this.#length)
   }
 
-  /** A copy of the bytes from this offset. */
   from(place: number): Buffer {
     return Buffer.from(this.#bytes.subarray(place, this.#length))
   }
 
-  /** Writes bytes that are already JSON. */
   bytes(piece: Uint8Array): void {
     this.#withRoom(piece.length).set(piece, this.#length)
     this.#length += piece.length
@@ -155,7 +148,6 @@ export class JsonBytes {
   }
 }
 
-/** One JSON string: see `JsonBytes.string`. */
 export function stringJson(text: string): string {
   let json = JSON.stringify(text)
   for (const character of LINE_BREAKS_BESIDES) {

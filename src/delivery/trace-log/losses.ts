@@ -3,9 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-file.ts'
 
-/** Spans that a backend will never receive. */
 export interface Loss {
-  /** Time of the newest loss, epoch milliseconds. */
   readonly at: number
   readonly backend: string
   readonly spans: number
@@ -29,7 +27,6 @@ export class LossLog {
   #sums: Map<string, Loss> = new Map()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param now returns epoch milliseconds */
   constructor(stateDirectory: string, now: () => number = Date.now) {
     this.#path = lossPath(stateDirectory)
     this.#now = now
@@ -46,7 +43,6 @@ export class LossLog {
     this.#timer ??= this.#saveIn(0)
   }
 
-  /** Writes pending losses synchronously. Never throws. */
   save(): void {
     const lines = [...this.#sums.values()].map(loss => `${JSON.stringify(loss)}\n`)
     if (lines.length > 0 && appendLossLines(this.#path, lines.join(''))) this.#sums = new Map()
@@ -121,7 +117,6 @@ function appendLossLines(path: string, lines: string): boolean {
   }
 }
 
-/** Several processes append. Returns the size of the file. */
 function append(path: string, lines: string): number {
   return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
     // If a full disk cut off a line, its remainder must not merge with the next one.

@@ -53,10 +53,8 @@ function isRestarted(place: string, here: string): boolean {
   return isKnown && host === hostHere && boot !== bootHere
 }
 
-/** Placeholder for an unknown part of an owner. */
 const UNKNOWN = '0'
 
-/** A process that writes a segment, or has taken it over. */
 export interface Owner {
   /** `<host>_<boot>_<pid namespace>`, each a short hash or `UNKNOWN`. Within a place a pid is one process at a time. */
   readonly place: string
@@ -68,11 +66,9 @@ export interface Owner {
   readonly birth: string
 }
 
-/** Look-ups of the processes of this machine. */
 export interface ProcessProbes {
   readonly self: Owner
   isRunning(pid: number): boolean
-  /** `UNKNOWN` if the system does not provide it. */
   birthOf(pid: number): string
 }
 

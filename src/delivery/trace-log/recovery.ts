@@ -11,16 +11,15 @@ import {
   takeOverCheckpoint,
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
-import { type Destinations, endedSpan, type SegmentMarks, type StoredLine } from './line-parser.ts'
+import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
-import { readHeader, SegmentFile, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
 import type { LogSegment, SegmentManager } from './segments.ts'
 import type { ContinuationSettings, Reporter } from './settings.ts'
-import { SpanLine } from './span-line.ts'
+import { SpanLine, spanKey } from './span-line.ts'
 
-/** Delivers recovered segments to one backend. */
 export interface RecoveryQueue {
   enqueueSegment(segment: LogSegment): void
   /**
@@ -28,7 +27,6 @@ export interface RecoveryQueue {
    * still sent, the others are lost.
    */
   beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void
-  /** Counts lost spans of another process. */
   countLost(spans: number, reason: string): void
 }
 
@@ -45,7 +43,6 @@ export interface RecoveryOptions {
    * of kept traces.
    */
   readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
-  /** Receives the traces whose spans a killed process had left open. */
   readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
 }
 
@@ -60,7 +57,7 @@ export class Recovery {
     this.#parts = parts
   }
 
-  /** Resolves when everything possible is adopted, before it is delivered. Never rejects. */
+  /** Resolves when everything possible is taken over, before it is delivered. Never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#recoverAll().finally(() => {
       this.#running = undefined
@@ -72,7 +69,6 @@ export class Recovery {
     await this.#running
   }
 
-  /** Starts no more adoptions. Resolves when the current one has finished. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running
@@ -207,7 +203,6 @@ export class Recovery {
   }
 }
 
-/** True if both have the same backends at the same addresses. */
 function isSame(one: Destinations, other: Destinations): boolean {
   return one.size === other.size && [...one].every(([backend, destination]) => other.get(backend) === destination)
 }
@@ -217,10 +212,6 @@ function writersHeartbeat({ segment, owner, heartbeatAt }: CheckpointEntry): num
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
-/**
- * Resolves with undefined if the file does not exist.
- * @throws other errors of the file system
- */
 async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
@@ -247,7 +238,6 @@ const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
 const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
-/** The kind of a turn's root span. */
 const ROOT_KIND = 'session'
 export const CRASHED = 'crashed'
 
@@ -256,20 +246,15 @@ const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 /** The open spans of one trace in a killed process. */
 export interface RecoveredTrace {
   readonly traceId: string
-  /** Id of the outermost span */
   readonly spanId: string
   readonly spans: number
 }
 
-/** The facts of a dead process outside its segment. */
 export interface CrashFacts {
-  /** Latest heartbeat of the process, epoch milliseconds. */
   readonly heartbeatAt: number
   /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
   readonly laterPaths: readonly string[]
-  /** True if another process may still continue the open spans. */
   readonly mayBeContinued: boolean
-  /** True if this process continues the span: trace id and span id. */
   readonly isContinuedHere: (key: string) => boolean
 }
 
@@ -295,7 +280,6 @@ export async function endCrashedSpans(path: string, death: CrashFacts): Promise<
   return tracesOf(spans)
 }
 
-/** @param spans the innermost first */
 function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
   const traces = new Map<string, RecoveredTrace>()
   for (const span of spans) {
@@ -323,7 +307,7 @@ interface OpenSpanScan {
 async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
-  await eachLine(path, line => {
+  for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) {
       for (const { key, start, end } of line.stamps()) {
         lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
@@ -332,26 +316,17 @@ async function openSpansIn(path: string, laterPaths: readonly string[]): Promise
     } else if (line.kind === 'open') {
       for (const span of line.spans) {
         lastAt = Math.max(lastAt, millis(span.startTime))
-        open.set(keyOf(span), span)
+        open.set(spanKey(span), span)
       }
     } else if (line.kind === 'header') marks = line.marks
-  })
+  }
   for (const later of open.size === 0 ? [] : laterPaths) {
-    await eachLine(later, line => {
+    for await (const line of linesIn(later)) {
       if (line instanceof SpanLine) for (const { key } of line.stamps()) open.delete(key)
-      else if (line.kind === 'open') for (const span of line.spans) open.delete(keyOf(span))
-    })
+      else if (line.kind === 'open') for (const span of line.spans) open.delete(spanKey(span))
+    }
   }
   return { open, marks, lastAt }
-}
-
-async function eachLine(path: string, visit: (line: SpanLine | StoredLine) => void): Promise<void> {
-  const reader = new SegmentReader(path)
-  try {
-    for await (const line of reader.spanLines(0, (await stat(path)).size)) visit(line)
-  } finally {
-    await reader.close()
-  }
 }
 
 function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: SegmentMarks): Attributes {
@@ -374,11 +349,6 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   } finally {
     file.close()
   }
-}
-
-function keyOf(span: ReadableSpan): string {
-  const { traceId, spanId } = span.spanContext()
-  return `${traceId}${spanId}`
 }
 
 function millisOf(nanos: string): number {

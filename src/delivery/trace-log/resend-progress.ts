@@ -6,7 +6,6 @@ import { readOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 
-/** The spans of one file that one backend has received. */
 export interface SentTally {
   readonly traceIds: ReadonlySet<string>
   readonly spans: number
@@ -17,15 +16,12 @@ export interface SentTally {
 
 export interface ResendProgressOptions {
   readonly pass: SentState
-  /** If absent, all traces are included. */
   readonly traceId: string | undefined
   /** Returns the start of a trace, epoch milliseconds. If absent, every trace is included. */
   readonly begunAt: ((traceId: string) => number) | undefined
-  /** Called after each acknowledgement. */
   readonly onSent: (state: SentState) => void
 }
 
-/** The progress of sending one file to one backend on request. */
 export class ResendProgress {
   readonly #parts: ResendProgressOptions
   readonly #traceIds = new Set<string>()
@@ -33,7 +29,6 @@ export class ResendProgress {
   #spans = 0
   #from: number = Number.POSITIVE_INFINITY
   #to: number = Number.NEGATIVE_INFINITY
-  /** Spans in flight. */
   #reading: readonly ReadableSpan[] = []
 
   constructor(parts: ResendProgressOptions) {
@@ -41,7 +36,6 @@ export class ResendProgress {
     this.#offset = parts.pass.offset
   }
 
-  /** Bytes. */
   get offset(): number {
     return this.#offset
   }
@@ -50,13 +44,11 @@ export class ResendProgress {
     return { traceIds: this.#traceIds, spans: this.#spans, from: this.#from, to: this.#to }
   }
 
-  /** Selects the spans to be sent. */
   selectSpans(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
     this.#reading = spans.filter(span => this.#isSelected(span))
     return this.#reading
   }
 
-  /** The backend has acknowledged the spans read so far. */
   advance(offset: number): void {
     if (offset <= this.#offset) return
     this.#offset = offset
@@ -92,11 +84,8 @@ export function millisOf([seconds, nanos]: ReadableSpan['startTime']): number {
  * up to `offset`. Traces that began at `before` or later: everything.
  */
 export interface SentState {
-  /** Epoch milliseconds; 0 for all traces. */
   readonly since: number
-  /** Epoch milliseconds; null for no limit. */
   readonly before: number | null
-  /** Bytes. */
   readonly offset: number
 }
 
@@ -128,7 +117,6 @@ export class SentRecord {
     this.#states = readStates(this.#path)
   }
 
-  /** @param destination output of `destinationOf` */
   get(destination: string): SentState | undefined {
     return this.#states.get(destination)
   }

@@ -19,9 +19,7 @@ const TIMES_CHARS = 64
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
 export interface SpanStamp {
-  /** Trace id and span id. */
   readonly key: string
-  /** Nanoseconds since the epoch, in decimal. */
   readonly start: string
   readonly end: string
 }
@@ -50,15 +48,11 @@ export class SpanLine {
     this.#parser = parts.parser
   }
 
-  /** @param json the line written for these spans, without its end */
   static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
     return new SpanLine({ size: spans.length, spans, json })
   }
 
-  /**
-   * Wraps a line of a file, without its end, that looks like ours. It is parsed when its spans are needed. Returns
-   * undefined for other lines.
-   */
+  /** Wraps a line of a file that looks like ours. It is parsed when its spans are needed. */
   static fromFile(json: Buffer, parser: LineParser): SpanLine | undefined {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
@@ -71,7 +65,6 @@ export class SpanLine {
     return this.#size
   }
 
-  /** Approximate size of its JSON. */
   get bytes(): number {
     return this.#json?.length ?? this.spans.reduce((sum, span) => sum + estimatedBytes(span), 0)
   }
@@ -86,19 +79,11 @@ export class SpanLine {
     return this.#spans
   }
 
-  /**
-   * An ExportTraceServiceRequest.
-   * @throws if a span cannot be written
-   */
   get json(): Buffer {
     this.#json ??= requestJson(this.spans)
     return this.#json
   }
 
-  /**
-   * An ExportTraceServiceRequest.
-   * @throws if a span cannot be written
-   */
   get protobuf(): Uint8Array {
     this.#protobuf ??= requestProtobuf(this.spans)
     return this.#protobuf
@@ -125,6 +110,12 @@ export class SpanLine {
     this.#size = spans.length
     return spans
   }
+}
+
+/** Trace id and span id. */
+export function spanKey(span: ReadableSpan): string {
+  const { traceId, spanId } = span.spanContext()
+  return `${traceId}${spanId}`
 }
 
 export function sizeOf(lines: readonly SpanLine[]): number {

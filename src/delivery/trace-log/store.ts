@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { type Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
@@ -8,7 +8,7 @@ import { isAlive } from './owner.ts'
 import { type RecoveredTrace, Recovery, type RecoveryOptions, type RecoveryQueue } from './recovery.ts'
 import { Resend, type ResendQueue, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
-import { SegmentReader, segmentIdentity } from './segment-file.ts'
+import { listSegments, type SegmentListing, SegmentReader } from './segment-file.ts'
 import { type BatchReceiver, type LogSegment, SegmentManager } from './segments.ts'
 import type { BatchSettings, LocalLogSettings, LogReporter, Reporter } from './settings.ts'
 import { TraceLog } from './trace-log.ts'
@@ -23,15 +23,12 @@ export interface StoreOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
-  /** Receivers of all spans, in order. */
   readonly receivers: readonly BatchReceiver[]
-  /** Backends, by name, that can receive spans from the log later. */
   readonly queues: ReadonlyMap<string, RecoveryQueue & ResendQueue>
   readonly destinations: Destinations
   readonly deliveries: LogReporter
   readonly report: Reporter
   readonly losses: LossLog
-  /** The log of kept traces, if traces are or were buffered for tail sampling. */
   readonly kept?: Store | undefined
 }
 
@@ -67,7 +64,6 @@ export class Store {
     })
   }
 
-  /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
     return this.#segments.paths
   }
@@ -94,7 +90,6 @@ export class Store {
     return recovery.run()
   }
 
-  /** Sends traces on request: see `Resend`. */
   resend(request: ResendRequest): Resend {
     const { settings, queues: takers, destinations } = this.#parts
     return new Resend(
@@ -103,18 +98,15 @@ export class Store {
     )
   }
 
-  /** Resolves when the current recovery, if any, has finished. */
   recovered(): Promise<void> {
     return this.#recovery?.idle() ?? Promise.resolve()
   }
 
-  /** Stops recovery. Resolves when current work is done. */
   async stop(): Promise<void> {
     clearInterval(this.#recoveryTimer)
     await Promise.all([this.#recovery?.stop(), this.#pruning])
   }
 
-  /** Stops delivery. Pending data is left to the next process. */
   release(): void {
     clearInterval(this.#recoveryTimer)
     this.#segments.releaseAll()
@@ -132,12 +124,7 @@ export class Store {
     }
   }
 
-  /**
-   * Writes recovered spans to this log. If they were only in memory, they would be lost with this process, and would not be
-   * searched for again.
-   *
-   * @throws if they cannot be written: a later recovery, or the next process, finds the missing ones
-   */
+  /** Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. */
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { log } = this
     if (log.isClosed) throw new Error('this process ends')
@@ -154,7 +141,6 @@ export class Store {
     if (log.counts().dropped > dropped) throw new Error('not all of it was written')
   }
 
-  /** Removes segments that are too old or too large, in the background. */
   prune(): void {
     const { settings, queues: adopters, losses } = this.#parts
     const listener = {
@@ -187,7 +173,6 @@ export class Store {
     this.#warnedPruned.add(backend)
   }
 
-  /** A segment of this process was deleted externally. */
   #onRemoved(segment: LogSegment): void {
     if (this.#parts.settings.heldBy !== undefined && !segment.isRecovered) return
     for (const [backend, adopter] of this.#parts.queues) {
@@ -199,22 +184,9 @@ export class Store {
 const HOUR_MILLIS = 3_600_000
 const NONE: ReadonlyMap<string, number> = new Map()
 
-interface TraceFile {
-  readonly name: string
-  readonly path: string
-  readonly startAt: number
-  readonly changedAt: number
-  readonly bytes: number
-}
-
-/** Handles spans that a backend will never receive. */
 export interface PruneListener {
-  /**
-   * Called before a segment of this process is removed. Returns a function that receives the number of pending spans per
-   * backend.
-   */
+  /** Called before a segment is removed. Returns a function that receives the pending spans per backend. */
   beforeRemoval(segment: LogSegment): (backend: string, owed: number) => void
-  /** Called after a segment without an owner was removed. */
   onRemoved(backend: string, owed: number): void
 }
 
@@ -224,27 +196,27 @@ export interface PruneListener {
  */
 export async function pruneSegments(
   settings: LocalLogSettings,
-  custody: SegmentManager,
+  segments: SegmentManager,
   listener: PruneListener,
 ): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
-  const files = await traceFiles(join(settings.directory, 'traces'))
+  const files = await listSegments(join(settings.directory, 'traces'))
   // Read after the files: a segment's checkpoint is created before the segment.
   const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...custody.owned].map(segment => [segment.checkpoint.segment, segment]))
+  const held = new Map([...segments.owned].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
     const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
-    if (await removeSegment(settings, file, owner, custody, listener)) bytes -= file.bytes
+    if (await removeSegment(settings, file, owner, segments, listener)) bytes -= file.bytes
   }
 }
 
 async function removeSegment(
   settings: LocalLogSettings,
-  file: TraceFile,
+  file: SegmentListing,
   { segment, entry }: { readonly segment: LogSegment | undefined; readonly entry: CheckpointEntry | undefined },
-  custody: SegmentManager,
+  segments: SegmentManager,
   listener: PruneListener,
 ): Promise<boolean> {
   const { directory } = settings
@@ -253,7 +225,7 @@ async function removeSegment(
     segment.isRemoved = true
     const tell = listener.beforeRemoval(segment)
     for (const [backend, owed] of await pendingOf(segment, file, settings)) tell(backend, owed)
-    custody.removeSegment(segment)
+    segments.removeSegment(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const checkpoint = takeOverCheckpoint(directory, entry)
@@ -274,17 +246,16 @@ async function hasCheckpoint(directory: string, segment: string): Promise<boolea
 
 async function pendingOf(
   segment: LogSegment,
-  file: TraceFile,
+  file: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
   if (segment.isRecovered) return pendingSpans(segment.checkpoint, file, settings)
   return new Map(segment.checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)]))
 }
 
-/** Number of pending spans of a segment for each backend. */
 async function pendingSpans(
   checkpoint: Checkpoint,
-  { path, bytes }: TraceFile,
+  { path, bytes }: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
   const unjudged = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
@@ -307,19 +278,4 @@ async function countSpans(path: string, from: number, until: number): Promise<nu
     await reader.close()
   }
   return spans
-}
-
-/** Oldest first. Foreign files in the directory are ignored. */
-async function traceFiles(directory: string): Promise<TraceFile[]> {
-  const names = await readdir(directory).catch(() => [])
-  const files = await Promise.all(names.map(fileName => traceFile(directory, fileName)))
-  return files.filter(file => file !== undefined).sort((a, b) => a.startAt - b.startAt)
-}
-
-async function traceFile(directory: string, fileName: string): Promise<TraceFile | undefined> {
-  const identity = segmentIdentity(fileName)
-  const path = join(directory, fileName)
-  const stats = identity && (await stat(path).catch(() => undefined))
-  if (!stats) return undefined
-  return { name: identity.name, path, startAt: identity.startAt, changedAt: stats.mtimeMs, bytes: stats.size }
 }

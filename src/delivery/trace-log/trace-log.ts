@@ -29,7 +29,6 @@ export interface TraceLogOptions {
   readonly report: LogReporter
 }
 
-/** The data of one write. */
 interface LogWrite {
   readonly line: SpanLine
   readonly bytes: Uint8Array
@@ -90,17 +89,14 @@ export class TraceLog implements SpanProcessor {
     else this.#scheduleDrain()
   }
 
-  /** Writes a new note of an open span, because it has new attributes. */
   renewNote(span: unknown): void {
     if (this.#open.renewNote(span as ReadableSpan)) this.#scheduleDrain()
   }
 
-  /** Resolves when everything recorded until now is in the log, or could not be written. Never rejects. */
   forceFlush(): Promise<void> {
     return this.#hasWork() || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
-  /** Writes everything synchronously, for a process that ends. */
   flushSync(): void {
     this.#finishWriteSync()
     while (this.#hasWork()) this.#writeNextSync()
@@ -113,7 +109,6 @@ export class TraceLog implements SpanProcessor {
     this.#endWriting()
   }
 
-  /** Like `shutdown`, but synchronous. */
   shutdownSync(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -249,7 +244,6 @@ export class TraceLog implements SpanProcessor {
     this.#out.ascii('\n')
   }
 
-  /** Writes the spans of the next line. */
   #writeEnded(): readonly ReadableSpan[] {
     const before = this.#out.length
     const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
@@ -326,7 +320,6 @@ export class OpenSpans {
     return this.#unnoted.size > 0
   }
 
-  /** True if the segment notes all open spans. */
   get isComplete(): boolean {
     return !this.hasNotes && !this.#hasMissed
   }
@@ -351,7 +344,6 @@ export class OpenSpans {
     return true
   }
 
-  /** A new segment must note all open spans. */
   repeatAll(): void {
     for (const span of this.#noted) this.#unnoted.add(span)
     this.#noted.clear()
@@ -370,22 +362,17 @@ export class OpenSpans {
 
 const INTERVAL_MILLIS = 2000
 
-/**
- * Marks this process as alive while spans are open. If it is killed in the middle of a tool, recovery uses the last
- * heartbeat as the end of the tool.
- */
+/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
 export class Heartbeat {
   readonly #beat: () => void
   readonly #isNeeded: () => boolean
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isNeeded called before each beat; the beats stop when it returns false */
   constructor(beat: () => void, isNeeded: () => boolean) {
     this.#beat = beat
     this.#isNeeded = isNeeded
   }
 
-  /** Starts the beats if they are needed. Does not keep the process alive. */
   start(): void {
     if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
   }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pipelineSettings } from './pipeline-fixture.ts'
 
-const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
 /** Far above what is promised: it tells a process that hangs from one that is slow. */
 const HANG_MILLIS = 45_000
 

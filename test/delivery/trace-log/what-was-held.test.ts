@@ -31,7 +31,7 @@ async function leftBehind(continued?: LocalLogSettings['continued']): Promise<Sc
   const [directory, sink, lines] = [await scratchDirectory(), await startSink(), new Lines()]
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 5 }
   const backends = [backend('otlp', sink.url, { protocol: 'http/json', metrics: false })]
-  const settings = { backends, localLog, holding: HOLDING, flushWaitMillis: 500 }
+  const settings = { backends, localLog, tailSampling: HOLDING, flushWaitMillis: 500 }
   const open = (): Pipeline => openPipeline(settings, lines)
   const live = async (): Promise<void> => {
     const pipeline = open()
