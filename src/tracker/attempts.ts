@@ -1,4 +1,4 @@
-import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
+import { numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
 import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
 import { isFailedEnd, isRequest } from './span-ends.ts'
@@ -105,6 +105,17 @@ export function isRepeat(
   }
   if (ended === undefined || retry > ended.attempt) return false
   return fired.at === ended.startAt || fired.at < ended.endAt
+}
+
+/**
+ * Returns true for a prompt that names a turn whose loop is open: a turn has one prompt. A prompt for another model
+ * begins another loop.
+ */
+export function isPromptAgain(turn: Turn, { event, ids }: ReceivedHook): boolean {
+  const open = turn.innermost('llm')
+  if (open === undefined || ids.turnId === undefined || ids.turnId !== turn.turnId) return false
+  const model = textOf(event.payload['model'])
+  return model === undefined || model === textOf(peek(open.start, 'model'))
 }
 
 /** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */

@@ -1,5 +1,14 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
-import { attemptAttribute, earlyEnd, endedBehind, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
+import {
+  attemptAttribute,
+  earlyEnd,
+  endedBehind,
+  foldedByEnd,
+  isPromptAgain,
+  isRepeat,
+  noteFollowed,
+  retryCount,
+} from './attempts.ts'
 import { idsOf, type ReceivedHook, senderOf, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
@@ -84,6 +93,7 @@ export class HookStarts {
     this.#endKilled(session.main, incoming)
     this.#endAnswered(registry.find(host, ids) ?? session.main, incoming)
     const known = this.#rooted(incoming)
+    if (known !== undefined && isPromptAgain(known, incoming)) return 'duplicate'
     if (known === undefined) {
       const late = opening.late(incoming, true)
       if (late !== undefined) {

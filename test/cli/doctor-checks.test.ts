@@ -203,9 +203,9 @@ describe('a line of the pipeline', () => {
       undefined,
     ],
     [
-      'backend a: cannot write /x: the disk is full (ENOSPC). Make it writable or choose another path; until then its spans are dropped, other backends go on',
+      'backend a: cannot write /x: the disk is full (ENOSPC). Free some space on that disk or choose another path; until then its spans are dropped, other backends go on',
       'a: cannot write /x: the disk is full (ENOSPC)',
-      'Make it writable or choose another path',
+      'Free some space on that disk or choose another path',
     ],
     ['something else that is kept as it is', 'something else that is kept as it is', undefined],
   ])('%s', (said, what, remedy) => {

@@ -102,7 +102,11 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     ],
   ]
   if (process.platform === 'linux')
-    files.push(['a full disk', '/dev/full', /the disk is full \(ENOSPC\) → Make it writable/])
+    files.push([
+      'a full disk',
+      '/dev/full',
+      /the disk is full \(ENOSPC\) → Free some space on that disk or choose another path/,
+    ])
 
   test.each(files)('%s', async (_what, path, expected) => {
     expect(await onlyFailure(['--backend', `file=${path}`])).toMatch(expected)

@@ -66,6 +66,11 @@ function readTold(lines: readonly WitnessLine[]): Map<string, ToldSpan> {
   return spans
 }
 
+/** Keys of the spans that records of the host ended, in order. */
+export function endedKeys(lines: readonly WitnessLine[]): string[] {
+  return lines.flatMap(({ hook, key }) => (ENDS.has(hook) ? [key] : []))
+}
+
 /**
  * What a host had told at this time could have been on the disk when it was killed: its log was open, and a write that it
  * began then, after waiting for longer than `log_flush_ms`, had come to its end. On a busy machine that is long before the

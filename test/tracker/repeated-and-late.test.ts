@@ -216,6 +216,66 @@ describe('the start of a turn that comes after the start of the next one', () =>
   })
 })
 
+describe('the prompt of a turn that comes again', () => {
+  const prompt = { ...TURN, model: 'qwen3', user_message: 'hello' }
+  const oneLoop = text`
+    agent OK
+      llm.qwen3 OK
+  `
+
+  test.each([
+    ['the host sent the times', {}],
+    ['the host sent no times', { at: undefined }],
+  ])('is a duplicate while its loop is open (%s)', async (_which, meta) => {
+    const again: Step = [60, 'pre_llm_call', prompt, meta]
+    const plugin = told([...began(), again, again, ...answered(300)])
+    expect(plugin.tree()).toBe(oneLoop)
+    expect(plugin.stats().hooks).toMatchObject({ ok: 4, duplicate: 2 })
+    expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual([])
+  })
+
+  test('is a duplicate without the name of the model', () => {
+    const plugin = told([...began(), [60, 'pre_llm_call', { ...TURN }], ...answered(300)])
+    expect(plugin.tree()).toBe(oneLoop)
+    expect(plugin.stats().hooks.duplicate).toBe(1)
+  })
+
+  test('does not interrupt another turn of its session', () => {
+    const plugin = told([...began(), [60, 'pre_tool_call', { ...TURN, tool_call_id: 'c1', tool_name: 'terminal' }]], {
+      host: 'hermes',
+    })
+    feedSteps(plugin, [
+      [100, 'pre_llm_call', { ...NEXT, model: 'qwen3' }],
+      [10_000, 'pre_llm_call', prompt],
+      ...used(10_100, { ...NEXT, tool_call_id: 'c2' }),
+      ...answered(10_300, NEXT),
+    ])
+    const [first] = all(plugin, 'agent')
+    expect(first?.attributes).toMatchObject({ 'hermes.turn.id': 't2', 'hermes.turn.final_status': 'completed' })
+    expect(plugin.stats().hooks.duplicate).toBe(1)
+  })
+
+  test('is a duplicate after the end of its loop if its time or delivery id identifies it', () => {
+    const [start, first] = began() as [Step, Step]
+    const named: Step = [first[0], first[1], first[2] ?? {}, { delivery_id: 'd1' }]
+    const [answer, end] = answered(300) as [Step, Step]
+    const plugin = told([start, named, answer, first, [310, 'pre_llm_call', prompt, { delivery_id: 'd1' }], end])
+    expect(plugin.tree()).toBe(oneLoop)
+    expect(plugin.stats().hooks.duplicate).toBe(2)
+  })
+
+  test('begins another loop after the end of the first', () => {
+    const [answer] = answered(100) as [Step]
+    const plugin = told([...began(), answer, [150, 'pre_llm_call', prompt], ...answered(300)])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+        llm.qwen3 OK
+    `)
+    expect(plugin.stats().hooks.duplicate).toBe(0)
+  })
+})
+
 describe('an end of nothing that was seen', () => {
   test.each([
     ['post_auxiliary_call', 'hermes.api.error.count', { api_request_id: 'r1', error_type: 'Timeout' }],

@@ -58,7 +58,7 @@ export class DeliveryReport {
 
   #recoveryLine(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
-    if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
+    if (type === 'local_log') return `trace log: it is written again; ${missing(lost)}`
     if (type === 'kept_log') return keptAgain(lost)
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
@@ -84,6 +84,13 @@ export class DeliveryReport {
       TOO_LATE,
       `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
     )
+  }
+
+  /** Reports the cost of a failure that lasts until the process ends, if no backend has got the spans. */
+  reportUnstored(): void {
+    const lost = this.#streaks.get('traces')?.lost ?? 0
+    this.#streaks.clear()
+    if (this.#facts.isOnly && lost > 0) this.#report.warn(`trace log: ${missing(lost)}`)
   }
 
   caughtUp(): void {
@@ -120,6 +127,10 @@ function keptAgain(lost: number): string {
   return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
 }
 
+function missing(lost: number): string {
+  return `${count(lost, 'span is', 'spans are')} not in it`
+}
+
 function count(number: number, one: string, many: string): string {
   return `${number} ${number === 1 ? one : many}`
 }
@@ -131,6 +142,8 @@ export interface BackendFacts {
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   readonly isExact?: boolean
   readonly isKept?: boolean
+  /** For the trace log: no backend gets the spans. */
+  readonly isOnly?: boolean
   readonly protocol: OtlpProtocol
   readonly credentials: string
   readonly defaultEndpoint: string | undefined
@@ -310,10 +323,18 @@ const FILE: Readonly<Record<string, string>> = {
   ENOTPRIVATE: 'others may write there',
 }
 
-function fileSentence({ type, isKept }: BackendFacts, path: string, code: string): string {
-  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${code === 'ENOTPRIVATE' ? 'Make it yours alone (chmod 700)' : 'Make it writable'}`
-  if (type === 'local_log')
-    return `${problem}; until then traces are delivered from memory, and not stored on this machine`
+const FILE_REMEDY: Readonly<Record<string, string>> = {
+  ENOSPC: 'Free some space on that disk',
+  EDQUOT: 'Free some space there',
+  ENOTPRIVATE: 'Make it yours alone (chmod 700)',
+}
+
+function fileSentence({ type, isKept, isOnly }: BackendFacts, path: string, code: string): string {
+  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${FILE_REMEDY[code] ?? 'Make it writable'}`
+  if (type === 'local_log') {
+    const fate = isOnly ? 'not stored' : 'delivered from memory, and not stored on this machine'
+    return `${problem}; until then traces are ${fate}`
+  }
   if (type === 'kept_log')
     return `${problem}; until then turns that are kept are sent from memory, and a backend that is down does not get them later`
   const fate = isKept ? 'kept in the trace log' : 'dropped'

@@ -127,7 +127,7 @@ export function createPipeline(
     startFlush: () => shutdown.startFlush(),
     shutdown() {
       release()
-      return shutdown.shutdown()
+      return shutdown.shutdown().finally(() => local?.reportUnstored())
     },
     startLogFlush() {
       for (const { log } of stores) void log.forceFlush()
@@ -141,6 +141,7 @@ export function createPipeline(
       for (const { log } of stores) log.shutdownSync()
       for (const queue of queues) queue.abandonNow()
       for (const each of stores) each.release()
+      local?.reportUnstored()
     },
     setEarlyDecision(judge) {
       if (holder) holder.decideEarly = judge
@@ -223,6 +224,7 @@ const KEPT_LOG = { ...LOCAL_LOG, type: 'kept_log' } as const
 interface OpenTraceLog {
   readonly store: Store
   readonly kept: Store | undefined
+  reportUnstored(): void
   stats(): BackendStats
 }
 
@@ -234,10 +236,10 @@ function openTraceLog(
   report: Reporter,
 ): OpenTraceLog {
   const { batch, marks, isPartial } = settings
-  const deliveries = new DeliveryReport(LOCAL_LOG, report)
+  const receivers = backends.flatMap(({ queue }) => queue ?? [])
+  const deliveries = new DeliveryReport({ ...LOCAL_LOG, isOnly: receivers.length === 0 }, report)
   // Separate reports: one log may be writable while the other is not.
   const ofKept = new DeliveryReport(KEPT_LOG, report)
-  const receivers = backends.flatMap(({ queue }) => queue ?? [])
   const queues = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
   const destinations = new Map(
     backends.flatMap(({ name, destination }) => (queues.has(name) ? [[name, destination]] : [])),
@@ -257,7 +259,12 @@ function openTraceLog(
   const { name, type } = LOCAL_LOG
   const lastError = (): string | undefined => deliveries.lastError ?? ofKept.lastError
   const error = (): object => (lastError() === undefined ? {} : { lastError: lastError() })
-  return { store, kept, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
+  return {
+    store,
+    kept,
+    reportUnstored: () => deliveries.reportUnstored(),
+    stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }),
+  }
 }
 
 /** A span counts as delivered when it is in the file. */

@@ -46,7 +46,10 @@ function decodePercent(text: string): string {
   }
 }
 
-// Only the most common mistake is shown as it is. Any other text may be a misplaced secret.
+// Only the most common mistake and the scheme are shown as they are. Any other text may be a misplaced secret.
 function shownEndpoint(text: string): string {
-  return /^[a-z0-9.-]{1,60}:\d{2,5}(\/[a-z0-9/_.-]{0,40})?$/i.test(text) ? quote(text) : 'other text'
+  if (/^[a-z0-9.-]{1,60}:\d{2,5}(\/[a-z0-9/_.-]{0,40})?$/i.test(text)) return quote(text)
+  const scheme = /^(?:[a-z]{2,10}:\/{1,2}|https?\/\/)/i.exec(text)?.[0]
+  if (scheme === undefined) return 'other text'
+  return /^https?:\/\//i.test(scheme) ? 'one whose host or port is invalid' : `text that begins with ${quote(scheme)}`
 }

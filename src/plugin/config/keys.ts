@@ -3,11 +3,11 @@
  * `docs/configuration.md` all derive from these rows.
  */
 const KEYS = {
-  enabled: { type: 'bool', default: true, about: 'Off: nothing is recorded', otel: ['OTEL_SDK_DISABLED'] },
+  enabled: { type: 'bool', default: true, about: 'Record traces and metrics', otel: ['OTEL_SDK_DISABLED'] },
   backends: {
     type: 'backends',
     default: [],
-    about: 'Where traces and metrics are sent; none: the local trace log only, nothing leaves the machine',
+    about: 'Where to send traces and metrics. None: local trace log only, nothing leaves the machine',
     otel: [
       'OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_,LOGS_}{ENDPOINT,HEADERS,TIMEOUT,COMPRESSION,PROTOCOL,CERTIFICATE,CLIENT_CERTIFICATE,CLIENT_KEY}',
       'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
@@ -19,17 +19,17 @@ const KEYS = {
   local_log_max_bytes: {
     type: 'integer',
     default: 268_435_456,
-    about: 'Size of the local trace log above which its oldest part goes',
+    about: 'Maximum size of the local trace log; the oldest part is removed first',
   },
   local_log_max_age_hours: {
     type: 'number',
     default: 168,
-    about: 'Age above which a part of the local trace log goes',
+    about: 'Maximum age of a part of the local trace log',
   },
   log_flush_ms: {
     type: 'millis',
     default: 100,
-    about: 'Longest time that something recorded stays in memory before it is in the local trace log',
+    about: 'Maximum time from recording to writing to the local trace log',
   },
 
   service_name: {
@@ -41,23 +41,23 @@ const KEYS = {
   },
   project_name: {
     type: 'text',
-    about: '`openinference.project.name`: the project that Phoenix files the traces under',
+    about: '`openinference.project.name`: the project in Phoenix',
     otel: ['OTEL_PROJECT_NAME'],
   },
   agent_name: { type: 'text', fromHost: true, about: '`gen_ai.agent.name` of the turns' },
   resource_attributes: {
     type: 'map',
     default: {},
-    about: 'Further resource attributes',
+    about: 'Additional resource attributes',
     otel: ['OTEL_RESOURCE_ATTRIBUTES'],
   },
-  global_tags: { type: 'map', default: {}, about: 'Resource attributes too; `resource_attributes` win over them' },
+  global_tags: { type: 'map', default: {}, about: 'Resource attributes; `resource_attributes` override them' },
 
   namespace: {
     type: 'text',
     pattern: 'namespace',
     default: 'hermes',
-    about: 'First part of the names of our own attributes and metrics',
+    about: "Prefix of hookspan's own attributes and metrics",
   },
   conventions: {
     type: 'list',
@@ -66,20 +66,20 @@ const KEYS = {
     about:
       'Sets of names, side by side; a backend `langfuse` adds its own, `gen_ai_next` what OpenTelemetry has not released',
   },
-  span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
+  span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'Naming scheme of spans' },
   root_label: {
     type: 'enum',
     values: ['none', 'agent', 'session'],
     default: 'none',
-    about: 'What follows the names of roots, for lists that show no more: nothing, the agent, or the session, too',
+    about: 'Suffix of root span names, for lists that show nothing else: none, the agent, or also the session',
   },
-  span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },
+  span_status_ok: { type: 'bool', default: true, about: 'Set status OK on success; off: UNSET' },
   usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },
-  trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'What one trace holds' },
+  trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'Scope of one trace' },
   sample_rate: {
     type: 'number',
     max: 1,
-    about: 'Share of traces that are recorded, parent-based; not set: all',
+    about: 'Fraction of traces to record, parent-based. Not set: all',
     otel: ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
   },
 
@@ -88,44 +88,49 @@ const KEYS = {
     values: ['off', 'preview', 'full'],
     default: 'preview',
     closed: 'off',
-    about: 'Prompts, arguments, results: none at all, clipped one-line previews, or whole values',
+    about: 'Content of prompts, arguments and results: none, truncated one-line previews, or whole values',
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
-  preview_max_chars: { type: 'chars', default: 1200, about: 'Length of a preview' },
+  preview_max_chars: { type: 'chars', default: 1200, about: 'Maximum length of a preview' },
   tool_input_preview_max_chars: {
     type: 'chars',
     follows: 'preview_max_chars',
-    about: 'The same, for arguments of tools',
+    about: 'Maximum length of a preview of tool arguments',
   },
   tool_output_preview_max_chars: {
     type: 'chars',
     follows: 'preview_max_chars',
-    about: 'The same, for results of tools',
+    about: 'Maximum length of a preview of tool results',
   },
   llm_input_preview_max_chars: {
     type: 'chars',
     follows: 'preview_max_chars',
-    about: 'The same, for what a model is sent',
+    about: 'Maximum length of a preview of model input',
   },
   llm_output_preview_max_chars: {
     type: 'chars',
     follows: 'preview_max_chars',
-    about: 'The same, for what a model answers',
+    about: 'Maximum length of a preview of model output',
   },
   content_max_chars: {
     type: 'chars',
     // Honeycomb cuts longer values, JSON or not.
     default: 65_535,
-    about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
+    about: 'Maximum size of one value with `content_capture: full`, in bytes of UTF-8',
   },
   capture_conversation_history: {
     type: 'bool',
     default: false,
     closed: false,
-    about: 'The whole history as input of the llm span',
+    about: 'Record the whole history as input of the llm span',
   },
-  conversation_history_max_chars: { type: 'chars', default: 20_000, about: 'Length of that history' },
-  capture_sender_id: { type: 'bool', default: false, closed: false, about: 'Who wrote to the agent: `user.id`' },
+  conversation_history_max_chars: { type: 'chars', default: 20_000, about: 'Maximum length of that history' },
+  capture_sender_id: {
+    type: 'bool',
+    default: false,
+    closed: false,
+    about: 'Record the sender of a message: `user.id`',
+  },
   redact: {
     type: 'bool',
     default: true,
@@ -137,51 +142,49 @@ const KEYS = {
     private: true,
     separator: '\n',
     default: [],
-    about: 'Further regular expressions whose matches are masked',
+    about: 'Additional regular expressions to mask',
   },
 
-  root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'A turn without a record for so long is over' },
+  root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'End a turn after this time without a record' },
   open_work_ttl_ms: {
     type: 'millis',
     default: 86_400_000,
-    about:
-      'The same for a turn in which a tool, an approval, a request or a child agent is open; never less than `root_span_ttl_ms`',
+    about: 'The same for a turn with an open tool, approval, request or child agent; at least `root_span_ttl_ms`',
   },
-  delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
+  delegating_tools: { type: 'list', default: [], about: 'Additional tools that start a child agent' },
   parent: {
     type: 'enum',
     values: ['link', 'nest', 'active'],
     default: 'link',
-    about: 'A turn is linked to its caller (`traceparent`), or nested below it; `active`: or below the active span',
+    about: 'Link a turn to its caller (`traceparent`), or make it a child; `active`: also a child of the active span',
   },
   propagate_context: {
     type: 'bool',
     default: true,
-    about:
-      'Hand the trace context (`traceparent`) to model requests and to the processes of tools, where the host lets us',
+    about: 'Pass the trace context (`traceparent`) to model requests and tool processes, if the host supports it',
   },
   force_flush_on_session_end: {
     type: 'bool',
     default: true,
-    about: 'Flush all backends when a turn ends, and at its answer if the host has fired no hook about a session',
+    about: 'Flush all backends at the end of a turn; at its answer if the host emits no session hooks',
   },
   force_flush_wait_ms: {
     type: 'millis',
     default: 1500,
-    about: 'Longest time that a host which awaits its hooks waits for that flush',
+    about: 'Maximum time that a host which awaits its hooks waits for that flush',
   },
-  skill_spans: { type: 'bool', default: true, about: 'A span for each skill that a turn loads' },
-  emit_genai_metrics: { type: 'bool', default: true, about: 'The `gen_ai.*` metrics beside our own' },
+  skill_spans: { type: 'bool', default: true, about: 'Write a span for each skill that a turn loads' },
+  emit_genai_metrics: { type: 'bool', default: true, about: "Emit the `gen_ai.*` metrics beside hookspan's own" },
   metrics_label_limit: {
     type: 'integer',
     default: 100,
-    about: 'Values of an open-ended metric label that are kept apart; the rest become `other`',
+    about: 'Maximum values of an open-ended metric label; the rest become `other`',
   },
   metrics_interval_ms: {
     type: 'millis',
     min: 1,
     default: 60_000,
-    about: 'How often metrics are pushed',
+    about: 'Interval between metric pushes',
     otel: ['OTEL_METRIC_EXPORT_INTERVAL'],
   },
   prometheus: {
@@ -192,52 +195,53 @@ const KEYS = {
   span_batch_max_queue_size: {
     type: 'integer',
     default: 2048,
-    about: 'Spans that wait for a backend in memory',
+    about: 'Maximum spans in memory for one backend',
     otel: ['OTEL_BSP_MAX_QUEUE_SIZE'],
   },
   span_batch_schedule_delay_ms: {
     type: 'millis',
     default: 1000,
-    about: 'Longest time that a span waits for its batch to fill',
+    about: 'Maximum time that a span waits for its batch to fill',
     otel: ['OTEL_BSP_SCHEDULE_DELAY'],
   },
   span_batch_max_export_batch_size: {
     type: 'integer',
     default: 128,
-    about: 'Spans in one request',
+    about: 'Maximum spans in one request',
     otel: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE'],
   },
   span_batch_export_timeout_ms: {
     type: 'millis',
     default: 10_000,
-    about: 'Longest time that one request may take, retries included, to a backend without a `timeout_ms`',
+    about: 'Time limit of a request, retries included, for a backend without `timeout_ms`',
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
   },
 
   prices: {
     type: 'prices',
     about:
-      'What requests cost, where no agent says it: `true` (a list of known models), or a mapping of models to prices',
+      'Prices of requests for which the agent reports no cost: `true` (a list of known models), or a mapping of models to prices',
   },
 
   keep: {
     type: 'keep',
-    about: 'Which turns are sent, once they are over: `true` (those in which something failed), or a mapping of rules',
+    about:
+      'Tail sampling, which selects the turns to send at their end: `true` (turns with errors), or a mapping of rules',
   },
 
   hooks: {
     type: 'hooks',
-    about: 'Hooks that act, from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',
+    about: 'Guards from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',
   },
   deterministic_ids: {
     type: 'bool',
     default: false,
-    about: 'Trace and span ids derived from host, session, turn and key: a replay gives the same ids',
+    about: 'Derive trace and span ids from host, session, turn and key, so that a replay gives the same ids',
   },
   handle_signals: {
     type: 'bool',
     default: false,
-    about: 'Flush on SIGINT and SIGTERM; raise them again, unless the host listens to them itself',
+    about: 'Flush on SIGINT and SIGTERM, then raise them again unless the host handles them',
   },
   debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
 } as const

@@ -30,7 +30,14 @@ test.each([
   [network('EPROTO'), 'does not speak TLS. Set endpoint to the http:// URL, or client_certificate if it asks for one'],
   [network('EWEIRD'), 'cannot be reached (EWEIRD)'],
   [{ kind: 'status', status: 418 }, 'answered 418, which is not a success'],
-  [{ kind: 'file', code: 'ENOSPC', path: '/a/b' }, 'cannot write /a/b: the disk is full (ENOSPC)'],
+  [
+    { kind: 'file', code: 'ENOSPC', path: '/a/b' },
+    'cannot write /a/b: the disk is full (ENOSPC). Free some space on that disk or choose another path;',
+  ],
+  [
+    { kind: 'file', code: 'EACCES', path: '/a/b' },
+    'it may not be written (EACCES). Make it writable or choose another path;',
+  ],
 ] as const)('%o reads: %s', (failure, expected) => {
   const line = describeFailure(facts, 'traces', failure)
   expect(line).toContain(expected)

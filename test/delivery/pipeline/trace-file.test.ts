@@ -104,6 +104,25 @@ describe('the local trace log', () => {
     ])
   })
 
+  test.each(['shutdown', 'shutdownSync'] as const)(
+    'without a backend, the lost spans are counted at the end (%s)',
+    async endBy => {
+      const file = join(await scratchDirectory(), 'a-file')
+      await writeFile(file, '')
+      const report = new Lines()
+      const pipeline = openPipeline({ localLog: { directory: join(file, 'below'), ...FOREVER } }, report)
+      for (const name of ['one', 'two']) {
+        recordSpans(pipeline, name)
+        await pipeline.flush()
+      }
+      await pipeline[endBy]()
+      expect(report.said).toEqual([
+        expect.stringMatching(/^trace log: cannot write .* Make it writable; until then traces are not stored$/),
+        'trace log: 2 spans are not in it',
+      ])
+    },
+  )
+
   test('it is used again once it can be', async () => {
     const directory = join(await scratchDirectory(), 'state')
     await writeFile(directory, 'in the way')

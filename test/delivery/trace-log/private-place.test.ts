@@ -176,7 +176,7 @@ test('a segment of another user is not adopted', () => {
 
 describe('a place where no directory can be made', () => {
   test.each(['/proc/hookspan-nowhere/state', '/dev/fd/hookspan-nowhere/state', '/dev/null/state'])(
-    '%s: one line, no hang, and the agent goes on',
+    '%s: one line and its cost, no hang, and the agent goes on',
     async place => {
       const ended = await runHost(
         `for (const debug of [false, true]) {
@@ -189,9 +189,12 @@ describe('a place where no directory can be made', () => {
         { HOME: '/nowhere', XDG_STATE_HOME: place },
       )
       expect(ended).toMatchObject({ code: 0, stdout: 'alive\n' })
-      const [line = '', again, ...others] = ended.stderr.trim().split('\n')
-      expect(line).toMatch(/^hookspan: trace log: cannot write .*\. Make it writable; until then traces are delivered/)
-      expect([again, others]).toEqual([line, []])
+      const [line = '', cost = '', ...again] = ended.stderr.trim().split('\n')
+      expect(line).toMatch(
+        /^hookspan: trace log: cannot write .*\. Make it writable; until then traces are not stored$/,
+      )
+      expect(cost).toBe('hookspan: trace log: 1 span is not in it')
+      expect(again).toEqual([line, cost])
     },
   )
 

@@ -119,11 +119,16 @@ test('a type that nobody knows leaves its backend out, alone', () => {
 
 test.each([
   ['localhost:4318', '"localhost:4318"'],
-  ['ftp://h', 'other text'],
+  ['ftp://h', 'text that begins with "ftp://"'],
+  ['htp://127.0.0.1:4318', 'text that begins with "htp://"'],
+  ['http//127.0.0.1:4318', 'text that begins with "http//"'],
+  ['http:/127.0.0.1:4318', 'text that begins with "http:/"'],
+  ['http://127.0.0.1:99999', 'one whose host or port is invalid'],
   ['collector.internal:4318/v1/traces', '"collector.internal:4318/v1/traces"'],
-  ['http://', 'other text'],
+  ['http://', 'one whose host or port is invalid'],
   ['user:pw@host:4318', 'other text'],
-  ['http://u:p@ho st', 'other text'],
+  ['http://u:p@ho st', 'one whose host or port is invalid'],
+  ['a-secret://x', 'other text'],
   [5, '5'],
 ])('an endpoint %j leaves its backend out: there is no address to guess', (endpoint, got) => {
   expect(backends([{ type: 'otlp', endpoint }])).toEqual({
