@@ -1,6 +1,5 @@
 import type { BackendType, OtlpProtocol, Temporality } from './backend-config.ts'
 
-/** A key of one backend type, in addition to the keys common to all types. */
 export interface BackendOptionRow {
   readonly about: string
   readonly default?: string
@@ -17,7 +16,6 @@ export type Options = Readonly<Record<string, string | undefined>>
 
 /** The request that reads a sent trace back. */
 export interface ReadBack {
-  /** URL of a GET request. Placeholders as in `traceView`. */
   readonly url: string
   /** `status`: the trace exists if the response is 200. `body`: it exists if the body contains the trace id. */
   readonly found: 'status' | 'body'
@@ -42,10 +40,7 @@ export interface BackendRow {
   readonly headers: (options: Options) => Readonly<Record<string, string | undefined>>
   /** Resource attributes that the backend uses for filing. Undefined values are omitted. */
   readonly resource?: (options: Options) => Readonly<Record<string, string | undefined>>
-  /**
-   * The address of a trace in the backend's UI. Placeholders: `{base}` is the endpoint without the signal's path,
-   * `{hostname}` its host, `{trace_id}`, `{project}`, and the names of the options.
-   */
+  /** Address of a trace in the backend's UI. Placeholders: `{base}`, `{hostname}`, `{trace_id}`, `{project}`, option names. */
   readonly traceView?: string
   readonly readBack?: ReadBack
   readonly note?: string

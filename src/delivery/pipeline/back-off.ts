@@ -10,10 +10,7 @@ const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
-/**
- * The effect of a failure on the spans that were sent. `later`: the backend cannot accept them now. `refused`: it does not
- * accept them, but may accept a part of them.
- */
+/** `later`: the backend cannot accept the spans now. `refused`: it may accept a part of them. */
 type FailureVerdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
 
 /** Statuses that the OTLP specification defines as retryable, and 408. */

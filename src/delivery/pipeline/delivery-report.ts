@@ -13,12 +13,10 @@ interface FailureStreak {
   isWarned: boolean
 }
 
-/** Reports the delivery state of one backend to the user: each cause once at its onset, and once the cost when it is over. */
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Reporter
   readonly #streaks = new Map<Signal, FailureStreak>()
-  /** Causes already reported, until everything is delivered again. */
   readonly #warned = new Set<string>()
   readonly #warnedAt = new Map<string, number>()
   #overflowed = 0
@@ -102,10 +100,7 @@ export class DeliveryReport {
     }
   }
 
-  /**
-   * A wrong path may be wrong for one signal only. It is reported for traces even after a report for metrics, but not the
-   * reverse.
-   */
+  /** A wrong path may be wrong for one signal only. After a report for metrics, traces are still reported. */
   #warnFailure(signal: Signal, cause: string, line: string): boolean {
     if (cause !== WRONG_PATH || signal === 'traces') return this.#warnOnce(cause, line)
     return !this.#warned.has(cause) && this.#warnOnce(`${cause} of ${signal}`, line)
@@ -193,7 +188,6 @@ export function lossReason(failure: DeliveryFailure): string {
   }
 }
 
-/** One line: what went wrong, where, and what to do. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
   const isLog = facts.type === 'local_log' || facts.type === 'kept_log'
   const who = isLog ? 'trace log' : `backend ${facts.name}`

@@ -11,7 +11,6 @@ export type DeliveryFailure =
   | { readonly kind: 'network'; readonly code: string }
   | { readonly kind: 'timeout'; readonly afterMillis: number }
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
-  /** The backend accepted the request but rejected a part of it. */
   | { readonly kind: 'rejected' }
   /** A single span that the backend refuses although it accepts others. */
   | { readonly kind: 'refused'; readonly status: number }

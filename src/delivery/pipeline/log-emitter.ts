@@ -13,7 +13,6 @@ interface Loss {
   spans: number
 }
 
-/** Distributes log events to all backends that accept them, and emits an event for lost spans. */
 export class LogEmitter {
   readonly #queues: LogQueue[] = []
   readonly #losses = new Map<string, Loss>()
@@ -56,10 +55,7 @@ export class LogEmitter {
     for (const queue of this.#queues) queue.enqueueRecord(record)
   }
 
-  /**
-   * Counts spans that a backend will never receive.
-   * @param reason one of few fixed texts
-   */
+  /** @param reason one of few fixed texts */
   countLostSpans(backend: string, spans: number, reason: string): void {
     if (!this.hasQueues) return
     const key = `${backend}\n${reason}`

@@ -29,10 +29,7 @@ export interface LogQueueOptions {
   readonly backOff?: BackOff
 }
 
-/**
- * The queue of log events for one backend: bounded, with one request in flight. Events that the backend cannot accept now
- * wait in memory only. Those left when the process ends are lost and counted.
- */
+/** The log events of one backend: bounded, one request in flight, in memory only. Those left at the end are counted. */
 export class LogQueue {
   readonly #parts: LogQueueOptions
   readonly #backOff: BackOff

@@ -19,10 +19,7 @@ const DONE = { code: 0 } as const
 
 type ExportCallback = Parameters<PushMetricExporter['export']>[1]
 
-/**
- * The metrics queued for one backend. `export` completes immediately, because the reader's own timeout would keep the
- * process alive. `forceFlush` waits for pending collections.
- */
+/** `export` completes immediately, because the reader's own timeout would keep the process alive. */
 export class MetricQueue implements PushMetricExporter {
   readonly #sink: OtlpMetricSink
   readonly #report: DeliveryReport
@@ -104,11 +101,10 @@ function temporalityOf(temporality: Temporality, instrument: InstrumentType): Ag
   }
 }
 
-export function createMetricReader(outbox: MetricQueue, intervalMillis: number): MetricReader {
+export function createMetricReader(queue: MetricQueue, intervalMillis: number): MetricReader {
   return new (metricsSdk().PeriodicExportingMetricReader)({
-    exporter: outbox,
+    exporter: queue,
     exportIntervalMillis: intervalMillis,
-    // Bounds the collection only. It must not exceed the interval.
     exportTimeoutMillis: intervalMillis,
   })
 }

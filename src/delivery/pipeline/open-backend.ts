@@ -25,7 +25,7 @@ export interface OpenBackend {
   readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
-  readonly outbox?: MetricQueue
+  readonly metricQueue?: MetricQueue
   readonly logs?: LogQueue
 }
 
@@ -34,7 +34,7 @@ export function openBackend(
   settings: PipelineSettings,
   report: Reporter,
   losses: LossLog | undefined,
-  feed: LogEmitter,
+  emitter: LogEmitter,
 ): OpenBackend {
   const { name, type } = plan.settings
   // Console output shows the current run only: old spans are not printed later.
@@ -43,10 +43,10 @@ export function openBackend(
   const files = readTlsFiles(plan.settings, line => report.error(line))
   const spans = plan.traces ? spanSink(plan, settings, files) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
-  const outbox = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
+  const metricQueue = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
   const tally = new SpanTally((lost, reason) => {
     losses?.note(name, lost, reason)
-    feed.countLostSpans(name, lost, reason)
+    emitter.countLostSpans(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
   const { tailSampling } = settings
@@ -57,7 +57,7 @@ export function openBackend(
   const burst = log ? { log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
-  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined
+  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, emitter) : undefined
   return {
     name,
     type,
@@ -65,7 +65,7 @@ export function openBackend(
     report: deliveries,
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),
-    ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
+    ...(metricQueue ? { metricQueue, reader: createMetricReader(metricQueue, settings.metricsIntervalMillis) } : {}),
     ...(logs ? { logs } : {}),
   }
 }
@@ -75,18 +75,18 @@ function logQueue(
   settings: PipelineSettings,
   files: TlsFiles,
   report: DeliveryReport,
-  feed: LogEmitter,
+  emitter: LogEmitter,
 ): LogQueue | undefined {
   const { headers, ...to } = target(plan, settings, 'logs', files)
   // Logs are always JSON, regardless of the protocol of the spans.
   const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
-  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
-  feed.addQueue(queue)
+  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => emitter.head), batch: settings.batch, report })
+  emitter.addQueue(queue)
   return queue
 }
 
 function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefined): Cursors {
-  const trouble: ReadErrorListener = {
+  const listener: ReadErrorListener = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
     unreadable: ({ path }, error) => {
       const { code } = error as NodeJS.ErrnoException
@@ -97,7 +97,7 @@ function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefi
       queue()?.countMissing(spans, isAdopted)
     },
   }
-  return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
+  return { own: new Cursor(name, listener), adopted: new Cursor(name, listener) }
 }
 
 function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {

@@ -6,10 +6,7 @@ import { promisify } from 'node:util'
 import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 
-/**
- * Retried within one delivery, as the OTLP specification demands. Other temporary statuses (408) are retried by the queue:
- * see `back-off.ts`.
- */
+/** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
@@ -29,7 +26,6 @@ export interface OtlpTarget {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly gzip: boolean
-  /** Time for one payload, retries included. */
   readonly timeoutMillis: number
   readonly tls: TlsOptions
 }
@@ -51,9 +47,7 @@ export class OtlpSender implements Transport {
     this.#target = { ...target, headers: { ...target.headers, ...encoding } }
   }
 
-  /**
-   * Retries until the payload is delivered, cannot be delivered, or the timeout has passed. Pauses do not hold the process.
-   */
+  /** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload))] : payload

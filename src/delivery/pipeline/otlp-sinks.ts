@@ -10,7 +10,6 @@ export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/protobuf': 'application/x-protobuf',
 }
 
-/** Sends spans as OTLP requests, assembled from lines as they stand in the log, over HTTP or to a file. */
 export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean

@@ -63,16 +63,13 @@ export interface Pipeline {
   /** Delivers pending data within `flushWaitMillis`. The rest stays in the trace log, or is dropped and counted. Never rejects. */
   shutdown(): Promise<void>
   startLogFlush(): void
-  /** Writes a new note of an open span to the trace log, if it holds an older one. */
   renewNote(span: Span): void
   flushLogSync(): void
   /** For a process that ends immediately: writes everything to the trace log and stops delivery. */
   shutdownSync(): void
   /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
-  /** Sets the function that samples a trace early if the buffer is full. */
-  setEarlyDecision(judge: EarlyDecision): void
-  /** Runs `recover` once. Resolves when each backend has acknowledged the backlog, or cannot accept it now. */
+  setEarlyDecision(decide: EarlyDecision): void
   deliverBacklog(): Promise<void>
   /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
   resend(request: ResendRequest): Resend | undefined
@@ -83,45 +80,45 @@ export interface Pipeline {
 export function createPipeline(
   settings: PipelineSettings,
   report: Reporter,
-  handedOver: UserExtensionOptions = {},
+  extensionOptions: UserExtensionOptions = {},
 ): Pipeline {
   const plans = planned(settings, report)
   const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
-  const feed = new LogEmitter(settings)
-  const backends = plans.map(plan => openBackend(plan, settings, report, losses, feed))
+  const emitter = new LogEmitter(settings)
+  const backends = plans.map(plan => openBackend(plan, settings, report, losses, emitter))
   const queues = backends.flatMap(({ queue }) => queue ?? [])
   const local = localLog && losses && openTraceLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
-  feed.setResource(resource)
-  const added = new UserExtensions(handedOver, settings.flushWaitMillis, report)
+  emitter.setResource(resource)
+  const extensions = new UserExtensions(extensionOptions, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
-  const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
+  const meters = createMeterProvider(resource, [...own, ...extensions.metricReaders])
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
-  const fanOut =
+  const shutdown = new Shutdown({ backends, emitter, meters, extensions, prometheus, waitMillis, giveUp, stores })
+  const direct =
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
       : []
-  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : fanOut
-  const holder = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
-  const sender = holder ?? fanOut[0]
+  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : direct
+  const sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
+  const sender = sampler ?? direct[0]
   const spanProcessors = [
     ...(store ? [onlyNew(store.log, continuation)] : []),
     ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation)] : []),
-    ...added.spanProcessors,
+    ...extensions.spanProcessors,
   ]
   for (const { log } of stores) continuation?.addSaver(() => log.forceFlush())
   // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
-  const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.releaseUndecided())
+  const release = (): void => (store || continuation?.leavesOpen ? undefined : sampler?.releaseUndecided())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
-    log: feed.hasQueues ? event => feed.emit(event) : undefined,
+    log: emitter.hasQueues ? event => emitter.emit(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => shutdown.flush(),
     startFlush: () => shutdown.startFlush(),
@@ -143,8 +140,8 @@ export function createPipeline(
       for (const each of stores) each.release()
       local?.reportUnstored()
     },
-    setEarlyDecision(judge) {
-      if (holder) holder.decideEarly = judge
+    setEarlyDecision(decide) {
+      if (sampler) sampler.decideEarly = decide
     },
     recover(onCrashed) {
       const run = (): void => void recoverAll(stores, onCrashed)
@@ -184,7 +181,6 @@ async function recoverAll(
   await Promise.all(stores.map(store => store.recover(onCrashed)))
 }
 
-/** Without a backend, spans need not be buffered for tail sampling. */
 function isTailSampling(
   settings: PipelineSettings,
 ): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
@@ -267,7 +263,6 @@ function openTraceLog(
   }
 }
 
-/** A span counts as delivered when it is in the file. */
 function countsOf({ log }: Store): SpanCounts {
   const { stored, dropped, waiting } = log.counts()
   return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }

@@ -68,11 +68,10 @@ const WHY: Readonly<Record<string, string>> = {
 export interface ScrapeLimits {
   readonly connections: number
   readonly series: number
-  /** Time for a client to send its request, and again to read the response. */
   readonly clientMillis: number
 }
 
-const HELD_ANSWERS = 2
+const MAX_SERVED_ANSWERS = 2
 
 interface ScrapeResponse {
   readonly pieces: Promise<readonly Buffer[]>
@@ -80,16 +79,13 @@ interface ScrapeResponse {
   clients: number
 }
 
-/**
- * Serves scrapes. Concurrent clients share one text, which is built and written in pieces, so that the host runs in
- * between. A client that does not read, or sends another request before the response, is disconnected.
- */
+/** Concurrent clients share one text, built and written in pieces. A client that does not read is disconnected. */
 export class ScrapeServer {
   readonly #reader: MetricReader
   readonly #limits: ScrapeLimits
   readonly #report: Reporter
   readonly #warned = new Set<string>()
-  readonly #held = new Set<ScrapeResponse>()
+  readonly #served = new Set<ScrapeResponse>()
   readonly #busy = new WeakSet<object>()
   #newest: ScrapeResponse | undefined
 
@@ -122,7 +118,7 @@ export class ScrapeServer {
     answer.clients += 1
     const over = (): void => {
       answer.clients -= 1
-      if (answer.clients === 0) this.#held.delete(answer)
+      if (answer.clients === 0) this.#served.delete(answer)
     }
     const pieces = await answer.pieces.catch(() => undefined)
     if (pieces !== undefined) this.#send(response, pieces, over)
@@ -135,14 +131,18 @@ export class ScrapeServer {
   /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
   #current(): ScrapeResponse {
     const newest = this.#newest
-    if (newest !== undefined && this.#held.has(newest) && (!newest.isBuilt || this.#held.size >= HELD_ANSWERS))
+    if (
+      newest !== undefined &&
+      this.#served.has(newest) &&
+      (!newest.isBuilt || this.#served.size >= MAX_SERVED_ANSWERS)
+    )
       return newest
     const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
     const built = (): void => {
       answer.isBuilt = true
     }
     answer.pieces.then(built, built)
-    this.#held.add(answer)
+    this.#served.add(answer)
     this.#newest = answer
     return answer
   }

@@ -30,10 +30,7 @@ export interface SendSchedulerOptions {
   readonly burstBytes: number | undefined
 }
 
-/**
- * Selects the spans that one backend gets next. They usually come from memory. A backend that has fallen behind is served
- * from the log, in order, until it has caught up. Spans of other processes come last.
- */
+/** Selects the next spans: from memory, or from the log in order while the backend is behind. Other processes' come last. */
 export class SendScheduler {
   readonly #parts: SendSchedulerOptions
   readonly #live = new MemoryQueue()
@@ -50,7 +47,6 @@ export class SendScheduler {
     return this.#live.size
   }
 
-  /** Returns false if there is no room for the batch, which is then not sent. */
   enqueueBatch(batch: Batch): boolean {
     const { log, batch: limits } = this.#parts
     const size = sizeOf(batch.lines)
@@ -80,10 +76,7 @@ export class SendScheduler {
     return sizeIn([...this.#inFlight, ...this.#live.batches], segment)
   }
 
-  /**
-   * Switches from memory to the log.
-   * @param more additional spans that are only in the log
-   */
+  /** Switches from memory to the log. `more` spans are only in the log. */
   fallBehind(more = 0): void {
     this.#isBehind = true
     this.#parts.tally.spooled(this.#live.dropLogged() + more)
@@ -104,10 +97,7 @@ export class SendScheduler {
     return this.#live.size > 0 || this.#isBehind || this.hasRecovered
   }
 
-  /**
-   * Resolves with undefined if nothing is due.
-   * @param withAdopted returns true if spans of other processes may be sent, which must not delay the end of this process
-   */
+  /** Undefined if nothing is due. Spans of other processes must not delay the end of this one. */
   async nextBatch(withAdopted: () => boolean): Promise<ExportBatch | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
@@ -126,7 +116,6 @@ export class SendScheduler {
     }
   }
 
-  /** Stops sending. Returns the number of spans that are only in memory, and so lost. */
   dropMemory(): number {
     this.#parts.tally.spooled(this.#live.dropLogged())
     return this.#live.clear()
@@ -299,10 +288,7 @@ export class ExportBatch {
     this.#groups[0] = group.filter(line => line.spans.length > 0)
   }
 
-  /**
-   * Returns true if the refused span itself is at fault, and false if the server would refuse any span.
-   * @param hasTaken the server has accepted other spans
-   */
+  /** True if the refused span itself is at fault. False if the server would refuse any span. */
   isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
     // Some servers refuse empty requests, too, so the server cannot be proven. After enough tries the refusal counts:
@@ -354,7 +340,6 @@ interface GroupLimits {
   readonly bytes: number
 }
 
-/** Groups of at most this many spans and bytes. A single span may be larger. */
 export function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
   const groups: SpanLine[][] = []
   let [group, spans, bytes] = [[] as SpanLine[], 0, 0]

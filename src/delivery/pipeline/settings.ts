@@ -26,10 +26,7 @@ export interface PipelineSettings {
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
   readonly localLog?: LocalLogSettings
   readonly tailSampling?: TailSamplingSettings | undefined
-  /**
-   * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
-   * backends would get them.
-   */
+  /** Not all configured backends. Recovered traces are not sampled then, because only these backends would get them. */
   readonly isPartial?: boolean
   /** Share of the traces, 0 to 1, unless the parent context has decided. Absent = all. */
   readonly sampleRate?: number | undefined

@@ -35,10 +35,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   return [...rows.values()].sort(byName)
 }
 
-/**
- * The destinations (`destinationOf`) of the data pending for a backend of this name. An unknown destination is ''. Never
- * rejects.
- */
+/** Destinations (`destinationOf`) of the data pending for a backend. An unknown one is ''. Never rejects. */
 export async function pendingDestinations(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
@@ -50,7 +47,6 @@ export async function pendingDestinations(stateDirectory: string, backend: strin
   return destinations
 }
 
-/** With tail sampling, kept traces have a log of their own. */
 async function checkpointsOf(
   stateDirectory: string,
 ): Promise<readonly { readonly directory: string; readonly entry: CheckpointEntry }[]> {

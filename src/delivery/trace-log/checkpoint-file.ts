@@ -10,13 +10,11 @@ const IN_PLACE_BYTES = 4096
 const BLANKS: Buffer = Buffer.alloc(IN_PLACE_BYTES, ' ')
 const NAME = /^(\d{1,15}-\d{1,10})\.([^.]+)\.json(\.tmp)?$/
 
-/** The holder in the name of a checkpoint without an owner. Any process may take it. */
 export const FREE = 'free'
 
 export interface CheckpointName {
   readonly segment: string
   readonly owner: Owner | undefined
-  /** A temporary file, left by a process that was killed while saving. */
   readonly isTemporary: boolean
 }
 
@@ -150,10 +148,7 @@ export interface CheckpointState {
   readonly isDamaged: boolean
 }
 
-/**
- * Sorted by the start of the segment, oldest first. Foreign files are ignored. Temporary files of killed processes are
- * removed after a day. Never rejects. Empty if there is no directory.
- */
+/** Oldest segment first. Foreign files are ignored. Temporary files are removed after a day. Never rejects. */
 export async function listCheckpoints(stateDirectory: string): Promise<CheckpointEntry[]> {
   const directory = checkpointDirectory(stateDirectory)
   const names = await readdir(directory).catch(() => [])

@@ -61,11 +61,7 @@ export class Checkpoint {
     return new Checkpoint(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
-  /**
-   * Locks a segment that is pending for no backend, so that no other process sends or removes it. Returns undefined if
-   * another process owns it.
-   * @throws the error of the file system
-   */
+  /** Locks a segment that is pending for no backend. Undefined if another process owns it. */
   static lock(stateDirectory: string, segment: string): Checkpoint | undefined {
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
     const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
@@ -103,7 +99,6 @@ export class Checkpoint {
     else this.#resends.set(backend, progress)
   }
 
-  /** The offset never decreases. Returns true if everything is saved. */
   advance(backend: string, offset: number): boolean {
     this.resendOf(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
@@ -149,10 +144,7 @@ export class Checkpoint {
     }
   }
 
-  /**
-   * Updates the heartbeat. Returns false if the checkpoint was released, removed, or taken by a process that considered
-   * this one dead.
-   */
+  /** Updates the heartbeat. False if the checkpoint was released, removed, or taken by another process. */
   touch(): boolean {
     this.#ensureSaved()
     if (this.#ownership !== 'ours') return false

@@ -17,7 +17,6 @@ type ReplayPhase = 'past' | 'again' | 'new'
  * same. Open spans are noted in segments of this process, so that other processes do not consider them crashed.
  */
 export class Continuation {
-  /** If true, spans open at the end of the process are left to the next one. */
   leavesOpen = true
   #phase: ReplayPhase = 'new'
   #at = 0
@@ -38,8 +37,8 @@ export class Continuation {
   /** Epoch milliseconds. While old events are read, the time at which they were first received. */
   readonly now = (): number => (this.isReplaying ? this.#at : Date.now())
 
-  beginReplay(telling: 'past' | 'again', at: number): void {
-    this.#phase = telling
+  beginReplay(phase: 'past' | 'again', at: number): void {
+    this.#phase = phase
     this.#at = at
     this.#isSafe = false
   }
@@ -65,10 +64,7 @@ export class Continuation {
     return this.#phase === 'past' || this.#kept.has(`${traceId}${spanId}`)
   }
 
-  /**
-   * True if this process continues a span, given as trace id and span id. Such a span has not crashed, whatever the log
-   * says.
-   */
+  /** True if this process continues a span (trace id and span id). It has not crashed, whatever the log says. */
   readonly isContinuedHere = (key: string): boolean => this.#continued.has(key)
 
   addSaver(save: () => Promise<void>): void {
@@ -96,12 +92,7 @@ export class Continuation {
   }
 }
 
-/**
- * Ended spans in a log, by trace id and span id: those written since the given time by processes that can be continued.
- * Never rejects. An unreadable segment is skipped.
- *
- * @param since epoch milliseconds
- */
+/** Ended spans since then (epoch milliseconds) of processes that can be continued. Never rejects. */
 export async function endedSince(stateDirectory: string, since: number): Promise<Set<string>> {
   const ended = new Set<string>()
   for (const { path, changedAt } of await listSegments(join(stateDirectory, 'traces'))) {

@@ -18,9 +18,9 @@ export class Cursor {
   readonly #failures = new Map<LogSegment, number>()
   #reader: { readonly segment: LogSegment; readonly reader: SegmentReader } | undefined
 
-  constructor(backend: string, trouble: ReadErrorListener) {
+  constructor(backend: string, listener: ReadErrorListener) {
     this.#backend = backend
-    this.#listener = trouble
+    this.#listener = listener
   }
 
   addSegment(segment: LogSegment): void {
@@ -33,10 +33,7 @@ export class Cursor {
     return this.#first() === undefined
   }
 
-  /**
-   * The next spans. Resolves with undefined at the end. Rejects with the error of the file system if they cannot be read
-   * now, for example because the process has too many open files.
-   */
+  /** Undefined at the end. Rejects if the spans cannot be read now, for example for lack of file descriptors. */
   async readBatch(maxSpans: number): Promise<StoredBatch | undefined> {
     for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
       const batch = await this.#read(segment, maxSpans)
@@ -124,7 +121,6 @@ export class Cursor {
     return this.#reader.reader
   }
 
-  /** Removes finished segments. The last one may still grow. */
   #removeFinished(): void {
     for (let [first] = this.#segments; first && first.pendingBytes(this.#backend) === 0; [first] = this.#segments) {
       this.#segments.shift()

@@ -1,7 +1,4 @@
-/**
- * The trace log: a file-backed queue of spans. Spans are safe in it as soon as they have ended, and each backend reads from
- * it what it could not accept at once. Other modules import only this file.
- */
+/** The trace log: a file-backed queue of spans. Other modules import this file, or `private-file.ts`. */
 
 export { type BacklogEntry, listOpenSegments, pendingDestinations, readBacklog } from './backlog.ts'
 export { keptDirectory, listCheckpoints } from './checkpoint-file.ts'

@@ -1,7 +1,4 @@
-/**
- * Everything except quote, backslash, control characters, surrogates, and characters that some line readers treat as line
- * breaks.
- */
+/** Everything except quote, backslash, control characters, surrogates, and Unicode line breaks. */
 const MUST_ESCAPE = /[^ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]/
 const LINE_BREAKS_BESIDES = ['\u0085', '\u2028', '\u2029']
 const OPENING = /^[[{]/
@@ -21,10 +18,7 @@ const MIN_BYTES = 65_536
 /** A buffer enlarged by one huge span is not kept. */
 const MAX_KEPT_BYTES = 2_097_152
 
-/**
- * Builds JSON directly as the bytes that are written to the file. A string would have to be concatenated, flattened and
- * encoded. The buffer is reused for each line.
- */
+/** Builds JSON as the bytes of the file. A string would have to be concatenated, flattened and encoded. */
 export class JsonBytes {
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
   #length = 0
@@ -90,10 +84,7 @@ export class JsonBytes {
     this.#length += piece.length
   }
 
-  /**
-   * Writes one JSON string. It contains no line break of any kind, and unpaired surrogates are escaped so that it is valid
-   * UTF-8.
-   */
+  /** Contains no line break of any kind. Unpaired surrogates are escaped, so that it is valid UTF-8. */
   string(text: string): void {
     if (text.length <= MAX_PLAIN_CHARS) this.#shortString(text)
     else this.#longString(text)

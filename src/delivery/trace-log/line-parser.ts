@@ -24,7 +24,6 @@ export interface SegmentHeader {
   readonly backends: Destinations
   /** Milliseconds after the end of its process within which another one may continue its open spans; 0 = never. */
   readonly continuedMillis: number
-  /** See `LocalLogSettings`. Empty = its spans are pending for the backends. */
   readonly heldBy: string
 }
 
@@ -50,10 +49,7 @@ export function headerJson(
   return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued, ...held } })
 }
 
-/**
- * Parses the lines of segments. Equal resources and scopes of different lines are one object, because the serializers group
- * spans by identity.
- */
+/** Equal resources and scopes of different lines are one object, because the serializers group spans by identity. */
 export class LineParser {
   readonly #origins = new OriginCache()
 
@@ -96,7 +92,6 @@ export class LineParser {
   }
 }
 
-/** Ends a span whose process was killed. Adds `attributes`. The status stays unset. */
 export function endedSpan(open: ReadableSpan, endAtMillis: number, attributes: Attributes): ReadableSpan {
   const { startTime, parentSpanContext } = open
   const context = open.spanContext()
@@ -340,7 +335,6 @@ export function readFields(value: unknown, what: string): OtlpFields {
   throw new DamagedLine(`${what} is not an object`)
 }
 
-/** Absent = empty. */
 export function readList(value: unknown, what: string): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value

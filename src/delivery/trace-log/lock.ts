@@ -5,7 +5,6 @@ import { fileErrorReason, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from '
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
-/** Maximum time between creating the file and writing into it. */
 const UNWRITTEN_MILLIS = 10_000
 /** Longer than a lock can be unwritten. By then its creator has died, and the next attempt takes it. */
 const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000

@@ -15,10 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/**
- * The state directory holds the prompts and actions of agents. It must be private to the user, and links in it are not
- * followed.
- */
+/** The state directory holds prompts. It must be private to the user, and links in it are not followed. */
 
 const PRIVATE_DIRECTORY = 0o700
 const WRITABLE_BY_OTHERS = 0o022
@@ -90,7 +87,7 @@ export function logDirectories(stateDirectory: string): readonly string[] {
 }
 
 /** Removes the write access of other users. Throws code `ENOTPRIVATE` if they can still write there. */
-export function makePrivate(path: string, say: (line: string) => void = () => undefined): void {
+export function makePrivate(path: string, warn: (line: string) => void = () => undefined): void {
   const stats = statSync(path)
   // It may be a link to another disk, made by its owner.
   if (!isOurs(lstatSync(path)) || !isOurs(stats)) throw notPrivate(path)
@@ -98,7 +95,7 @@ export function makePrivate(path: string, say: (line: string) => void = () => un
   chmodSync(path, PRIVATE_DIRECTORY)
   // Some file systems ignore modes without an error.
   if (isOpen(statSync(path))) throw notPrivate(path)
-  say(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
+  warn(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
 }
 
 export function isOpen({ mode }: Stats): boolean {
@@ -111,9 +108,9 @@ export function isOpen({ mode }: Stats): boolean {
  *
  * @throws like `makePrivate`
  */
-export function makePrivateDirectory(path: string, say?: (line: string) => void): void {
+export function makePrivateDirectory(path: string, warn?: (line: string) => void): void {
   makeDirectory(path)
-  makePrivate(path, say)
+  makePrivate(path, warn)
 }
 
 function makeDirectory(path: string): void {

@@ -22,11 +22,8 @@ import { SpanLine, spanKey } from './span-line.ts'
 
 export interface RecoveryQueue {
   enqueueSegment(segment: LogSegment): void
-  /**
-   * Called before a segment is removed. Returns a function that receives the number of pending spans. Those in memory are
-   * still sent, the others are lost.
-   */
-  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void
+  /** Called before a segment is removed. The result receives the pending spans, of which those in memory are still sent. */
+  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void
   countLost(spans: number, reason: string): void
 }
 
@@ -36,17 +33,12 @@ export interface RecoveryOptions {
   readonly queues: ReadonlyMap<string, RecoveryQueue>
   readonly destinations: Destinations
   readonly report: Reporter
-  /** Set if this process continues previous ones. It has noted all of their open spans. */
   readonly continued: ContinuationSettings | undefined
-  /**
-   * Sends the spans that a killed process had buffered in a segment for the attribute `heldBy`. Absent if there is no log
-   * of kept traces.
-   */
+  /** Sends the spans that a killed process had buffered. Absent if there is no log of kept traces. */
   readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
   readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
 }
 
-/** Recovers the segments of dead processes: ends their open spans and delivers pending data. */
 export class Recovery {
   readonly #parts: RecoveryOptions
   #running: Promise<void> | undefined
@@ -105,11 +97,11 @@ export class Recovery {
   }
 
   async #recoverSegment(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, queues: adopters } = this.#parts
+    const { stateDirectory, queues } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
-    const owed = Object.keys(state.delivered)
-    const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
+    const pending = Object.keys(state.delivered)
+    const isMine = pending.length === 0 || pending.some(backend => queues.has(backend))
     if (!state.open && !isMine) return
     const checkpoint = takeOverCheckpoint(stateDirectory, entry)
     if (checkpoint === undefined) return
@@ -122,7 +114,7 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { segments: custody, queues: adopters } = this.#parts
+    const { segments, queues } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -140,19 +132,19 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = custody.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#recordMoved(segment)
-    for (const backend of checkpoint.backends) adopters.get(backend)?.enqueueSegment(segment)
+    for (const backend of checkpoint.backends) queues.get(backend)?.enqueueSegment(segment)
     segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
   async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
-    const owed = checkpoint.backends.filter(backend => destinations.has(backend))
-    if (owed.length === 0) return
+    const pending = checkpoint.backends.filter(backend => destinations.has(backend))
+    if (pending.length === 0) return
     const { backends: meant } = await readHeader(path)
-    const moved = owed.flatMap(backend => {
+    const moved = pending.flatMap(backend => {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
     })
@@ -170,7 +162,6 @@ export class Recovery {
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
-  /** Resolves with false if the spans are left to a process with the same backends. */
   async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
     const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
@@ -243,7 +234,6 @@ export const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
-/** The open spans of one trace in a killed process. */
 export interface RecoveredTrace {
   readonly traceId: string
   readonly spanId: string

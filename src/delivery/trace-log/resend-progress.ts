@@ -79,21 +79,14 @@ export function millisOf([seconds, nanos]: ReadableSpan['startTime']): number {
   return seconds * 1000 + Math.floor(nanos / NANOS_PER_MILLI)
 }
 
-/**
- * The part of a segment that one destination has received on request. Traces that began in [`since`, `before`): everything
- * up to `offset`. Traces that began at `before` or later: everything.
- */
+/** Received by one destination: up to `offset` traces begun in [`since`, `before`), and all begun later. */
 export interface SentState {
   readonly since: number
   readonly before: number | null
   readonly offset: number
 }
 
-/**
- * The next pass after which the destination has everything since then. An unfinished pass is completed first, even if it is
- * larger than requested now. Returns undefined if nothing is left.
- * @param bytes size of the segment
- */
+/** The next pass. An unfinished pass is completed first, even if it is larger. Undefined if nothing is left. */
 export function nextPass(state: SentState | undefined, since: number, bytes: number): SentState | undefined {
   if (state === undefined) return { since, before: null, offset: 0 }
   if (state.offset < bytes) return state
@@ -104,10 +97,7 @@ function sentDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'sent')
 }
 
-/**
- * Records what was sent of one segment on request, to backends for which nothing was pending. The file exists as long as
- * the segment. Only the owner of the segment's checkpoint writes it.
- */
+/** What was sent of one segment on request. Written by the owner of the checkpoint, removed with the segment. */
 export class SentRecord {
   readonly #path: string
   readonly #states: Map<string, SentState>
@@ -143,7 +133,6 @@ export class SentRecord {
   }
 }
 
-/** For a segment that is gone. Never rejects. */
 export async function removeSentRecord(stateDirectory: string, segment: string): Promise<void> {
   await rm(recordPath(stateDirectory, segment), { force: true }).catch(() => undefined)
 }

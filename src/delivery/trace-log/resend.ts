@@ -7,15 +7,10 @@ import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type Se
 import { listSegments, readHeader, SegmentReader } from './segment-file.ts'
 import { LogSegment, type SegmentManager } from './segments.ts'
 
-/** A request of the user to send traces again. */
 export interface ResendRequest {
-  /**
-   * If absent, the trace log is sent: everything that each backend has not received, once. Named files are sent on every
-   * request.
-   */
+  /** If absent, the trace log is sent, once per backend. Named files are sent on every request. */
   readonly files?: readonly string[]
   readonly traceId?: string | undefined
-  /** Sends only traces that began at this time or later, epoch milliseconds; 0 for all. */
   readonly since: number
   readonly signal: AbortSignal
 }
@@ -88,10 +83,7 @@ export class Resend {
     return this.#progress
   }
 
-  /**
-   * The outcome of each file for each backend. Final only after the shutdown of the pipeline, because more spans may arrive
-   * until then.
-   */
+  /** Final only after the shutdown of the pipeline, because more spans may arrive until then. */
   outcomes(): readonly ResendOutcome[] {
     const sent = this.#tasks.map(
       ({ backend, segment: { path, bytes }, progress: { offset, tally } }): ResendOutcome => {
@@ -135,7 +127,6 @@ export class Resend {
     if (this.#stuck.size === 0) segment.cancelResends()
   }
 
-  /** Resolves with undefined if another process owns it. */
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
     const { stateDirectory, segments } = this.#parts
     if (name === undefined) {
@@ -145,8 +136,8 @@ export class Resend {
         () => undefined,
       )
     }
-    const held = [...segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
-    if (held !== undefined) return held.isWritten ? undefined : held
+    const owned = [...segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
+    if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
@@ -158,12 +149,12 @@ export class Resend {
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
     const { backends: meant, heldBy } = await readHeader(path)
-    const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
-    const owed = this.#backends().filter(isOwed)
-    const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))
-    this.#addOutcome(file, owed, 'owed')
+    const isPending = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
+    const pending = this.#backends().filter(isPending)
+    const had = without(this.#backends(), pending).filter(backend => meant.get(backend) === this.#destination(backend))
+    this.#addOutcome(file, pending, 'owed')
     this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
-    return without(this.#backends(), [...owed, ...had])
+    return without(this.#backends(), [...pending, ...had])
   }
 
   async #tasksOf(
@@ -199,10 +190,10 @@ export class Resend {
     const { backend, segment, progress } = task
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
-    const taker = this.#parts.queues.get(backend)
+    const queue = this.#parts.queues.get(backend)
     segment.checkpoint.setResend(backend, progress)
-    taker?.enqueueSegment(segment)
-    await taker?.drainRecovered()
+    queue?.enqueueSegment(segment)
+    await queue?.drainRecovered()
     if (progress.offset < segment.bytes) this.#stuck.add(backend)
   }
 
@@ -240,7 +231,6 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
   )
 }
 
-/** The start of each trace, as far as the files contain it. */
 async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {

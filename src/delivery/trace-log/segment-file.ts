@@ -14,10 +14,7 @@ interface InFlight {
   readonly at: number
 }
 
-/**
- * The file of a segment. Every write has an explicit offset. If the process ends while another thread writes, the write can
- * be repeated synchronously without duplicating a line.
- */
+/** Every write has an explicit offset, so that a pending write can be repeated synchronously without a duplicate. */
 export class SegmentFile {
   readonly path: string
   readonly #descriptor: number
@@ -91,7 +88,6 @@ export class SegmentFile {
     }
   }
 
-  /** Completes the pending append synchronously, for a process that ends. */
   finishAppend(): void {
     const inFlight = this.#inFlight
     if (inFlight === undefined) return
@@ -250,21 +246,18 @@ export class SegmentReader {
     this.#path = path
   }
 
-  /** The lines between two offsets. `from` must be the start of a line. */
   async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
     for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
       for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
     }
   }
 
-  /** Like `lines`, but does not parse lines of spans that look complete. */
   async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
     for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
       for (const piece of pieces) yield this.#find(piece)
     }
   }
 
-  /** The next spans, in complete lines: at most this many, or those of one line. */
   async spans(from: number, until: number, maxSpans: number): Promise<ReadSpans> {
     const lines: SpanLine[] = []
     let [end, size, damaged] = [from, 0, 0]
@@ -311,7 +304,6 @@ export class SegmentReader {
     }
   }
 
-  /** Contains at least one complete line if there is one. */
   async #chunk(at: number, until: number, least: number): Promise<Buffer> {
     this.#handle ??= await open(this.#path, OPEN.read)
     for (let size = least; ; size *= 4) {
@@ -344,7 +336,6 @@ const NO_HEADER: SegmentHeader = {
   heldBy: '',
 }
 
-/** The header of a segment. Empty if the segment has none. Never rejects. */
 export async function readHeader(path: string): Promise<SegmentHeader> {
   const reader = new SegmentReader(path)
   try {
@@ -376,7 +367,6 @@ export async function* linesIn(path: string): AsyncGenerator<SpanLine | StoredLi
   }
 }
 
-/** Trace id and span id of each ended span. */
 export async function* endedKeysIn(path: string): AsyncGenerator<string, void> {
   for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) for (const { key } of line.stamps()) yield key

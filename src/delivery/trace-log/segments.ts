@@ -57,7 +57,6 @@ export class SegmentManager {
     return this.#owned
   }
 
-  /** The segment to write to. Calls `onNew` if it is a new one. */
   current(onNew: () => void): CurrentSegmentResult {
     this.touchCurrent()
     const before = this.#current
@@ -106,7 +105,6 @@ export class SegmentManager {
     return bytes
   }
 
-  /** Ends writing. Open spans (`isEmpty` is false) are left to the next process. */
   endWriting(isEmpty: boolean): void {
     const current = this.#current
     this.#current = undefined
@@ -126,13 +124,13 @@ export class SegmentManager {
   }
 
   #createSegment(): CurrentSegment {
-    const { settings, backends, warn: say } = this.#options
-    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, say)
+    const { settings, backends, warn } = this.#options
+    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, warn)
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
-        const owed = settings.heldBy === undefined ? backends : []
-        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), owed)
+        const pending = settings.heldBy === undefined ? backends : []
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), pending)
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#addSegment(checkpoint, 0, false)
         this.#paths.push(segment.path)
@@ -206,7 +204,6 @@ export class LogSegment {
   readonly checkpoint: Checkpoint
   readonly isRecovered: boolean
   bytes: number
-  /** Number of spans written by this process. */
   spans = 0
   isWritten: boolean
   /** Removed by pruning or externally. It cannot be read any more. */
@@ -247,10 +244,7 @@ export class LogSegment {
     return this.spans - (this.#acknowledged.get(backend) ?? 0)
   }
 
-  /**
-   * Marks the segment as unreadable for this backend. Its cursor stays where it is, for the next process. Spans written
-   * later are left to that process, too: sent from memory, they would arrive twice.
-   */
+  /** The cursor stays for the next process, also for later spans: sent from memory, they would arrive twice. */
   markUnreadable(backend: string): void {
     this.#unreadableFor.add(backend)
   }
@@ -264,7 +258,6 @@ export class LogSegment {
     return this.#unreadableFor.size > 0
   }
 
-  /** Stops sending on request. Delivery of pending data continues. */
   cancelResends(): void {
     for (const backend of this.#backends) this.checkpoint.setResend(backend, undefined)
     this.releaseIfDone()
@@ -288,7 +281,6 @@ export class LogSegment {
     if (this.#inFlightTo.delete(backend) && this.#isReleasing) this.releaseIfDone()
   }
 
-  /** Advances the offset of a backend past this number of spans. */
   acknowledge(backend: string, end: number, spans: number): void {
     this.#inFlightTo.delete(backend)
     this.#acknowledged.set(backend, (this.#acknowledged.get(backend) ?? 0) + spans)
@@ -333,7 +325,6 @@ export function isInLog({ position }: Batch): boolean {
   return position !== undefined && !position.segment.isRemoved
 }
 
-/** Receives ended spans. Never throws and never waits. */
 export interface BatchReceiver {
   enqueueBatch(batch: Batch): void
 }

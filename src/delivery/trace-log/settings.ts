@@ -7,10 +7,7 @@ export interface LocalLogSettings {
   /** Maximum time that recorded data stays in memory only. */
   readonly flushMillis: number
   readonly continued?: ContinuationSettings | undefined
-  /**
-   * Set with tail sampling: the attribute in which roots carry the reason why their trace is kept. Then this log is pending
-   * for no backend, and kept traces are written to a log of their own.
-   */
+  /** With tail sampling: the attribute of roots with the reason to keep their trace. Kept traces have a log of their own. */
   readonly heldBy?: string | undefined
 }
 

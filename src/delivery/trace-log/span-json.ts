@@ -278,7 +278,6 @@ interface KnownKey {
 
 const knownKeys = new Map<string, KnownKey>()
 
-/** The elements of a list of OTLP `KeyValue`, without the brackets. */
 export function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
   for (const key of Object.keys(attributes)) {
     const value = attributes[key]
@@ -310,7 +309,6 @@ function writePair(out: JsonBytes, known: KnownKey, value: unknown, depth: numbe
   known.pair = undefined
 }
 
-/** An OTLP `AnyValue`. */
 function writeValue(out: JsonBytes, value: unknown, depth: number): void {
   if (typeof value === 'number') writeNumber(out, value)
   else if (typeof value === 'boolean') out.ascii(value ? '{"boolValue":true}' : '{"boolValue":false}')

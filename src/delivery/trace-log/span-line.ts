@@ -24,10 +24,7 @@ export interface SpanStamp {
   readonly end: string
 }
 
-/**
- * Spans of one line of the log, as spans, OTLP/JSON or protobuf. Each form is derived from another one on first use, and
- * once for all backends.
- */
+/** Spans of one line, as objects, OTLP/JSON or protobuf. Each form is derived once for all backends. */
 export class SpanLine {
   #spans: readonly ReadableSpan[] | undefined
   #json: Buffer | undefined
@@ -112,7 +109,6 @@ export class SpanLine {
   }
 }
 
-/** Trace id and span id. */
 export function spanKey(span: ReadableSpan): string {
   const { traceId, spanId } = span.spanContext()
   return `${traceId}${spanId}`
@@ -126,7 +122,6 @@ export function spansOf(lines: readonly SpanLine[]): readonly ReadableSpan[] {
   return lines.flatMap(({ spans }) => spans)
 }
 
-/** One OTLP/JSON request, in pieces, without copying the lines. */
 export function jsonRequest(lines: readonly SpanLine[]): readonly Uint8Array[] {
   const [first] = lines
   if (first !== undefined && lines.length === 1) return [first.json]

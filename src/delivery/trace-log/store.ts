@@ -44,7 +44,7 @@ export class Store {
 
   constructor(parts: StoreOptions) {
     this.#parts = parts
-    const { settings, batch, marks, destinations, receivers: takers, deliveries } = parts
+    const { settings, batch, marks, destinations, receivers, deliveries } = parts
     this.#segments = new SegmentManager({
       settings,
       backends: [...parts.queues.keys()],
@@ -52,13 +52,13 @@ export class Store {
       onRemoved: segment => this.#onRemoved(segment),
       warn: line => parts.report.warn(line),
     })
-    const toTake = settings.heldBy === undefined ? takers : []
+    const allReceivers = settings.heldBy === undefined ? receivers : []
     this.log = new TraceLog({
       settings,
       batch,
       marks,
       destinations,
-      receivers: toTake,
+      receivers: allReceivers,
       segments: this.#segments,
       report: deliveries,
     })
@@ -74,11 +74,11 @@ export class Store {
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    const { settings, queues: adopters, destinations, report } = this.#parts
+    const { settings, queues, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,
       segments: this.#segments,
-      queues: adopters,
+      queues,
       destinations,
       report,
       continued: settings.continued,
@@ -91,11 +91,8 @@ export class Store {
   }
 
   resend(request: ResendRequest): Resend {
-    const { settings, queues: takers, destinations } = this.#parts
-    return new Resend(
-      { stateDirectory: settings.directory, segments: this.#segments, queues: takers, destinations },
-      request,
-    )
+    const { settings, queues, destinations } = this.#parts
+    return new Resend({ stateDirectory: settings.directory, segments: this.#segments, queues, destinations }, request)
   }
 
   recovered(): Promise<void> {
@@ -142,22 +139,22 @@ export class Store {
   }
 
   prune(): void {
-    const { settings, queues: adopters, losses } = this.#parts
+    const { settings, queues, losses } = this.#parts
     const listener = {
       beforeRemoval: (segment: LogSegment) => {
-        const tells = new Map(
-          [...adopters].map(([backend, adopter]) => [backend, adopter.beforeRemoval(segment, PRUNED)]),
+        const callbacks = new Map(
+          [...queues].map(([backend, queue]) => [backend, queue.beforeRemoval(segment, PRUNED)]),
         )
-        return (backend: string, owed: number): void => {
-          if (owed > 0) this.#warnPruned(backend, owed)
-          tells.get(backend)?.(owed)
+        return (backend: string, pending: number): void => {
+          if (pending > 0) this.#warnPruned(backend, pending)
+          callbacks.get(backend)?.(pending)
         }
       },
-      onRemoved: (backend: string, owed: number) => {
-        this.#warnPruned(backend, owed)
-        const adopter = adopters.get(backend)
-        if (adopter) adopter.countLost(owed, PRUNED)
-        else losses.note(backend, owed, PRUNED)
+      onRemoved: (backend: string, pending: number) => {
+        this.#warnPruned(backend, pending)
+        const queue = queues.get(backend)
+        if (queue) queue.countLost(pending, PRUNED)
+        else losses.note(backend, pending, PRUNED)
       },
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#segments, listener)).catch(() => undefined)
@@ -175,8 +172,8 @@ export class Store {
 
   #onRemoved(segment: LogSegment): void {
     if (this.#parts.settings.heldBy !== undefined && !segment.isRecovered) return
-    for (const [backend, adopter] of this.#parts.queues) {
-      adopter.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
+    for (const [backend, queue] of this.#parts.queues) {
+      queue.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
     }
   }
 }
@@ -186,14 +183,11 @@ const NONE: ReadonlyMap<string, number> = new Map()
 
 export interface PruneListener {
   /** Called before a segment is removed. Returns a function that receives the pending spans per backend. */
-  beforeRemoval(segment: LogSegment): (backend: string, owed: number) => void
-  onRemoved(backend: string, owed: number): void
+  beforeRemoval(segment: LogSegment): (backend: string, pending: number) => void
+  onRemoved(backend: string, pending: number): void
 }
 
-/**
- * Removes segments that are too old, then the oldest ones if the log is too large. Keeps segments that are being written,
- * and those that another living process still has to deliver. Never rejects.
- */
+/** Removes segments that are too old or too many, except those being written or pending for a living process. */
 export async function pruneSegments(
   settings: LocalLogSettings,
   segments: SegmentManager,
@@ -223,14 +217,15 @@ async function removeSegment(
   if (segment?.isWritten) return false
   if (segment) {
     segment.isRemoved = true
-    const tell = listener.beforeRemoval(segment)
-    for (const [backend, owed] of await pendingOf(segment, file, settings)) tell(backend, owed)
+    const report = listener.beforeRemoval(segment)
+    for (const [backend, pending] of await pendingOf(segment, file, settings)) report(backend, pending)
     segments.removeSegment(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const checkpoint = takeOverCheckpoint(directory, entry)
     if (checkpoint === undefined) return false
-    for (const [backend, owed] of await pendingSpans(checkpoint, file, settings)) listener.onRemoved(backend, owed)
+    for (const [backend, pending] of await pendingSpans(checkpoint, file, settings))
+      listener.onRemoved(backend, pending)
     checkpoint.remove()
   } else if (await hasCheckpoint(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
@@ -258,15 +253,15 @@ async function pendingSpans(
   { path, bytes }: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
-  const unjudged = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
-  const owed = new Map<string, number>()
+  const undecided = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
+  const pending = new Map<string, number>()
   const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {
     const spans = await countSpans(path, offset, bytes).catch(() => 0)
-    if (spans > 0) owed.set(backend, spans)
+    if (spans > 0) pending.set(backend, spans)
   }
   // A buffered segment is pending for no backend, so only one of the two counts applies.
-  return owed.size > 0 ? owed : unjudged
+  return pending.size > 0 ? pending : undecided
 }
 
 async function countSpans(path: string, from: number, until: number): Promise<number> {

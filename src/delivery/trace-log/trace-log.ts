@@ -44,10 +44,7 @@ export interface TraceLogCounts {
   readonly waiting: number
 }
 
-/**
- * Records which spans are open and which have ended, and passes ended spans to the backends with their position in the log.
- * Spans that cannot be delivered now can be read again from there.
- */
+/** Records open and ended spans, and passes ended spans to the backends with their position in the log. */
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogOptions
   readonly #open = new OpenSpans()
@@ -158,25 +155,25 @@ export class TraceLog implements SpanProcessor {
   }
 
   async #writeNext(): Promise<void> {
-    const slice = this.#prepareWrite()
-    if (slice === undefined) return
-    this.#write = slice
+    const write = this.#prepareWrite()
+    if (write === undefined) return
+    this.#write = write
     // A busy host learns late that the write has finished. Only a write still pending after a turn of the event loop is
     // late.
-    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
+    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
-    const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
+    const failure = await write.file.append(write.bytes).then(() => undefined, failureAt(write.file))
     clearTimeout(watch)
-    this.#completeWrite(slice, failure)
+    this.#completeWrite(write, failure)
   }
 
   #writeNextSync(): void {
     try {
-      const slice = this.#prepareWrite()
-      if (slice === undefined) return
+      const write = this.#prepareWrite()
+      if (write === undefined) return
       this.#completeWrite(
-        slice,
-        attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
+        write,
+        attempt(write.file, () => write.file.appendNow(write.bytes)),
       )
     } catch {
       this.#dropPending()
@@ -202,12 +199,12 @@ export class TraceLog implements SpanProcessor {
 
   /** Repeats the pending write of another thread synchronously, so that later spans are handed over after it. */
   #finishWriteSync(): void {
-    const slice = this.#write
-    if (slice === undefined) return
+    const write = this.#write
+    if (write === undefined) return
     // The other thread may still be reading the buffer.
     this.#out.replaceBuffer()
-    const failure = attempt(slice.file, () => slice.file.finishAppend())
-    this.#completeWrite(slice, failure)
+    const failure = attempt(write.file, () => write.file.finishAppend())
+    this.#completeWrite(write, failure)
   }
 
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
@@ -258,11 +255,11 @@ export class TraceLog implements SpanProcessor {
     return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
   }
 
-  #completeWrite(slice: LogWrite, failure: LogFailure | undefined): void {
-    if (slice.isSettled) return
-    slice.isSettled = true
-    if (this.#write === slice) this.#write = undefined
-    const { line, segment, file } = slice
+  #completeWrite(write: LogWrite, failure: LogFailure | undefined): void {
+    if (write.isSettled) return
+    write.isSettled = true
+    if (this.#write === write) this.#write = undefined
+    const { line, segment, file } = write
     if (failure !== undefined) {
       this.#open.markIncomplete()
       this.#failed(line.spans, failure)
@@ -286,7 +283,7 @@ export class TraceLog implements SpanProcessor {
 
   #enqueueBatch(batch: Parameters<BatchReceiver['enqueueBatch']>[0]): void {
     if (sizeOf(batch.lines) === 0) return
-    for (const taker of this.#parts.receivers) taker.enqueueBatch(batch)
+    for (const receiver of this.#parts.receivers) receiver.enqueueBatch(batch)
   }
 }
 

@@ -162,10 +162,7 @@ function contains(line: SpanLine, wanted: ReadonlySet<string>): boolean {
   return false
 }
 
-/**
- * Segments of the same process that were written since then, oldest first. With `heldBy`, also those of processes that may
- * have buffered the trace before or after.
- */
+/** Segments of the same process since then. With `heldBy`, also those of processes that buffered the trace. */
 async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<SegmentListing[]> {
   const pid = segmentIdentity(basename(path))?.pid
   const found: SegmentListing[] = []
