@@ -56,13 +56,13 @@ export class DeliveryReport {
 
   #recoveryLine(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
-    if (type === 'local_log') return `trace log: it is written again; ${missing(lost)}`
+    if (type === 'local_log') return `trace log: it can be written again; ${missing(lost)}`
     if (type === 'kept_log') return keptAgain(lost)
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
     if (signal !== 'traces') return again
     if (lost > 0) return `${again}; ${count(lost, 'span was', 'spans were')} lost`
-    return isKept ? `${again}; what was kept for it is sent now` : again
+    return isKept ? `${again}; its pending spans are sent now` : again
   }
 
   overflowed(waiting: number, lost: number): void {
@@ -80,7 +80,7 @@ export class DeliveryReport {
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
     this.#warnOnce(
       TOO_LATE,
-      `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
+      `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before they were sent${advice}`,
     )
   }
 
@@ -118,7 +118,7 @@ export class DeliveryReport {
 
 /** For the log of kept traces. The trace log has all spans. */
 function keptAgain(lost: number): string {
-  const again = 'trace log: what is kept is written again'
+  const again = 'trace log: kept traces can be written again'
   return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
 }
 
@@ -144,7 +144,7 @@ export interface BackendFacts {
   readonly defaultEndpoint: string | undefined
 }
 
-/** The class of a failure. Failures of one class have one cause and are reported once. */
+/** Failures of one class have one cause and are reported once. */
 export function failureClass(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
@@ -157,7 +157,7 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
-export const WRONG_PATH = 'status path'
+const WRONG_PATH = 'status path'
 
 const STATUS_CLASS: Readonly<Record<number, string>> = {
   401: 'status credentials',
@@ -208,9 +208,9 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'file':
       return fileSentence(facts, failure.path, failure.code)
     case 'rejected':
-      return `${url} took a request but rejected some of its ${signal}; its own log says why`
+      return `${url} accepted a request but rejected some of its ${signal}; see the log of the backend`
     case 'refused':
-      return `${url} answered ${failure.status} to single spans, which are left out; the others arrive. Its own log says why`
+      return `${url} answered ${failure.status} to single spans, which are dropped; the others arrive. See the log of the backend`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
     case 'internal':
@@ -228,7 +228,7 @@ function statusSentence(
   const answered = `${url} answered ${status}`
   if (status === 401 || status === 403) return `${answered}: it refuses the credentials. Set ${facts.credentials}`
   if (status === 404 || status === 405)
-    return `${answered}: nothing takes OTLP ${signal} there. ${pathAdvice(facts, signal)}`
+    return `${answered}: there is no OTLP endpoint for ${signal}. ${pathAdvice(facts, signal)}`
   if (signal === 'logs' && (status === 400 || status === 415))
     return `${answered}: it does not take logs as http/json, and there are no others. Set logs: false`
   if (status === 413)
@@ -236,9 +236,8 @@ function statusSentence(
   if (status === 415)
     return `${answered}: it does not take ${facts.protocol}. Set protocol: ${otherProtocol(facts.protocol)}`
   if (status === 400) return `${answered}: it cannot read the ${signal}. Try protocol: ${otherProtocol(facts.protocol)}`
-  if (status === 429)
-    return `${answered}: it takes no more for now (rate limit or quota); meanwhile ${fate(facts, signal)}`
-  if (status >= 500) return `${answered}: the server has a problem of its own; meanwhile ${fate(facts, signal)}`
+  if (status === 429) return `${answered}: its rate limit or quota is reached; meanwhile ${fate(facts, signal)}`
+  if (status >= 500) return `${answered}: the server failed; meanwhile ${fate(facts, signal)}`
   if (status >= 300 && status < 400)
     return `${answered}: it redirects${target(location)}. Set endpoint to the final URL`
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
@@ -314,7 +313,7 @@ const FILE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the disk does not answer',
   ELOOP: 'it is a symbolic link',
   ENXIO: 'it is a pipe that nobody reads',
-  ENOTPRIVATE: 'others may write there',
+  ENOTPRIVATE: 'other users can write there',
 }
 
 const FILE_REMEDY: Readonly<Record<string, string>> = {

@@ -112,7 +112,7 @@ export interface LogEvent {
   readonly attributes: Attributes
 }
 
-export function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
+function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
   const event = name === undefined ? '' : `,"eventName":${stringJson(name)}`
   const text = body === undefined ? '' : `,"body":{"stringValue":${stringJson(body)}}`
   const about =
@@ -124,7 +124,7 @@ export function recordJson({ name, body, severity, at, span, attributes }: LogEv
   )
 }
 
-export function requestHead(resource: Attributes, scope: string, version: string): string {
+function requestHead(resource: Attributes, scope: string, version: string): string {
   return (
     `{"resourceLogs":[{"resource":{"attributes":${attributesJson(resource)}},"scopeLogs":[{"scope":` +
     `{"name":${stringJson(scope)},"version":${stringJson(version)}},"logRecords":[`

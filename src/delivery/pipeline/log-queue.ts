@@ -4,7 +4,7 @@ import type { DeliveryReport } from './delivery-report.ts'
 import type { BatchSettings } from './settings.ts'
 
 const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting, and further ones are dropped' }
-const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were taken' }
+const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were sent' }
 const TOO_LARGE = 413
 
 /** Counts of log events by outcome. */

@@ -87,13 +87,13 @@ function logQueue(
 
 function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefined): Cursors {
   const listener: ReadErrorListener = {
-    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
+    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are skipped`),
     unreadable: ({ path }, error) => {
       const { code } = error as NodeJS.ErrnoException
       report.warn(`trace log: ${path}, which holds spans for backend ${name}, cannot be read (${code ?? 'unknown'})`)
     },
     missing: ({ path, isRecovered: isAdopted }, spans) => {
-      report.warn(`trace log: spans are not in ${path} any more; what it held for backend ${name} is lost`)
+      report.warn(`trace log: spans disappeared from ${path}; those pending for backend ${name} are lost`)
       queue()?.countMissing(spans, isAdopted)
     },
   }

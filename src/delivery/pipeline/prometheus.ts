@@ -39,7 +39,7 @@ export function openPrometheus(
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
   server.on('drop', () =>
-    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are turned away`),
+    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are rejected`),
   )
   server.on('error', error => report.warn(describe(settings, error)))
   untraced(() => server.listen(settings.port, settings.host).unref())
@@ -80,7 +80,7 @@ interface ScrapeResponse {
 }
 
 /** Concurrent clients share one text, built and written in pieces. A client that does not read is disconnected. */
-export class ScrapeServer {
+class ScrapeServer {
   readonly #reader: MetricReader
   readonly #limits: ScrapeLimits
   readonly #report: Reporter

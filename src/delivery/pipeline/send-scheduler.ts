@@ -340,7 +340,7 @@ interface GroupLimits {
   readonly bytes: number
 }
 
-export function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
+function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
   const groups: SpanLine[][] = []
   let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
   for (const line of lines.flatMap(line => splitLine(line, most))) {

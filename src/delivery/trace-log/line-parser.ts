@@ -1,7 +1,15 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { api, resources } from './packages.ts'
+import { load } from '../load-package.ts'
 import { MAX_DEPTH } from './span-json.ts'
+
+function api(): typeof import('@opentelemetry/api') {
+  return load('@opentelemetry/api')
+}
+
+function resources(): typeof import('@opentelemetry/resources') {
+  return load('@opentelemetry/resources')
+}
 
 const HEADER = 'hookspan.segment'
 const OPEN_NOTE = 'hookspan.open'
@@ -175,7 +183,7 @@ type TimedEvent = ReadableSpan['events'][number]
 type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 
 /** Converts OTLP/JSON to a span for the serializers. Like all readers below, it throws `DamagedLine`. */
-export function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
+function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
   const fields = readFields(value, 'a span')
   const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
   const context = readContext(fields, flags & TRACE_FLAGS)
@@ -202,7 +210,7 @@ export function readSpan(value: unknown, origin: Origin, ended: boolean): Readab
 }
 
 /** Never negative, because readers treat it as a length. */
-export function durationOf(start: HrTime, end: HrTime): HrTime {
+function durationOf(start: HrTime, end: HrTime): HrTime {
   const nanos = end[1] - start[1]
   const duration: HrTime = nanos < 0 ? [end[0] - start[0] - 1, nanos + NANOS_PER_SECOND] : [end[0] - start[0], nanos]
   return duration[0] < 0 ? [0, 0] : duration
@@ -268,7 +276,7 @@ const MAX_KEPT_CHARS = 1 << 16
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 
-export class OriginCache {
+class OriginCache {
   readonly #resources = new ParsedCache<Resource>()
   readonly #scopes = new ParsedCache<Scope>()
 
@@ -322,7 +330,7 @@ const HEX = /^[0-9a-f]+$/i
 export type OtlpFields = Readonly<Record<string, unknown>>
 
 /** A line of an unexpected form. The message never quotes the line, which may contain anything. */
-export class DamagedLine extends Error {
+class DamagedLine extends Error {
   override readonly name = 'DamagedLine'
 }
 
@@ -330,39 +338,39 @@ function isRecord(value: unknown): value is OtlpFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function readFields(value: unknown, what: string): OtlpFields {
+function readFields(value: unknown, what: string): OtlpFields {
   if (isRecord(value)) return value
   throw new DamagedLine(`${what} is not an object`)
 }
 
-export function readList(value: unknown, what: string): readonly unknown[] {
+function readList(value: unknown, what: string): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
   throw new DamagedLine(`${what} is not a list`)
 }
 
-export function readText(value: unknown, what: string): string {
+function readText(value: unknown, what: string): string {
   if (typeof value === 'string') return value
   throw new DamagedLine(`${what} is not a text`)
 }
 
-export function readOptionalText(value: unknown, what: string): string | undefined {
+function readOptionalText(value: unknown, what: string): string | undefined {
   return value === undefined || value === null ? undefined : readText(value, what)
 }
 
-export function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
+function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
   if (value === undefined || value === null) return absent
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number
   throw new DamagedLine(`${what} is not a number in its range`)
 }
 
-export function readId(value: unknown, digits: number, what: string): string {
+function readId(value: unknown, digits: number, what: string): string {
   const id = readText(value, what)
   if (id.length === digits && HEX.test(id)) return id
   throw new DamagedLine(`${what} is not ${digits} hexadecimal digits`)
 }
 
-export function readTime(value: unknown, what: string): HrTime {
+function readTime(value: unknown, what: string): HrTime {
   const text = readText(value, what)
   if (!DIGITS.test(text) || (text.length === MAX_FIXED64.length && text > MAX_FIXED64)) {
     throw new DamagedLine(`${what} is not a time`)
@@ -377,7 +385,7 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-export function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }

@@ -95,7 +95,7 @@ export function makePrivate(path: string, warn: (line: string) => void = () => u
   chmodSync(path, PRIVATE_DIRECTORY)
   // Some file systems ignore modes without an error.
   if (isOpen(statSync(path))) throw notPrivate(path)
-  warn(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
+  warn(`trace log: other users could write to ${path}; its mode is 700 now`)
 }
 
 export function isOpen({ mode }: Stats): boolean {
@@ -133,7 +133,7 @@ function makeOne(path: string): void {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTPRIVATE: 'others may write there, or it belongs to another user',
+  ENOTPRIVATE: 'other users can write there, or it belongs to another user',
   ELOOP: 'it is a symbolic link, which hookspan does not follow here; move it away',
   EMLINK: 'it is a symbolic link, which hookspan does not follow here; move it away',
   EACCES: 'permission denied',

@@ -89,7 +89,7 @@ export class Recovery {
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
-      const line = `trace log: what is in ${path ?? stateDirectory} is not sent, because others may write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
+      const line = `trace log: the contents of ${path ?? stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
       if (!this.#isRefused) report.warn(line)
       this.#isRefused = true
       return false
@@ -121,13 +121,13 @@ export class Recovery {
       return
     }
     if (!isOwnFile(stats)) {
-      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is no file of ours, and is not sent`)
+      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is not a file of hookspan, and is not sent`)
       checkpoint.remove()
       return
     }
     if (checkpoint.isDamaged) {
       this.#parts.report.warn(
-        `trace log: what backends had not got of ${checkpoint.segmentPath} is not known any more, and is not sent; it can be read there`,
+        `trace log: the state of ${checkpoint.segmentPath} is damaged; its pending spans are unknown and are not sent, but can be read there`,
       )
     }
     checkpoint.cutTo(stats.size)
@@ -255,7 +255,7 @@ export interface CrashFacts {
  * @returns the affected traces; undefined if some spans stay open
  * @throws the error of the file system
  */
-export async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
+async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
   const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
   const scan = await openSpansIn(path, laterPaths)
   for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)

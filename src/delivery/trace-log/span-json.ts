@@ -278,7 +278,7 @@ interface KnownKey {
 
 const knownKeys = new Map<string, KnownKey>()
 
-export function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
+function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
   for (const key of Object.keys(attributes)) {
     const value = attributes[key]
     const known = knownKeys.get(key) ?? learnKey(key)

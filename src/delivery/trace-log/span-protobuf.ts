@@ -17,7 +17,6 @@ const KEPT_BYTES = 2_097_152
 /** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
 const MAX_BYTES_PER_CHAR = 3
-/** Upper limit of a tag and a number. */
 const MAX_BYTES = 16
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2

@@ -164,7 +164,7 @@ export class Store {
 
   /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
   #warnPruned(backend: string, spans: number): void {
-    const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
+    const line = `trace log: ${spans} spans pending for backend ${backend} were removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours to keep them`
     if (this.#warnedPruned.has(backend)) this.#parts.report.debug(line)
     else this.#parts.report.warn(line)
     this.#warnedPruned.add(backend)

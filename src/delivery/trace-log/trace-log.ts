@@ -292,7 +292,7 @@ function isSampled(span: ReadableSpan): boolean {
 }
 
 /** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
-export class OpenSpans {
+class OpenSpans {
   readonly #unnoted = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
   #hasMissed = false
