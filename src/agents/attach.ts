@@ -3,7 +3,7 @@ import { writeTo } from '../delivery/terminal.ts'
 import type { TracedPlugin } from '../guards/hook-trace.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
-import { HostForwarder } from './telling.ts'
+import { HostForwarder } from './host-forwarder.ts'
 
 /**
  * Shares the running hosts between all copies of this package in a process: hosts load a plugin several times, from several
@@ -52,14 +52,14 @@ export interface Attachment {
    * @param scope the subject of the event, usually its session. A host that has loaded this package twice emits each event twice;
    * only those of the newest attachment are recorded.
    */
-  take(event: HostEvent, scope?: string): void
+  handleEvent(event: HostEvent, scope?: string): void
   /**
    * Redirects the log lines for the user, including those buffered before the first event. A host that draws on the terminal has
    * a better place than stderr.
    */
   reportTo(report: LineSink): void
   /** Runs a callback in a host in which an exception would fail a tool or the run. */
-  guard<Result>(run: () => Result): Result | undefined
+  catchErrors<Result>(run: () => Result): Result | undefined
 }
 
 class RunningHost {
@@ -83,27 +83,27 @@ class RunningHost {
     const number = ++this.#attachments
     return {
       plugin: this.plugin,
-      take: (event, scope = '') => {
-        if (this.#telling.isForNobody(event.event) || !this.#isNewest(number, scope)) return
+      handleEvent: (event, scope = '') => {
+        if (this.#telling.isIgnored(event.event) || !this.#isNewest(number, scope)) return
         if (this.#lines.isHeld) this.#guarded('its place for messages', () => this.#lines.release())
-        this.#telling.take(event)
+        this.#telling.forwardEvent(event)
       },
       reportTo: report => {
         this.#guarded('its place for messages', () => this.#lines.sendTo(report))
       },
-      guard: run => this.#guarded('a callback', run),
+      catchErrors: run => this.#guarded('a callback', run),
     }
   }
 
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#telling.end(Date.now())
+    this.#telling.endRun(Date.now())
   }
 
   /** Handles an event that an attachment will receive as well. */
-  tell(event: HostEvent): void {
-    if (!this.#telling.isForNobody(event.event)) this.#telling.take(event)
+  handleEarlyEvent(event: HostEvent): void {
+    if (!this.#telling.isIgnored(event.event)) this.#telling.forwardEvent(event)
   }
 
   #isNewest(number: number, scope: string): boolean {
@@ -124,7 +124,7 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.#telling.broke(what, error)
+      this.#telling.reportError(what, error)
       return undefined
     }
   }
@@ -161,7 +161,7 @@ export function toolHookTrace(host: string): TracedPlugin | undefined {
   return {
     emitUntyped: (hook, payload, meta) => {
       if (idOf(peek(payload, 'tool_call_id')) === undefined) return running.plugin.emitUntyped(hook, payload, meta)
-      return running.tell({ event: hook, ...meta, data: payload })
+      return running.handleEarlyEvent({ event: hook, ...meta, data: payload })
     },
     traceparent: ids => running.plugin.traceparent(ids),
   }
@@ -171,6 +171,6 @@ export function toolHookTrace(host: string): TracedPlugin | undefined {
  * Emits an event to a host's trace before the host itself does, so that records emitted next find it. Only for events that may be
  * emitted twice.
  */
-export function tellRunning(host: string, event: HostEvent): void {
-  ;(globalThis as Shared)[RUNNING]?.get(host)?.tell(event)
+export function forwardEarly(host: string, event: HostEvent): void {
+  ;(globalThis as Shared)[RUNNING]?.get(host)?.handleEarlyEvent(event)
 }

@@ -1,7 +1,7 @@
 import { idOf, numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
-import type { ReceiverAdapter } from './inlet.ts'
+import type { ReceiverAdapter } from './receiver-adapter.ts'
 
 /** Stands for an unreadable record; the core counts it as ignored. */
 const UNREADABLE = 'unreadable'

@@ -29,7 +29,7 @@ export class SessionStates<State> {
     return state
   }
 
-  look(id: string): State | undefined {
+  find(id: string): State | undefined {
     return this.#states.get(id)
   }
 

@@ -1,5 +1,5 @@
 import type { CommandIo, StopSignal } from './command.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from './terminal.ts'
 
 /** Time for requests in flight. Anything not yet sent stays where it is. */
 const GRACE_MILLIS = 1000

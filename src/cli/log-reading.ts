@@ -1,8 +1,8 @@
 import { humanBytes } from '../reading/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { Interruption } from './interruption.ts'
-import { Progress } from './progress.ts'
-import { bytesOf } from './record-feed.ts'
+import { bytesOf } from './play-files.ts'
+import { Progress } from './terminal.ts'
 
 class Stopped extends Error {
   override readonly name = 'Stopped'

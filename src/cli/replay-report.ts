@@ -5,8 +5,8 @@ import { countOf, humanCount } from '../reading/human-figures.ts'
 import { selectTraces } from '../reading/trace-log.ts'
 import { renderTotals, renderTree } from '../reading/tree-text.ts'
 import type { CommandIo } from './command.ts'
-import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
+import { lookOf } from './terminal.ts'
 import type { TracePlace } from './trace-place.ts'
 
 export interface Showing {

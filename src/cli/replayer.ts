@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { BackendStats } from '../delivery/pipeline/index.ts'
 import { createPluginIn } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../plugin/plugin.ts'
-import type { Report } from '../tracker/guard.ts'
-import { plausibleAt } from '../tracker/incoming.ts'
-import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
+import { plausibleAt } from '../tracker/received-hook.ts'
 import type { CommandIo } from './command.ts'
+import type { ReadRecord } from './hook-records.ts'
 import type { Interruption } from './interruption.ts'
-import type { ReadRecord } from './raw-events.ts'
 
 /** Batches are sent when full, never by time, so that two replays write the same bytes. */
 const NO_SCHEDULE_MILLIS = 3_600_000
@@ -99,7 +99,7 @@ export class Replayer {
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
-  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Report {
+  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
     const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
     const error = (line: string): void => {
       this.#hasErrors = true
@@ -128,5 +128,57 @@ function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOpti
     span_batch_max_export_batch_size: Math.min(batchSpans, LARGEST_BATCH),
     // At a given speed the user is watching, so ended spans are sent promptly.
     ...(speed === undefined ? { span_batch_schedule_delay_ms: NO_SCHEDULE_MILLIS } : {}),
+  }
+}
+
+const EVERY_RECORDS = 100
+/** If more spans than this are queued for a backend, replaying pauses. */
+const MAX_QUEUED = 4096
+/** The maximum batch size. A batch must be able to fill before the replay pauses. */
+export const LARGEST_BATCH: number = MAX_QUEUED / 2
+const POLL_MILLIS = 5
+/** If a backend made no progress for this total time, replaying no longer pauses for it. */
+const PATIENCE_MILLIS = 10_000
+
+interface Waiting {
+  readonly delivered: number
+  readonly millis: number
+}
+
+/** Slows the producer of spans down to the speed of the backends, except those that hang. */
+export class Backpressure {
+  readonly #backends: () => readonly BackendStats[]
+  readonly #stop: AbortSignal | undefined
+  readonly #patienceMillis: number
+  /** The time waited since each backend's last progress. */
+  readonly #waited = new Map<string, Waiting>()
+
+  /** @param stop aborted if all waiting has to end */
+  constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS, stop?: AbortSignal) {
+    this.#backends = backends
+    this.#patienceMillis = patienceMillis
+    this.#stop = stop
+  }
+
+  /** Every `EVERY_RECORDS` records, waits until the backends have caught up or the command stops. */
+  async afterRecord(count: number): Promise<void> {
+    if (count % EVERY_RECORDS !== 0) return
+    for (let behind = this.#behind(); behind.length > 0 && this.#stop?.aborted !== true; behind = this.#behind()) {
+      const since = performance.now()
+      await pause(POLL_MILLIS)
+      for (const backend of behind) this.#note(backend, performance.now() - since)
+    }
+  }
+
+  #behind(): BackendStats[] {
+    return this.#backends().filter(({ name, queued }) => {
+      return queued > MAX_QUEUED && (this.#waited.get(name)?.millis ?? 0) < this.#patienceMillis
+    })
+  }
+
+  #note({ name, delivered }: BackendStats, millis: number): void {
+    const before = this.#waited.get(name)
+    const isStuck = before?.delivered === delivered
+    this.#waited.set(name, { delivered, millis: isStuck ? before.millis + millis : 0 })
   }
 }

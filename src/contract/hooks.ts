@@ -107,7 +107,7 @@ export function isHookName(value: unknown): value is HookName {
   return typeof value === 'string' && Object.hasOwn(HOOKS, value)
 }
 
-const UNHEARD: ReadonlySet<string> = new Set([
+const IGNORED_HOOKS: ReadonlySet<string> = new Set([
   'agent_loop_stopped',
   'gateway_platform_event',
   'on_interim_message',
@@ -126,6 +126,6 @@ const UNHEARD: ReadonlySet<string> = new Set([
  * Returns true for a hook of Hermes that a trace does not need. It is ignored like an unknown one, but not reported as
  * a typo.
  */
-export function isUnheard(name: string): boolean {
-  return UNHEARD.has(name) || /^(on_)?kanban_/.test(name)
+export function isIgnoredHook(name: string): boolean {
+  return IGNORED_HOOKS.has(name) || /^(on_)?kanban_/.test(name)
 }

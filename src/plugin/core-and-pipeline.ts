@@ -3,7 +3,7 @@ import { createPipeline, loadsOf, type Pipeline, type UserExtensionOptions } fro
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import { Core } from '../tracker/core.ts'
 import type { Enrich } from '../tracker/enrichment.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { CoreOptions } from '../tracker/options.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { nearestName } from './config/nearest.ts'
@@ -26,9 +26,9 @@ export interface CoreParts {
   readonly config: ResolvedConfig
   readonly env: Environment
   readonly isReplay: boolean
-  readonly draw: AttributeOptions
+  readonly attributeOptions: AttributeOptions
   readonly enrich: Enrich | undefined
-  readonly report: Report
+  readonly report: Diagnostics
   readonly continuation: Continuation | undefined
 }
 
@@ -42,7 +42,7 @@ export interface PipelineParts {
 
 export function ownTelemetry(
   { config, env, home, giveUp, continuation }: PipelineParts,
-  report: Report,
+  report: Diagnostics,
   handed: UserExtensionOptions,
 ): Telemetry {
   const settings = pipelineSettings(config, env, home, continuation)
@@ -69,7 +69,7 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
   const isReadAgain = continuation && (() => continuation.isReplaying)
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
-  pipeline?.setEarlyDecision(traceId => core.judgeEarly(traceId))
+  pipeline?.setEarlyDecision(traceId => core.sampleEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
 }

@@ -3,7 +3,7 @@ import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../c
 import type { Pipeline, PipelineStats } from '../delivery/pipeline/index.ts'
 import type { Continuation } from '../delivery/trace-log/index.ts'
 import type { Core } from '../tracker/core.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
@@ -29,7 +29,7 @@ export interface Surroundings {
   readonly home: string
   /** Only record times count, and the program handles its exit itself. */
   readonly isReplay: boolean
-  readonly diagnostics?: Report
+  readonly diagnostics?: Diagnostics
   /** Set by a receiver: it continues what a previous one has left open. */
   readonly continuation?: Continuation
   readonly giveUp?: AbortSignal
@@ -70,7 +70,7 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 }
 
 /** Reports the reason, and returns a plugin that does nothing. Opens no files or connections. */
-export function notStarted(options: unknown, why: string, diagnostics?: Report): Plugin {
+export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
@@ -112,7 +112,7 @@ function telemetryFor(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp, continuation }: Surroundings,
-  report: Report,
+  report: Diagnostics,
 ): LateTelemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
@@ -137,24 +137,28 @@ export function assemble(
   config: ResolvedConfig,
   telemetry: LateTelemetry,
   { env, isReplay, continuation }: Surroundings,
-  report: Report,
+  report: Diagnostics,
   extensions: Extensions = {},
 ): Plugin {
   const { isOurs } = telemetry
   const warn = (line: string): void => report.warn(line)
   const enrich = usableEnrich(extensions, warn)
   let drawing: AttributeOptions | undefined
-  const draw = (): AttributeOptions => {
+  const attributeOptions = (): AttributeOptions => {
     drawing ??= late().attributeOptionsOf(config, warn, extensions.redact)
     return drawing
   }
   // Reports an invalid pattern at once.
-  if (config.redact_patterns.length > 0) draw()
+  if (config.redact_patterns.length > 0) attributeOptions()
   let pipeline: Pipeline | undefined
   const createCore = (outside: CoreEnvironment): Core => {
     const opened = telemetry.open()
     pipeline = opened.pipeline
-    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report, continuation }, opened, outside)
+    return late().openCore(
+      { host, config, env, isReplay, attributeOptions: attributeOptions(), enrich, report, continuation },
+      opened,
+      outside,
+    )
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
   const isEndedByItself = isReplay || continuation !== undefined
@@ -206,7 +210,7 @@ export function assemble(
 }
 
 /** Returns undefined after a failure, and reports it as one line. */
-function started(create: () => Core, report: Report): Core | undefined {
+function started(create: () => Core, report: Diagnostics): Core | undefined {
   try {
     return create()
   } catch (error) {
@@ -272,7 +276,7 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(report: Report): Plugin {
+function switchedOff(report: Diagnostics): Plugin {
   const nothing = (): undefined => undefined
   const life: PluginState = { report, isOver: false }
   const shutdown = (): Promise<void> => {

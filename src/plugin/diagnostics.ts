@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import { askLate } from './late.ts'
 
 /**
@@ -71,7 +71,7 @@ class DebugFile {
 /**
  * `warn` and `error` go to stderr or the logger. `debug` goes to a file in the state directory and to the logger, if enabled.
  */
-export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Report {
+export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Diagnostics {
   const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
   const say = (level: 'error' | 'warn' | 'debug', line: string): void => {
     const text = oneLine(line)

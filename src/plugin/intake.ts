@@ -103,7 +103,7 @@ export class Intake {
     const isFlushed = flushesAtEnd && hook === 'on_session_end'
     const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
-    if (copy === undefined) return this.#inline(at, () => this.#caughtUp()?.on(hook, payload, meta))
+    if (copy === undefined) return this.#inline(at, () => this.#caughtUp()?.handleHook(hook, payload, meta))
     this.#keep(hook, copy, at)
     return undefined
   }
@@ -209,7 +209,7 @@ export class Intake {
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
     this.#unwrittenSince = undefined
-    this.#core?.drawRest()
+    this.#core?.setDeferredAttributes()
     const hasTime = this.#isOpen ? this.#waiting.length === 0 : !this.#hasWaitedFor(LOADING_MILLIS)
     if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)
     else this.#workOffUntil(performance.now() + SLICE_MILLIS)
@@ -244,7 +244,7 @@ export class Intake {
     // A user callback asks in the middle of a record, and gets the state at that point.
     if (this.#current !== undefined) return
     while (this.#workOffNext(isAskedFor));
-    if (!isAskedFor) this.#core?.drawRest()
+    if (!isAskedFor) this.#core?.setDeferredAttributes()
   }
 
   #workOffNext(isAskedFor = false): boolean {
@@ -256,7 +256,7 @@ export class Intake {
     // A queued end of a session has no promise that a caller could await.
     const core = this.#open()
     if (hook === undefined) core?.log(copy.payload as HostLine)
-    else void core?.on(hook, copy.payload, copy.meta, isAskedFor)
+    else void core?.handleHook(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
     return true
   }

@@ -1,10 +1,10 @@
 import type { RunningPlugins } from '../contract/running-plugins.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { Plugin } from './plugin.ts'
 
 /** The state of a plugin that `register` needs and its host does not see. */
 export interface PluginState {
-  readonly report: Report
+  readonly report: Diagnostics
   /** True if the plugin was shut down, by any caller. It records no more. */
   isOver: boolean
 }

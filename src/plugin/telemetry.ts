@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/api'
 import { SCHEMA_URL } from '../contract/semconv/index.ts'
 import type { Pipeline } from '../delivery/pipeline/index.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
@@ -50,11 +50,11 @@ export function opened(pipeline: Pipeline): Telemetry {
 }
 
 /** Signals without a provider are not recorded, because we must not export them ourselves then. */
-export function telemetryHandedIn(handedIn: HandedIn, report: Report): LateTelemetry {
+export function telemetryHandedIn(handedIn: HandedIn, report: Diagnostics): LateTelemetry {
   return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
 }
 
-function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Report): Telemetry {
+function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Telemetry {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
@@ -74,7 +74,7 @@ function ask<Instrumentation>(
   name: string,
   provider: unknown,
   method: string,
-  report: Report,
+  report: Diagnostics,
 ): Instrumentation | undefined {
   if (provider == null) return undefined
   try {

@@ -179,7 +179,7 @@ function modelOf(span: SpanAttributes): string | undefined {
   return span.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
 }
 
-/** The fields that our own importer reads first, so that a round trip loses nothing. */
+/** Our own fields; other readers may ignore them. */
 function extraOf({ span }: SpanAttributes, more: Json = {}): Json {
   return compact({
     ...more,

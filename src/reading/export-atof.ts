@@ -105,7 +105,7 @@ function dataOf(attributes: SpanAttributes, name: string): unknown {
   return text === '' ? null : (parsed(text) ?? text)
 }
 
-/** Our own field: our importer reads it, and other readers may ignore it. */
+/** Our own field; other readers may ignore it. */
 function outcomeOf(attributes: SpanAttributes): object {
   const outcome = attributes.whole('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
   return { outcome: outcome || undefined }

@@ -1,6 +1,6 @@
 import { hookRecordMachine } from '../agents/hook-records.ts'
+import { HostForwarder } from '../agents/host-forwarder.ts'
 import { MACHINES } from '../agents/machines.ts'
-import { HostForwarder } from '../agents/telling.ts'
 import type { HookRecord } from '../contract/index.ts'
 import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/index.ts'
 import { type Environment, stateHome } from '../plugin/config/paths.ts'
@@ -8,7 +8,7 @@ import { resolveConfig } from '../plugin/config/resolve.ts'
 import { openWorkTtlMillisOf } from '../plugin/config/silence-limits.ts'
 import { createPluginIn, type Surroundings } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../plugin/plugin.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import type { ReadEntry } from './journal.ts'
 import type { JournalEntry } from './journal-line.ts'
 
@@ -29,7 +29,7 @@ const SLICE_MILLIS = 10
 export interface PluginSurroundings {
   readonly env: Environment
   readonly home: string
-  readonly report: Report
+  readonly report: Diagnostics
   /** Boot time of the machine, epoch milliseconds. Absent if unknown. */
   readonly bootedAt?: number
 }
@@ -70,13 +70,13 @@ export class AgentPlugins {
 
   /** True if an event of this name yields no records. */
   isQuiet(host: string, event: string): boolean {
-    return this.#agentOf(host).telling.isForNobody(event)
+    return this.#agentOf(host).telling.isIgnored(event)
   }
 
   /** Records an event. Returns true if the event may still be needed after it has ended: see `Place.isSpine`. */
   tell({ host, event }: JournalEntry): boolean {
     const { plugin, telling } = this.#agentOf(host)
-    if (!event.event.startsWith(CONTROL)) return isSpine(telling.take(event))
+    if (!event.event.startsWith(CONTROL)) return isSpine(telling.forwardEvent(event))
     const { at } = event
     const { host: named } = (event.context ?? {}) as { readonly host?: string }
     plugin.emitUntyped(event.event.slice(CONTROL.length), event.data, {
@@ -132,7 +132,7 @@ export class AgentPlugins {
 
   /** Ends the translators. Records they hold back in case more events come are emitted. */
   endMachines(): void {
-    for (const { telling } of this.#agents.values()) telling.end(Date.now())
+    for (const { telling } of this.#agents.values()) telling.endRun(Date.now())
   }
 
   /** @param ends true ends all open spans; false leaves them to the next receiver */
@@ -181,12 +181,12 @@ function isSpine(records: readonly HookRecord[]): boolean {
 }
 
 /** Reports each startup line once: all plugins share one configuration. */
-class StartReport implements Report {
-  readonly #report: Report
+class StartReport implements Diagnostics {
+  readonly #report: Diagnostics
   readonly #said = new Set<string>()
   #isStart = false
 
-  constructor(report: Report) {
+  constructor(report: Diagnostics) {
     this.#report = report
   }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Reply } from '../agents/guarding.ts'
-import type { Delivery } from '../agents/inlet.ts'
+import type { HookReply } from '../agents/guard-protocol.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { failingIn, setReply } from './asking.ts'
 import { type Body, readBody } from './body.ts'
 import { type Counts, REFUSALS, type Refusal, Refused } from './counts.ts'
@@ -25,13 +25,13 @@ export interface Behind {
    *
    * @param done called when nothing of the request is held in memory any more
    */
-  take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): boolean
+  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
   /**
    * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
    *
    * @param failing undefined if the sender does not wait for an answer
    */
-  decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined
+  decide(path: string, body: unknown, failing: Failing | undefined): Promise<HookReply | undefined> | undefined
   /**
    * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
    */
@@ -132,7 +132,7 @@ export class Answering {
   /** @param bytes size of the body, which hooks hold until they decide */
   async #endAsked(
     response: ServerResponse,
-    asked: Promise<Reply | undefined> | undefined,
+    asked: Promise<HookReply | undefined> | undefined,
     bytes: number,
   ): Promise<void> {
     if (asked === undefined) return this.#end(response, 204)
@@ -144,7 +144,7 @@ export class Answering {
   }
 
   /** @throws Refused */
-  deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly Delivery[] {
+  deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly HookDelivery[] {
     const said = Number(headers['x-hookspan-at'])
     const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt
     const values = this.#valuesIn(bytes, path, headers['content-type'])

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { Reply } from '../agents/guarding.ts'
+import type { HookReply } from '../agents/guard-protocol.ts'
 import type { Failing } from './decider.ts'
 
 /** Bounds an error line for a user or a model, which travels as a header. */
@@ -12,7 +12,7 @@ export function failingIn(headers: IncomingHttpHeaders): Failing | undefined {
 }
 
 /** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */
-export function setReply(response: ServerResponse, reply: Reply | undefined): string | undefined {
+export function setReply(response: ServerResponse, reply: HookReply | undefined): string | undefined {
   const { body, exitCode, error } = reply ?? {}
   if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)
   if (error !== undefined) {

@@ -45,7 +45,7 @@ export class Counts {
   deliveries = 0
   spooled = 0
   duplicates = 0
-  /** Deliveries that their inlet could not parse. */
+  /** Deliveries that their adapter could not parse. */
   unreadable = 0
   /** Events that clients dropped: no receiver answered and the spool was full. */
   dropped = 0
@@ -69,8 +69,8 @@ export class Counts {
 /** Sums `ReceiverAdapter.lostHooks` by agent. An agent that lost none is absent. */
 export function lostHooksByAgent(endpoints: Iterable<Endpoint>): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {}
-  for (const { host, inlet } of endpoints) {
-    const { lostHooks = 0 } = inlet
+  for (const { host, adapter } of endpoints) {
+    const { lostHooks = 0 } = adapter
     if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
   }
   return lost

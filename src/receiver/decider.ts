@@ -1,4 +1,4 @@
-import type { Reply } from '../agents/guarding.ts'
+import type { HookReply } from '../agents/guard-protocol.ts'
 import type { SpanIds } from '../plugin/plugin.ts'
 import type { InternalEvent } from './work-queue.ts'
 
@@ -18,7 +18,7 @@ export interface Asked {
 
 export interface Decider {
   /** Undefined if there is no decision. Never rejects. Resolves within a second. */
-  decide(asked: Asked): Promise<Reply | undefined> | undefined
+  decide(asked: Asked): Promise<HookReply | undefined> | undefined
 }
 
 export interface DeciderTrace {

@@ -1,6 +1,6 @@
 import { LimitedMap } from '../agents/base/limited-map.ts'
-import type { Guarding, Question, Reply } from '../agents/guarding.ts'
-import { GUARDS } from '../agents/guards.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
+import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
 import type { HostEvent } from '../agents/host-event.ts'
 import { HostHooks } from '../guards/host-hooks.ts'
 import type { ControlHooks, HookIds } from '../guards/index.ts'
@@ -19,7 +19,7 @@ export interface DecidingOptions {
   readonly hooks: ControlHooks | undefined
   /** False if a configured hook is missing. */
   readonly isWhole: boolean
-  readonly guards?: Readonly<Record<string, Guarding>>
+  readonly guards?: Readonly<Record<string, GuardProtocol>>
   readonly limitMillis?: number
   readonly trace: DeciderTrace
   say(line: string): void
@@ -27,7 +27,7 @@ export interface DecidingOptions {
 
 interface Agent {
   readonly hooks: HostHooks
-  readonly guarding: Guarding
+  readonly guarding: GuardProtocol
 }
 
 /** Runs the hooks for agents outside of this process. Loaded only if there are hooks. */
@@ -44,16 +44,16 @@ export class Deciding implements Decider {
     this.#options = options
   }
 
-  decide({ host, told = host, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
+  decide({ host, told = host, lane, body, failing }: Asked): Promise<HookReply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#missed(host, guarding, body)
-    const close = (): Reply | undefined => (failing === 'closed' ? closedBy(guarding, body) : undefined)
+    const close = (): HookReply | undefined => (failing === 'closed' ? closedBy(guarding, body) : undefined)
     try {
       const { hooks, isWhole } = this.#options
       const without = isWhole ? undefined : close()
       if (hooks === undefined || says(without)) return Promise.resolve(without)
-      const question = guarding.question(body)
+      const question = guarding.requestIn(body)
       if (question === undefined) return undefined
       const agent = this.#agentOf(host, told, guarding, hooks)
       this.#lanes.set(question.ids.sessionId ?? '', lane)
@@ -72,11 +72,11 @@ export class Deciding implements Decider {
   }
 
   /** Warns that an agent sends what hooks would decide about, but does not wait for the answer. */
-  #missed(host: string, guarding: Guarding, body: unknown): undefined {
+  #missed(host: string, guarding: GuardProtocol, body: unknown): undefined {
     if (this.#said.has(host)) return
     try {
       // Only `beforeTool` has a single source. A prompt may arrive a second time from a sender that does not wait.
-      const phase = guarding.question(body)?.phase
+      const phase = guarding.requestIn(body)?.phase
       if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
       this.#said.add(host)
       const how = `"hookspan init ${host} --guards open" has it wait`
@@ -86,7 +86,7 @@ export class Deciding implements Decider {
     }
   }
 
-  async #ask(agent: Agent, question: Question, body: unknown): Promise<Reply | undefined> {
+  async #ask(agent: Agent, question: GuardRequest, body: unknown): Promise<HookReply | undefined> {
     const outcome = await run(agent.hooks, this.#counted(question))
     const turn = turnOf(question.ids)
     const goesOn = question.phase === 'afterTurn' && outcome.decision === 'retry'
@@ -95,25 +95,25 @@ export class Deciding implements Decider {
     return agent.guarding.reply(body, outcome)
   }
 
-  #counted(question: Question): Question {
+  #counted(question: GuardRequest): GuardRequest {
     if (question.phase !== 'afterTurn') return question
     const { event, ids } = question
     return { ...question, event: { ...event, attempt: Math.max(event.attempt, this.#attempts.get(turnOf(ids)) ?? 0) } }
   }
 
-  #endTurn({ hooks, guarding }: Agent, { ids }: Question, body: unknown): void {
+  #endTurn({ hooks, guarding }: Agent, { ids }: GuardRequest, body: unknown): void {
     if (!guarding.isEndOfTurn(body)) return
     this.#attempts.delete(turnOf(ids))
     hooks.endTurn(ids)
   }
 
-  #guardingOf(host: string): Guarding | undefined {
-    const { guards = GUARDS } = this.#options
+  #guardingOf(host: string): GuardProtocol | undefined {
+    const { guards = GUARD_PROTOCOLS } = this.#options
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
   /** @param told see `Asked` */
-  #agentOf(host: string, told: string, guarding: Guarding, hooks: ControlHooks): Agent {
+  #agentOf(host: string, told: string, guarding: GuardProtocol, hooks: ControlHooks): Agent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
       const { limitMillis = LIMIT_MILLIS, say } = this.#options
@@ -130,7 +130,14 @@ export class Deciding implements Decider {
       const report = (line: string): void => say(line)
       agent = {
         guarding,
-        hooks: new HostHooks({ host, hooks, capabilities: guarding.able, limitMillis, plugin: () => traced, report }),
+        hooks: new HostHooks({
+          host,
+          hooks,
+          capabilities: guarding.capabilities,
+          limitMillis,
+          plugin: () => traced,
+          report,
+        }),
       }
       this.#agents.set(host, agent)
     }
@@ -159,7 +166,7 @@ export class Deciding implements Decider {
   }
 }
 
-function run(hooks: HostHooks, { phase, ids, event }: Question): Promise<Outcome<Phase>> {
+function run(hooks: HostHooks, { phase, ids, event }: GuardRequest): Promise<Outcome<Phase>> {
   // Each phase has its own event type, which a union of them cannot express.
   return Promise.resolve(hooks.run(phase as 'beforeTool', ids, event as never)) as Promise<Outcome<Phase>>
 }
@@ -168,13 +175,13 @@ function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId} ${turnId}`
 }
 
-function says(reply: Reply | undefined): boolean {
+function says(reply: HookReply | undefined): boolean {
   return reply?.body !== undefined || reply?.exitCode !== undefined
 }
 
-function closedBy(guarding: Guarding, body: unknown): Reply | undefined {
+function closedBy(guarding: GuardProtocol, body: unknown): HookReply | undefined {
   try {
-    return guarding.closed(body, CLOSED)
+    return guarding.failClosedReply(body, CLOSED)
   } catch {
     return undefined
   }

@@ -1,8 +1,8 @@
 import { type FSWatcher, readdirSync, readFileSync, renameSync, rmSync, type Stats, watch } from 'node:fs'
 import { join } from 'node:path'
 import { parseEventJson } from '../agents/event-json.ts'
-import type { Delivery } from '../agents/inlet.ts'
 import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-file.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/receiver-place.ts'
 import { type Refusal, Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
@@ -12,7 +12,7 @@ import { isThere } from './place.ts'
 export interface SpooledEvent {
   /** The path of a request: `/claude-code`. */
   readonly path: string
-  readonly delivery: Delivery
+  readonly delivery: HookDelivery
   readonly bytes: number
   /** Removes the file. Called when every record of the event is journalled. */
   remove(): void
@@ -92,7 +92,7 @@ export class EventSpool {
   }
 
   /** Returns false if the spool is full. @throws the error of the file system */
-  put(path: string, { at, id, body, headers: { traceparent } }: Delivery): boolean {
+  put(path: string, { at, id, body, headers: { traceparent } }: HookDelivery): boolean {
     if (this.#laidBy >= SPOOL_LIMITS.files) return false
     // Numbered, because several events can arrive in the same millisecond.
     const number = (this.#laidBy++).toString(16).padStart(8, '0')
@@ -156,7 +156,7 @@ export class EventSpool {
   }
 }
 
-function spooled(value: unknown): { path: string; delivery: Delivery } {
+function spooled(value: unknown): { path: string; delivery: HookDelivery } {
   const { path, at, id, body, traceparent } = (value ?? {}) as Record<string, unknown>
   const isPath = typeof path === 'string' && /^\/[\w/-]{1,100}$/.test(path)
   const isTime = typeof at === 'number' && Number.isFinite(at) && at > 0 && at < 1e13

@@ -1,5 +1,5 @@
 import { LimitedMap } from '../agents/base/limited-map.ts'
-import type { Delivery } from '../agents/inlet.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import type { Counts, Refusal } from './counts.ts'
 import type { EventSpool, SpooledEvent } from './event-spool.ts'
 import type { Limits } from './limits.ts'
@@ -52,7 +52,7 @@ export class Intake {
   /**
    * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
    */
-  recover(deliveriesOf: (request: ReceivedRequest) => readonly Delivery[]): void {
+  recover(deliveriesOf: (request: ReceivedRequest) => readonly HookDelivery[]): void {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
       try {
         const deliveries = deliveriesOf(request)
@@ -69,7 +69,7 @@ export class Intake {
    *
    * @param done called when nothing of the request is held in memory any more
    */
-  take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): void {
+  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): void {
     const settled = deliveries.length === 0 ? undefined : this.#afterwards(this.#options.requests.add(request))
     const both = (): void => {
       done()
@@ -95,7 +95,7 @@ export class Intake {
 
   #takeAll(
     path: string,
-    deliveries: readonly Delivery[],
+    deliveries: readonly HookDelivery[],
     done: () => void,
     schedule: (key: string | undefined, push: () => void) => void,
   ): void {
@@ -162,6 +162,6 @@ export class Intake {
   }
 }
 
-function keyOf(path: string, { id }: Delivery): string | undefined {
+function keyOf(path: string, { id }: HookDelivery): string | undefined {
   return id === undefined ? undefined : `${path} ${id}`
 }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
 import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import { isInTime } from './in-time.ts'
 import { copied } from './journal-copy.ts'
 import { headerLine, idsLine, JOURNAL_VERSION, type JournalEntry, readLine } from './journal-line.ts'
@@ -42,7 +42,7 @@ interface Read {
  */
 export class Journal {
   readonly #directory: string
-  readonly #report: Report
+  readonly #report: Diagnostics
   #file: SegmentFile | undefined
   #places: Place[] = []
   #read: Read = { entries: [], ids: [] }
@@ -53,7 +53,7 @@ export class Journal {
   /** A write is under way, or timed out and may still finish. */
   #isStalled = false
 
-  constructor(directory: string, report: Report) {
+  constructor(directory: string, report: Diagnostics) {
     this.#directory = directory
     this.#report = report
     this.#try(() => this.#open())

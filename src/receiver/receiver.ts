@@ -1,5 +1,5 @@
-import type { Reply } from '../agents/guarding.ts'
-import type { Delivery } from '../agents/inlet.ts'
+import type { HookReply } from '../agents/guard-protocol.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
@@ -99,13 +99,13 @@ export class Receiver implements Behind {
     return this.#parts.secretOf(path)
   }
 
-  take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): boolean {
+  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean {
     if (this.#state === 'laying-by') return this.#layBy(request.path, deliveries, done)
     this.#intake.take(request, deliveries, done)
     return true
   }
 
-  decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined {
+  decide(path: string, body: unknown, failing: Failing | undefined): Promise<HookReply | undefined> | undefined {
     const endpoint = this.#parts.endpoints.get(path)
     if (endpoint === undefined) return undefined
     const host = endpoint.host === '' ? (textOf(peek(body, 'host')) ?? '') : endpoint.host
@@ -166,7 +166,7 @@ export class Receiver implements Behind {
     if (this.#state !== 'laying-by') this.#intake.remark(remark)
   }
 
-  #layBy(path: string, deliveries: readonly Delivery[], done: () => void): boolean {
+  #layBy(path: string, deliveries: readonly HookDelivery[], done: () => void): boolean {
     try {
       for (const delivery of deliveries) if (!this.#spool.put(path, delivery)) return false
     } catch {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { jsonIn } from '../agents/event-json.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../delivery/trace-log/private-file.ts'
-import type { Report } from '../tracker/guard.ts'
+import type { Diagnostics } from '../tracker/guard.ts'
 import { LIMITS } from './limits.ts'
 
 export interface ReceivedRequest {
@@ -39,7 +39,7 @@ const RETRY_MILLIS = 1000
  */
 export class RequestJournal {
   readonly #directory: string
-  readonly #report: Pick<Report, 'warn'>
+  readonly #report: Pick<Diagnostics, 'warn'>
   #recovered: RecoveredRequest[] = []
   #current: Segment | undefined
   #number = 0
@@ -47,7 +47,7 @@ export class RequestJournal {
   #isFailing = false
   #triedAt = 0
 
-  constructor(directory: string, report: Pick<Report, 'warn'>) {
+  constructor(directory: string, report: Pick<Diagnostics, 'warn'>) {
     this.#directory = directory
     this.#report = report
     try {

@@ -1,4 +1,4 @@
-import type { TelemetrySpan } from '../agents/inlet.ts'
+import type { TelemetrySpan } from '../agents/receiver-adapter.ts'
 import { elementsOf, numberOf, peek, textOf } from '../contract/foreign.ts'
 import { parseBody } from './parse.ts'
 import { type Message, readProtobuf } from './protobuf.ts'

@@ -1,17 +1,17 @@
 import type { HostEvent } from '../agents/host-event.ts'
-import type { Delivery, ReceiverAdapter } from '../agents/inlet.ts'
+import type { HookDelivery, ReceiverAdapter } from '../agents/receiver-adapter.ts'
 import type { Recorder } from './recorder.ts'
 
 /** An HTTP endpoint of the receiver, for one agent. */
 export interface Endpoint {
   readonly host: string
-  readonly inlet: ReceiverAdapter
+  readonly adapter: ReceiverAdapter
   readonly services?: readonly string[]
 }
 
 export interface Work {
   readonly endpoint: Endpoint
-  readonly delivery: Delivery
+  readonly delivery: HookDelivery
   /** Called when nothing of the delivery is held in memory any more. */
   done(): void
 }
@@ -29,7 +29,7 @@ const SLICE_MILLIS = 5
 const MAX_AT_ONCE = 100
 
 /**
- * The answered deliveries that are not processed yet, in order for each host. If an inlet reads files of its agent, later
+ * The answered deliveries that are not processed yet, in order for each host. If an adapter reads files of its agent, later
  * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
 export class WorkQueue {
@@ -39,7 +39,7 @@ export class WorkQueue {
   readonly #lanes = new Map<string, (Work | InternalEvent)[]>()
   #idle: (() => void)[] = []
 
-  /** @param broke called if an inlet breaks its contract: it throws, or does not finish */
+  /** @param broke called if an adapter breaks its contract: it throws, or does not finish */
   constructor(
     recorder: Pick<Recorder, 'take'>,
     broke: (endpoint: Endpoint, error: unknown) => void,
@@ -92,7 +92,7 @@ export class WorkQueue {
     if (this.isIdle) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Processes synchronously where possible. Returns a promise only if the inlet has more to read. */
+  /** Processes synchronously where possible. Returns a promise only if the adapter has more to read. */
   #workOff(work: Work | InternalEvent): Promise<void> | undefined {
     if ('lane' in work) {
       this.#recorder.take({ host: work.host, event: work.event })
@@ -106,9 +106,9 @@ export class WorkQueue {
       }
     }
     try {
-      const events = endpoint.inlet.events(delivery)
+      const events = endpoint.adapter.events(delivery)
       take(events, '')
-      if (endpoint.inlet.more === undefined || events.length === 0) {
+      if (endpoint.adapter.enrich === undefined || events.length === 0) {
         done()
         return undefined
       }
@@ -127,7 +127,7 @@ export class WorkQueue {
   ): Promise<void> {
     for (const [index, event] of events.entries()) {
       try {
-        take(await this.#inTime(endpoint.inlet.more?.(event) ?? Promise.resolve([])), `+${index}`)
+        take(await this.#inTime(endpoint.adapter.enrich?.(event) ?? Promise.resolve([])), `+${index}`)
       } catch (error) {
         this.#broke(endpoint, error)
       }
@@ -147,9 +147,9 @@ export class WorkQueue {
   }
 }
 
-/** One lane per session if the inlet reads files. Agents name the session id by one of these keys. */
-export function laneOf({ host, inlet }: Endpoint, body: unknown): string {
-  if (inlet.more === undefined || typeof body !== 'object' || body === null) return host
+/** One lane per session if the adapter reads files. Agents name the session id by one of these keys. */
+export function laneOf({ host, adapter }: Endpoint, body: unknown): string {
+  if (adapter.enrich === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`
 }

@@ -1,20 +1,22 @@
 import { numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
-import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
-import { isFailedEnd, isRequest } from './span-ends.ts'
+import type { AnyHookEvent, ReceivedHook } from './received-hook.ts'
+import { isFailedEnd, isRequest } from './span-timing.ts'
 import { isEscalation } from './spans/approval.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
-import type { OpenSpan, Turn } from './turn.ts'
-import type { EndedMark } from './turn-memory.ts'
+import type { TrackedSpan, TrackedTurn } from './turn.ts'
+import type { EndedMark } from './turn-history.ts'
 
 /** A sanity limit: a larger `retry_count` is not the number of an attempt. */
 const RETRY_LIMIT = 100_000
 
 /** The host's attempt number, from 0. Undefined if it is missing or implausible. */
 export function retryCount(payload: unknown): number | undefined {
-  const said = numberOf(peek(payload, 'retry_count'))
-  return said !== undefined && Number.isInteger(said) && said >= 0 && said < RETRY_LIMIT ? said : undefined
+  const reported = numberOf(peek(payload, 'retry_count'))
+  return reported !== undefined && Number.isInteger(reported) && reported >= 0 && reported < RETRY_LIMIT
+    ? reported
+    : undefined
 }
 
 /** The attempt of an end whose start was never seen: the host's number, or the one after the last attempt that ended. */
@@ -22,25 +24,28 @@ export function unseenAttempt(payload: unknown, before: EndedMark | undefined): 
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
 
-export function attemptAttribute(attempt: number | undefined, draw: AttributeOptions): AttributeList | undefined {
-  return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
+export function attemptAttribute(
+  attempt: number | undefined,
+  attributeOptions: AttributeOptions,
+): AttributeList | undefined {
+  return attempt === undefined ? undefined : new AttributeList().set(attributeOptions.names.own.apiAttempt, attempt)
 }
 
 /**
  * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
  * host emits one start per request.
  */
-export function isOfLaterAttempt(kind: SpanKindName, fired: AnyHookEvent, { attempt, failed }: EndedMark): boolean {
+export function isOfLaterAttempt(kind: SpanKindName, event: AnyHookEvent, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false
   // Many hosts send 0 for every attempt. A success after a failure is a later attempt even then.
-  return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
+  return (retryCount(event.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, event))
 }
 
 /**
  * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
  * that count their requests make one at a time.
  */
-export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
+export function noteFollowed(turn: TrackedTurn, payload: ApiStart, at: number): void {
   const before = turn.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
   const [last, next] = [wholeOf(peek(before.start, 'api_call_count')), wholeOf(payload.api_call_count)]
@@ -48,7 +53,7 @@ export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
 }
 
 /** A later attempt has ended without a start: the attempt still open under its key got no answer and ended by then. */
-export function notePassed(open: OpenSpan | undefined, attempt: number, at: number): void {
+export function notePassed(open: TrackedSpan | undefined, attempt: number, at: number): void {
   if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
 }
 
@@ -56,62 +61,59 @@ export function notePassed(open: OpenSpan | undefined, attempt: number, at: numb
  * Returns true if an end may end this attempt. An end that names another attempt arrived late, for one that has already
  * ended.
  */
-export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number }): boolean {
-  const said = retryCount(payload)
+export function isEndOf(open: TrackedSpan, payload: { readonly retry_count?: number }): boolean {
+  const reported = retryCount(payload)
   const started = open.start === undefined ? undefined : retryCount(open.start)
-  return said === undefined || started === undefined || said === started || said === open.attempt
+  return reported === undefined || started === undefined || reported === started || reported === open.attempt
 }
 
 /**
  * Returns true if an end belongs to an attempt before the remembered one, whose end was already received. A success is
  * always the last attempt, whatever its number.
  */
-export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyHookEvent, { attempt }: EndedMark): boolean {
-  return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
+export function isOfEarlierAttempt(kind: SpanKindName, event: AnyHookEvent, { attempt }: EndedMark): boolean {
+  return isFailedEnd(kind, event) && (retryCount(event.payload) ?? attempt) < attempt
 }
 
 /** The remembered end of a later attempt, if that attempt is the one that starts here. */
-export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undefined {
-  const ended = isRequest(open.kind) ? open.turn.memory.ended(open.slot) : undefined
+export function endedBehind(open: TrackedSpan, payload: unknown): EndedMark | undefined {
+  const ended = isRequest(open.kind) ? open.turn.history.ended(open.slot) : undefined
   return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)
     ? ended
     : undefined
 }
 
 /** The end of this very start, if it arrived before the start. It is already counted. */
-export function earlyEnd(
-  ended: EndedMark | undefined,
-  { event: fired, isExplicit }: ReceivedHook,
-): AnyHookEvent | undefined {
+export function earlyEnd(ended: EndedMark | undefined, { event, isExplicit }: ReceivedHook): AnyHookEvent | undefined {
   const early = isExplicit ? ended?.early : undefined
-  if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
-  const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
-  return said === undefined || told === undefined || said === told ? early.fired : undefined
+  if (early === undefined || event.at > early.event.at || event.at < early.after) return undefined
+  const [startRetry, endRetry] = [retryCount(event.payload), retryCount(early.event.payload)]
+  return startRetry === undefined || endRetry === undefined || startRetry === endRetry ? early.event : undefined
 }
 
 /** Returns true for a start that was received before: redelivered, or late when its span has already ended. */
 export function isRepeat(
   ended: EndedMark | undefined,
-  open: OpenSpan | undefined,
-  { event: fired, isExplicit }: ReceivedHook,
+  open: TrackedSpan | undefined,
+  { event, isExplicit }: ReceivedHook,
 ): boolean {
   if (!isExplicit || (open === undefined && ended === undefined)) return false
-  const retry = retryCount(fired.payload) ?? Number.NaN
+  const retry = retryCount(event.payload) ?? Number.NaN
   if (open !== undefined) {
     // A start older than the open span arrived late and must not end it.
     return (
-      open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt) && !isEscalation(open, fired.payload)
+      open.startIsExplicit && event.at <= open.startAt && !(retry > open.attempt) && !isEscalation(open, event.payload)
     )
   }
   if (ended === undefined || retry > ended.attempt) return false
-  return fired.at === ended.startAt || fired.at < ended.endAt
+  return event.at === ended.startAt || event.at < ended.endAt
 }
 
 /**
  * Returns true for a prompt that names a turn whose loop is open: a turn has one prompt. A prompt for another model
  * begins another loop.
  */
-export function isPromptAgain(turn: Turn, { event, ids }: ReceivedHook): boolean {
+export function isPromptAgain(turn: TrackedTurn, { event, ids }: ReceivedHook): boolean {
   const open = turn.innermost('llm')
   if (open === undefined || ids.turnId === undefined || ids.turnId !== turn.turnId) return false
   const model = textOf(event.payload['model'])
@@ -119,6 +121,6 @@ export function isPromptAgain(turn: Turn, { event, ids }: ReceivedHook): boolean
 }
 
 /** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */
-export function foldedByEnd({ kind }: OpenSpan): boolean {
+export function foldedByEnd({ kind }: TrackedSpan): boolean {
   return kind === 'api' || kind === 'tool'
 }

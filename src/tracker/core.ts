@@ -11,17 +11,24 @@ import { HookCounts } from './hook-counts.ts'
 import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
-import { idsOf, inSession, isToldApproval, plausibleAt, type ReceivedHook, type RecordIds } from './incoming.ts'
 import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
+import { PayloadLinter } from './payload-linter.ts'
+import {
+  idsOf,
+  inSession,
+  isDuplicateApproval,
+  plausibleAt,
+  type ReceivedHook,
+  type RecordIds,
+} from './received-hook.ts'
 import { SessionChanges } from './session-changes.ts'
-import { PayloadLinter } from './slips.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { HOOK_PLAN } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import type { CoreStats, CrashedTrace } from './stats.ts'
+import type { CoreStats, CrashedSpanCount } from './stats.ts'
 import { formatTraceparent, namedSpan, spanBeside } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
@@ -44,7 +51,7 @@ const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 export class Core {
   readonly #options: CoreOptions
   readonly #guard: Guard
-  readonly #slips: PayloadLinter
+  readonly #linter: PayloadLinter
   readonly #instruments: Instruments
   readonly #logEvents: LogEvents | undefined
   readonly #registry: TurnRegistry
@@ -60,31 +67,31 @@ export class Core {
   #timer: NodeJS.Timeout | undefined
   /** Time of the last record. A replay uses it for a record without a time. */
   #lastAt = 0
-  #over = false
+  #isClosed = false
 
   constructor(options: CoreOptions) {
     this.#options = options
     const { report, nearestName } = options
-    const { id } = options.draw.capture
+    const { id } = options.attributeOptions.capture
     this.#guard = new Guard(report, name => id(name) ?? 'an error without a name')
-    this.#slips = new PayloadLinter(
+    this.#linter = new PayloadLinter(
       report,
       nearestName,
       name => id(name) ?? '(a name that is not shown)',
       !options.sweepByClock,
     )
     this.#instruments = this.#createInstruments()
-    this.#logEvents = options.log && new LogEvents(options, this.#isReadAgain, line => this.#guard.tell(line))
+    this.#logEvents = options.log && new LogEvents(options, this.#isReadAgain, line => this.#guard.warnOnce(line))
     this.#tracker = this.#createTracker()
-    this.#registry = new TurnRegistry(options.draw)
+    this.#registry = new TurnRegistry(options.attributeOptions)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
-    const facts = new TurnFacts(options.draw, this.#guard)
+    const facts = new TurnFacts(options.attributeOptions, this.#guard)
     const known = { options, registry: this.#registry, tracker: this.#tracker, lifecycle: this.#lifecycle, facts }
     const opening = new TurnOpening(known)
     this.#starts = new HookStarts({ ...known, opening })
     this.#ends = new HookEnds({ ...known, opening })
-    this.#events = new HookEvents(options.draw, this.#registry, this.#lifecycle)
-    this.#changes = new SessionChanges(options.draw.capture, this.#registry, this.#lifecycle)
+    this.#events = new HookEvents(options.attributeOptions, this.#registry, this.#lifecycle)
+    this.#changes = new SessionChanges(options.attributeOptions.capture, this.#registry, this.#lifecycle)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -95,31 +102,37 @@ export class Core {
    * @param isAskedFor the caller waits only for the position of the span: the attributes of a tool span are set by
    * `drawRest`
    */
-  on(hook: string, payload: unknown, meta: HookMeta | undefined, isAskedFor = false): Promise<void> | undefined {
-    if (this.#over) {
+  handleHook(
+    hook: string,
+    payload: unknown,
+    meta: HookMeta | undefined,
+    isAskedFor = false,
+  ): Promise<void> | undefined {
+    if (this.#isClosed) {
       this.#counts.countLate()
       return undefined
     }
-    this.drawRest()
-    const settledBefore = this.#lifecycle.settled
+    this.setDeferredAttributes()
+    const settledBefore = this.#lifecycle.endedCount
     const errorsBefore = this.#guard.count
-    this.#tracker.drawsToolsLater = isAskedFor
+    this.#tracker.defersToolAttributes = isAskedFor
     const isKnown = isHookName(hook)
     const result: HookResult = isKnown
-      ? this.#guard.call(hook, this.#taking, 'error', hook, payload, meta)
-      : this.#guard.call(UNKNOWN_HOOK, this.#ignoring, 'error', hook, undefined, undefined)
+      ? this.#guard.call(hook, this.#handle, 'error', hook, payload, meta)
+      : this.#guard.call(UNKNOWN_HOOK, this.#ignoreUnknownHook, 'error', hook, undefined, undefined)
     if (this.#isReadAgain()) return undefined
     this.#counts.count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
-    const isSettled = this.#lifecycle.settled > settledBefore
+    const isSettled = this.#lifecycle.endedCount > settledBefore
     if (!isSettled || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.turnEnded()
     return hook === 'on_session_end' ? flushed : undefined
   }
 
   /** Sets the attributes that were deferred for a waiting caller. The next record does it, too. */
-  drawRest(): void {
-    if (this.#tracker.isUndrawn) this.#guard.run('draw', () => this.#tracker.drawRest(), undefined)
+  setDeferredAttributes(): void {
+    if (this.#tracker.hasDeferredStart)
+      this.#guard.run('attributeOptions', () => this.#tracker.setDeferredAttributes(), undefined)
   }
 
   /** Flushes everything recorded until now. Resolves after the flush wait at the latest and never rejects. */
@@ -129,14 +142,14 @@ export class Core {
 
   /** Ends everything that is open as `shutdown`. Idempotent; later records are ignored. */
   endAll(): void {
-    if (this.#over) return
+    if (this.#isClosed) return
     this.leaveOpen()
     this.#lifecycle.endAll(end => this.#guard.run('shutdown', end, undefined))
   }
 
   /** Ignores later records and leaves spans open, because another process continues them. */
   leaveOpen(): void {
-    this.#over = true
+    this.#isClosed = true
     clearInterval(this.#timer)
   }
 
@@ -144,22 +157,25 @@ export class Core {
    * Applies the sampling rules to the turns of a trace before they end. `none` means not kept; undefined if no such
    * turn is open.
    */
-  judgeEarly(traceId: string): SamplingReason | undefined {
-    return this.#guard.run('keep', () => this.#lifecycle.judgeEarly(traceId), undefined)
+  sampleEarly(traceId: string): SamplingReason | undefined {
+    return this.#guard.run('keep', () => this.#lifecycle.sampleEarly(traceId), undefined)
   }
 
   /** Counts spans that another process left open when it was killed. They have been ended on its behalf. */
-  countCrashed(crashed: readonly CrashedTrace[]): void {
+  countCrashed(crashed: readonly CrashedSpanCount[]): void {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
       const attributes = new AttributeList().set(LOG_ATTRIBUTE.spans, spans)
-      this.#logEvents?.tell({ event: 'crashFound', attributes }, this.#options.now(), { ...outermost, traceFlags: 1 })
+      this.#logEvents?.emitSpanEvent({ event: 'crashFound', attributes }, this.#options.now(), {
+        ...outermost,
+        traceFlags: 1,
+      })
     }
   }
 
   stats(): CoreStats {
     const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#lifecycle.turnsOpen }
-    return { hooks: this.#counts.total, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
+    return { hooks: this.#counts.total, ...open, openSince: this.#lifecycle.openSince(), unread: this.#linter.stats }
   }
 
   /** W3C `traceparent` of exactly the tool or turn that the ids name; undefined if it is not open. */
@@ -173,9 +189,10 @@ export class Core {
   }
 
   log(line: HostLine): void {
-    const { host, now, draw } = this.#options
-    this.drawRest()
-    const write = (): void => this.#logEvents?.line(line, spanBeside(this.#registry, line.about, host), now(), draw)
+    const { host, now, attributeOptions } = this.#options
+    this.setDeferredAttributes()
+    const write = (): void =>
+      this.#logEvents?.emitHostLine(line, spanBeside(this.#registry, line.about, host), now(), attributeOptions)
     this.#guard.run('log', write, undefined)
   }
 
@@ -192,34 +209,34 @@ export class Core {
 
   readonly #isReadAgain = (): boolean => this.#options.isReadAgain?.() === true
 
-  readonly #ignoring = (hook: string): HookResult => {
-    this.#slips.hook(hook)
+  readonly #ignoreUnknownHook = (hook: string): HookResult => {
+    this.#linter.checkHookName(hook)
     return 'ignored'
   }
 
-  readonly #taking = (hook: HookName, payload: unknown, meta: HookMeta | undefined): HookResult => {
+  readonly #handle = (hook: HookName, payload: unknown, meta: HookMeta | undefined): HookResult => {
     if (this.#isRedelivered(meta)) return 'duplicate'
-    this.#slips.look(hook, payload)
+    this.#linter.checkPayload(hook, payload)
     const incoming = this.#receive(hook, payload, meta)
-    this.#lifecycle.endSilent(incoming.event.at)
+    this.#lifecycle.expireByEventTime(incoming.event.at)
     return this.#route(hook, incoming)
   }
 
   #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {
-    const said = plausibleAt(meta?.at)
+    const reported = plausibleAt(meta?.at)
     const now = this.#options.now()
-    const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS)
+    const isExplicit = reported !== undefined && (!this.#options.sweepByClock || reported < now + FUTURE_LIMIT_MILLIS)
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
-    const fired: ReceivedHook['event'] = {
+    const event: ReceivedHook['event'] = {
       hook,
-      at: isExplicit ? said : this.#options.sweepByClock ? now : this.#lastAt || now,
+      at: isExplicit ? reported : this.#options.sweepByClock ? now : this.#lastAt || now,
       payload: fields,
       facts: {},
       correlation: meta?.correlation,
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
-    this.#lastAt = fired.at
-    return { event: fired, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
+    this.#lastAt = event.at
+    return { event, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
   }
 
   /** Some hosts send the session id as the task id, in records that name neither session nor turn. */
@@ -233,7 +250,7 @@ export class Core {
 
   #route(hook: HookName, incoming: ReceivedHook): HookResult {
     const { definition, phase } = HOOK_PLAN[hook]
-    if (isToldApproval(incoming.event)) return 'ok'
+    if (isDuplicateApproval(incoming.event)) return 'ok'
     if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(incoming.host)
     if (phase === 'event') return this.#events.take(incoming)
     if (phase === 'identity') {
@@ -265,17 +282,24 @@ export class Core {
     this.#timer = setInterval(() => {
       this.#options.catchUp?.()
       const now = this.#options.now()
-      this.#guard.run('sweep', () => this.#lifecycle.endUnseen(now), undefined)
+      this.#guard.run('sweep', () => this.#lifecycle.expireByClock(now), undefined)
     }, everyMillis)
     this.#timer.unref()
   }
 
   #createInstruments(): Instruments {
     const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
-    const { catchUp, draw } = this.#options
+    const { catchUp, attributeOptions } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, emitGenAiNext: draw.nextMetrics, labelLimit, catchUp, isMuted: this.#isReadAgain },
+      {
+        namespace,
+        emitGenAi,
+        emitGenAiNext: attributeOptions.nextMetrics,
+        labelLimit,
+        catchUp,
+        isMuted: this.#isReadAgain,
+      },
       {
         hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),
@@ -286,9 +310,10 @@ export class Core {
   }
 
   #createTracker(): SpanTracker {
-    const { enrich, draw, sweepByClock } = this.#options
+    const { enrich, attributeOptions, sweepByClock } = this.#options
     const guard = this.#guard
-    const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? () => performance.now() : NO_CLOCK)
+    const enrichment =
+      enrich && new Enrichment(enrich, attributeOptions, guard, sweepByClock ? () => performance.now() : NO_CLOCK)
     return new SpanTracker({
       ...this.#options,
       instruments: this.#instruments,

@@ -1,8 +1,8 @@
 import { idOf } from '../contract/foreign.ts'
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Belonging } from './spans/belongings.ts'
-import type { Delegation, OpenSpan, Turn } from './turn.ts'
+import type { CapturedMetadata } from './spans/turn-metadata.ts'
+import type { TrackedDelegation, TrackedSpan, TrackedTurn } from './turn.ts'
 
 const DELEGATIONS_LIMIT = 10_000
 /** Remembered stops, to recognise a repeated one. */
@@ -20,7 +20,7 @@ function subagentKey(host: string, id: string): string {
 
 /** Maps child agents to delegations. Looks up by either id of the child, because a stop may carry only one. */
 export class DelegationRegistry {
-  readonly #delegations: BoundedMap<string, Delegation>
+  readonly #delegations: BoundedMap<string, TrackedDelegation>
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
 
   readonly #limitMillis: number
@@ -29,25 +29,25 @@ export class DelegationRegistry {
    * @param limitMillis time after its stop in which a delegation accepts records from before the stop
    * @param onEvict ends the span of a delegation that is dropped
    */
-  constructor(limitMillis: number, onEvict: (delegation: Delegation) => void) {
+  constructor(limitMillis: number, onEvict: (delegation: TrackedDelegation) => void) {
     this.#limitMillis = limitMillis
     this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
   }
 
   add(
-    open: OpenSpan,
+    open: TrackedSpan,
     payload: SubagentStart,
     parentSessionId: string | undefined,
-    belonging: Belonging | undefined,
-  ): Delegation {
-    const delegation: Delegation = {
+    belonging: CapturedMetadata | undefined,
+  ): TrackedDelegation {
+    const delegation: TrackedDelegation = {
       host: open.turn.host,
       open,
       childSessionId: idOf(payload.child_session_id),
       childSubagentId: idOf(payload.child_subagent_id),
       role: payload.child_role,
       parentSessionId,
-      belonging,
+      metadata: belonging,
       stopped: false,
       stoppedAt: Number.POSITIVE_INFINITY,
       childTurns: new Set(),
@@ -57,7 +57,7 @@ export class DelegationRegistry {
     return delegation
   }
 
-  find(host: string, ids: ChildIds): Delegation | undefined {
+  find(host: string, ids: ChildIds): TrackedDelegation | undefined {
     const session = idOf(ids.child_session_id)
     const subagent = idOf(ids.child_subagent_id)
     return (
@@ -66,7 +66,7 @@ export class DelegationRegistry {
     )
   }
 
-  forChild(host: string, sessionId: string | undefined, at: number): Delegation | undefined {
+  forChild(host: string, sessionId: string | undefined, at: number): TrackedDelegation | undefined {
     if (sessionId === undefined) return undefined
     const delegation = this.#delegations.get(sessionKey(host, sessionId))
     if (delegation === undefined || !(at - delegation.stoppedAt > this.#limitMillis)) return delegation
@@ -92,46 +92,46 @@ export class DelegationRegistry {
   }
 
   /** The delegation of an open span, if the span has one. */
-  of(open: OpenSpan): Delegation | undefined {
+  of(open: TrackedSpan): TrackedDelegation | undefined {
     const delegation = this.find(open.turn.host, open.start as ChildIds)
     return delegation?.open === open ? delegation : undefined
   }
 
-  stop(delegation: Delegation, at: number): void {
+  stop(delegation: TrackedDelegation, at: number): void {
     delegation.stopped = true
     delegation.stoppedAt = at
     for (const key of this.#keys(delegation)) this.#stopped.set(key, true)
     this.#forgetWhenOver(delegation)
   }
 
-  childStarted(delegation: Delegation, turn: Turn): void {
+  childStarted(delegation: TrackedDelegation, turn: TrackedTurn): void {
     delegation.childSeen = true
     delegation.childTurns.add(turn)
   }
 
-  childEnded(delegation: Delegation, turn: Turn): void {
+  childEnded(delegation: TrackedDelegation, turn: TrackedTurn): void {
     delegation.childTurns.delete(turn)
     this.#forgetWhenOver(delegation)
   }
 
   /** Returns true if the span must stay open after its parent's turn ended: the child is running, or has not started. */
-  outlivesTurn(open: OpenSpan): boolean {
+  outlivesTurn(open: TrackedSpan): boolean {
     const delegation = this.of(open)
     return delegation !== undefined && (!delegation.childSeen || delegation.childTurns.size > 0)
   }
 
-  forget(delegation: Delegation): void {
+  forget(delegation: TrackedDelegation): void {
     for (const key of this.#keys(delegation)) {
       if (this.#delegations.get(key) === delegation) this.#delegations.delete(key)
     }
   }
 
   /** The child's own turn still needs the entry, even if the stop arrived first. */
-  #forgetWhenOver(delegation: Delegation): void {
+  #forgetWhenOver(delegation: TrackedDelegation): void {
     if (delegation.stopped && delegation.childSeen && delegation.childTurns.size === 0) this.forget(delegation)
   }
 
-  #keys({ host, childSessionId, childSubagentId }: Delegation): string[] {
+  #keys({ host, childSessionId, childSubagentId }: TrackedDelegation): string[] {
     const keys: string[] = []
     if (childSessionId !== undefined) keys.push(sessionKey(host, childSessionId))
     if (childSubagentId !== undefined) keys.push(subagentKey(host, childSubagentId))

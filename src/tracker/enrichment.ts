@@ -1,11 +1,11 @@
 import { isPromise } from '../contract/foreign.ts'
 import type { HookName, SpanKindName } from '../contract/index.ts'
 import type { Guard } from './guard.ts'
-import type { AnyHookEvent } from './incoming.ts'
+import type { AnyHookEvent } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { type Complain, readAttributes } from './spans/belongings.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
-import type { OpenSpan } from './turn.ts'
+import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
+import type { TrackedSpan } from './turn.ts'
 
 /** The hook record that starts or ends a span, as the host emitted it. */
 export interface EnrichRecord {
@@ -64,36 +64,36 @@ const INTERNAL = new Set([
   'isBackground',
   'traceId',
   'isPart',
-  'judgedEarly',
+  'earlySampling',
 ])
 
 /** Calls the user's `enrich` callback for additional attributes. The agent waits for it. */
 export class Enrichment {
   readonly #enrich: Enrich
-  readonly #draw: AttributeOptions
+  readonly #attributeOptions: AttributeOptions
   readonly #guard: Guard
   readonly #clock: () => number
-  readonly #complain: Complain
-  #isAsking = false
-  #isSlowTold = false
+  readonly #warnOnce: WarnOnce
+  #isCalling = false
+  #isSlowReported = false
   #calls = 0
   #millis = 0
 
   /** @param clock milliseconds since an arbitrary origin */
-  constructor(enrich: Enrich, draw: AttributeOptions, guard: Guard, clock: () => number) {
+  constructor(enrich: Enrich, attributeOptions: AttributeOptions, guard: Guard, clock: () => number) {
     this.#enrich = enrich
-    this.#draw = draw
+    this.#attributeOptions = attributeOptions
     this.#guard = guard
     this.#clock = clock
-    this.#complain = line => guard.tell(line)
+    this.#warnOnce = line => guard.warnOnce(line)
   }
 
-  ask(open: OpenSpan, fired: AnyHookEvent, end?: EndFacts): AttributeList | undefined {
+  attributesFor(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): AttributeList | undefined {
     // The callback may emit hooks itself; their spans are not enriched in turn.
-    if (this.#isAsking) return undefined
-    this.#isAsking = true
-    const answer = this.#guard.call('enrich', this.#timed, undefined, recordOf(fired), spanOf(open, end), undefined)
-    this.#isAsking = false
+    if (this.#isCalling) return undefined
+    this.#isCalling = true
+    const answer = this.#guard.call('enrich', this.#timed, undefined, recordOf(event), spanOf(open, end), undefined)
+    this.#isCalling = false
     return answer == null ? undefined : this.#read(answer)
   }
 
@@ -108,15 +108,16 @@ export class Enrichment {
 
   #read(answer: unknown): AttributeList | undefined {
     if (isPromise(answer)) {
-      this.#complain('enrich: it returned a promise, which no span can wait for; nothing is added')
+      this.#warnOnce('enrich: it returned a promise, which no span can wait for; nothing is added')
       return undefined
     }
     if (typeof answer !== 'object') {
-      this.#complain('enrich: expected an object of attributes; nothing is added')
+      this.#warnOnce('enrich: expected an object of attributes; nothing is added')
       return undefined
     }
     const list = new AttributeList()
-    for (const [name, value] of readAttributes('enrich', answer, this.#draw, this.#complain)) list.set(name, value)
+    for (const [name, value] of readAttributes('enrich', answer, this.#attributeOptions, this.#warnOnce))
+      list.set(name, value)
     return list
   }
 
@@ -124,19 +125,19 @@ export class Enrichment {
     this.#calls += 1
     this.#millis += millis
     const mean = this.#millis / this.#calls
-    if (this.#isSlowTold || this.#millis < SLOW_IN_ALL_MILLIS || mean < SLOW_MILLIS) return
-    this.#isSlowTold = true
-    this.#complain(`enrich takes ${mean.toFixed(1)} ms each time it is called, and the agent waits for it`)
+    if (this.#isSlowReported || this.#millis < SLOW_IN_ALL_MILLIS || mean < SLOW_MILLIS) return
+    this.#isSlowReported = true
+    this.#warnOnce(`enrich takes ${mean.toFixed(1)} ms each time it is called, and the agent waits for it`)
   }
 }
 
 function recordOf({ hook, at, payload }: AnyHookEvent): EnrichRecord {
   if (hook !== 'on_session_end') return { hook, at, payload }
-  const told = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
-  return { hook, at, payload: Object.fromEntries(told) }
+  const fields = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
+  return { hook, at, payload: Object.fromEntries(fields) }
 }
 
-function spanOf({ kind, name, span, turn, startAt }: OpenSpan, end?: EndFacts): EnrichedSpan {
+function spanOf({ kind, name, span, turn, startAt }: TrackedSpan, end?: EndFacts): EnrichedSpan {
   const { traceId, spanId } = span.spanContext()
   return {
     phase: end === undefined ? 'start' : 'end',

@@ -1,5 +1,5 @@
 /** The destination of diagnostics. One call is one line. */
-export interface Report {
+export interface Diagnostics {
   /** Data was lost or an option is wrong, and the user can do something about it. */
   warn(line: string): void
   error(line: string): void
@@ -32,13 +32,13 @@ const CAUSES_LIMIT = 100
  * distinct cause and a count. The host never sees it.
  */
 export class Guard {
-  readonly #report: Report
+  readonly #report: Diagnostics
   /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string
   readonly #causes = new Set<string>()
   #count = 0
 
-  constructor(report: Report, clean: (text: string) => string) {
+  constructor(report: Diagnostics, clean: (text: string) => string) {
     this.#report = report
     this.#clean = clean
   }
@@ -51,7 +51,7 @@ export class Guard {
     try {
       return body()
     } catch (error) {
-      this.note(site, error)
+      this.noteError(site, error)
       return fallback
     }
   }
@@ -68,22 +68,22 @@ export class Guard {
     try {
       return body(one, two, three)
     } catch (error) {
-      this.note(site, error)
+      this.noteError(site, error)
       return fallback
     }
   }
 
   /** Reports a line once. The same problem recurs with each record. */
-  tell(line: string): void {
+  warnOnce(line: string): void {
     if (this.#causes.has(line) || this.#causes.size >= CAUSES_LIMIT) return
     this.#causes.add(line)
     this.#report.warn(line)
   }
 
-  note(site: string, error: unknown): void {
+  noteError(site: string, error: unknown): void {
     this.#count += 1
     const cause = `${site}: ${this.#describe(error)}`
-    this.tell(`${cause}; the hook is counted as an error, the agent is not affected`)
+    this.warnOnce(`${cause}; the hook is counted as an error, the agent is not affected`)
   }
 
   /** The type and place of an error, not its message: a host's error can quote its user. Even these can be throwing getters. */

@@ -9,10 +9,10 @@ import {
   unseenAttempt,
 } from './attempts.ts'
 import { noteTransformed } from './hook-events.ts'
-import type { AnyHookEvent, ReceivedHook } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { noteCalls, parentOf } from './parents.ts'
-import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
+import type { AnyHookEvent, ReceivedHook } from './received-hook.ts'
+import { isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import type { AttributeList } from './spans/attribute-list.ts'
 import { opensTurn } from './spans/control-hook.ts'
@@ -22,17 +22,17 @@ import { type KeptTool, skill, skillOfEnded } from './spans/skill.ts'
 import { isQueued } from './spans/tool.ts'
 import { toolOutcomeOf } from './spans/tool-outcome.ts'
 import { decidedAttributes, escalationAt, keepDecision, noteBlockedEnd, unansweredGuardian } from './tool-decisions.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import type { TrackedSpan, TrackedTurn } from './turn.ts'
+import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
-import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
 import type { TurnOpening } from './turn-opening.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** Matches finished turns by key, whatever the record's time. */
-const LATER_THAN_NOTHING = Number.NEGATIVE_INFINITY
+const ANY_TIME = Number.NEGATIVE_INFINITY
 
-interface Remembered {
-  readonly by: TurnMemory
+interface EndedLookup {
+  readonly by: TurnHistory
   readonly ended: EndedMark
 }
 
@@ -53,15 +53,15 @@ export class HookEnds {
   }
 
   /** `on_session_end`: ends the turn, whatever is still open in it. */
-  session({ event: fired, ids, host, isExplicit }: ReceivedHook): HookResult {
+  session({ event, ids, host, isExplicit }: ReceivedHook): HookResult {
     const { registry, lifecycle } = this.#needs
-    const turn = registry.claim(host, ids, false)
+    const turn = registry.findOrIndex(host, ids, false)
     if (turn === undefined) {
-      return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored'
+      return registry.findEnded(host, ids, isExplicit ? event.at : ANY_TIME, false) ? 'duplicate' : 'ignored'
     }
-    const payload = readSessionEnd(fired.payload)
+    const payload = readSessionEnd(event.payload)
     lifecycle.promote(turn)
-    lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
+    lifecycle.endTurn(turn, { at: event.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
     return 'ok'
   }
 
@@ -69,8 +69,8 @@ export class HookEnds {
   subagent(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { lifecycle } = this.#needs
     const { delegations } = lifecycle
-    const { event: fired, host } = incoming
-    const payload = fired.payload as SubagentStop
+    const { event, host } = incoming
+    const payload = event.payload as SubagentStop
     const delegation = delegations.find(host, payload)
     if (delegation === undefined || delegation.stopped) {
       if (delegation?.stopped || delegations.wasStopped(host, payload)) return 'duplicate'
@@ -78,50 +78,50 @@ export class HookEnds {
       delegations.noteStopped(host, payload)
       return result
     }
-    lifecycle.endByHost(delegation.open, fired)
-    delegations.stop(delegation, fired.at)
-    lifecycle.closeWhenEmpty(delegation.open.turn)
+    lifecycle.endSpan(delegation.open, event)
+    delegations.stop(delegation, event.at)
+    lifecycle.closeIfEmpty(delegation.open.turn)
     return 'ok'
   }
 
   /** Handles every other end. */
   span(definition: AnyDefinition, incoming: ReceivedHook): HookResult {
     const { registry, tracker, lifecycle } = this.#needs
-    const { event: fired, ids, host } = incoming
+    const { event, ids, host } = incoming
     const { kind } = definition
-    const key = tracker.keyOf(definition, fired)
-    const turn = registry.claim(host, ids, false)
+    const key = tracker.keyOf(definition, event)
+    const turn = registry.findOrIndex(host, ids, false)
     if (turn !== undefined && kind === 'llm') lifecycle.promote(turn)
     if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
     const place = slot(kind, key)
     const open = this.#find(turn, place, incoming)
-    if (open !== undefined) return this.#endOpen(open, fired)
+    if (open !== undefined) return this.#endOpen(open, event)
     const mark = this.#markOf(turn, place, isQueued(key), incoming)
-    const isOfEarlierCall = mark !== undefined && incoming.isExplicit && fired.at < mark.ended.startAt
-    if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, fired, mark.ended)))
+    const isOfEarlierCall = mark !== undefined && incoming.isExplicit && event.at < mark.ended.startAt
+    if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, mark.ended)))
       return this.#withoutStart(definition, key, turn, incoming, mark?.ended)
-    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, fired, mark.ended)) return 'duplicate'
+    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, mark.ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
     this.#countOnly(definition, turn, true, incoming)
     mark.by.keepEnded(place, { ...mark.ended, byHost: true })
     return 'ok'
   }
 
-  #endOpen(open: OpenSpan, fired: AnyHookEvent): HookResult {
+  #endOpen(open: TrackedSpan, event: AnyHookEvent): HookResult {
     const { lifecycle, options } = this.#needs
-    if (open.kind === 'hook') keepDecision(open.turn, fired, open.start, options.draw)
-    noteTransformed(open, fired, options.draw.names)
-    noteBlockedEnd(open, fired)
-    if (open.kind === 'api') noteCalls(open.turn, open.slot, fired.payload)
-    const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, fired) : undefined
-    if (guarded !== undefined) lifecycle.endByHost(guarded, escalationAt(fired.at))
-    lifecycle.endByHost(open, fired)
-    lifecycle.closeWhenEmpty(open.turn)
-    if (open.kind === 'tool') this.#openSkill(open, fired)
+    if (open.kind === 'hook') keepDecision(open.turn, event, open.start, options.attributeOptions)
+    noteTransformed(open, event, options.attributeOptions.names)
+    noteBlockedEnd(open, event)
+    if (open.kind === 'api') noteCalls(open.turn, open.slot, event.payload)
+    const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, event) : undefined
+    if (guarded !== undefined) lifecycle.endSpan(guarded, escalationAt(event.at))
+    lifecycle.endSpan(open, event)
+    lifecycle.closeIfEmpty(open.turn)
+    if (open.kind === 'tool') this.#openSkill(open, event)
     return 'ok'
   }
 
-  #find(turn: Turn | undefined, place: string, incoming: ReceivedHook): OpenSpan | undefined {
+  #find(turn: TrackedTurn | undefined, place: string, incoming: ReceivedHook): TrackedSpan | undefined {
     const { ids, host } = incoming
     const found = this.#endedIn(turn, place, incoming)
     if (found !== undefined || ids.turnId !== undefined) return found
@@ -129,7 +129,7 @@ export class HookEnds {
     // session that was dropped, or in none.
     const { registry } = this.#needs
     const session = turn?.session ?? registry.knownSession(host, ids)
-    const gone = turn === undefined ? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.session : undefined
+    const gone = turn === undefined ? registry.findEnded(host, ids, ANY_TIME, false)?.session : undefined
     for (const other of [...(session?.turns ?? []), ...(gone?.turns ?? [])]) {
       const elsewhere = this.#endedIn(other, place, incoming)
       if (elsewhere !== undefined) return elsewhere
@@ -137,31 +137,36 @@ export class HookEnds {
     return undefined
   }
 
-  #endedIn(turn: Turn | undefined, place: string, incoming: ReceivedHook): OpenSpan | undefined {
+  #endedIn(turn: TrackedTurn | undefined, place: string, incoming: ReceivedHook): TrackedSpan | undefined {
     const open = turn?.find(place)
     return open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
   }
 
   /** The end of an earlier attempt, or of an earlier call with the same id, that ended before this one started. */
-  #isEndOfAnother(open: OpenSpan, { event: fired, isExplicit }: ReceivedHook): boolean {
-    if (open.kind === 'api' && !isEndOf(open, fired.payload)) return true
-    const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt
-    return isBefore && open.turn.memory.ended(open.slot) !== undefined
+  #isEndOfAnother(open: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
+    if (open.kind === 'api' && !isEndOf(open, event.payload)) return true
+    const isBefore = isExplicit && open.startIsExplicit && event.at < open.startAt
+    return isBefore && open.turn.history.ended(open.slot) !== undefined
   }
 
   /** The mark of a span that has already ended, in an open turn or in a finished one. */
-  #markOf(turn: Turn | undefined, place: string, isQueued: boolean, incoming: ReceivedHook): Remembered | undefined {
+  #markOf(
+    turn: TrackedTurn | undefined,
+    place: string,
+    isQueued: boolean,
+    incoming: ReceivedHook,
+  ): EndedLookup | undefined {
     const { registry } = this.#needs
-    const { event: fired, ids, host, isExplicit } = incoming
-    const { memory } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
-    const own = memory?.ended(place)
-    const by = own === undefined ? registry.knownSession(host, ids)?.looseMemory : memory
+    const { event, ids, host, isExplicit } = incoming
+    const { history } = turn ?? registry.findEnded(host, ids, ANY_TIME, false) ?? {}
+    const own = history?.ended(place)
+    const by = own === undefined ? registry.knownSession(host, ids)?.orphanHistory : history
     const ended = own ?? by?.ended(place)
     if (by === undefined || ended === undefined) return undefined
     // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a
     // repeat.
-    const isCertain = !isQueued && (memory === undefined || by === memory)
-    return isCertain || (isExplicit && fired.at === ended.endAt) ? { by, ended } : undefined
+    const isCertain = !isQueued && (history === undefined || by === history)
+    return isCertain || (isExplicit && event.at === ended.endAt) ? { by, ended } : undefined
   }
 
   /**
@@ -171,28 +176,28 @@ export class HookEnds {
   #withoutStart(
     definition: AnyDefinition,
     key: string | undefined,
-    turn: Turn | undefined,
+    turn: TrackedTurn | undefined,
     incoming: ReceivedHook,
     before?: EndedMark,
   ): HookResult {
     const { opening, options } = this.#needs
-    const { event: fired } = incoming
-    const duration = saidDuration(definition.kind, fired.payload)
-    const isFailure = fired.hook === 'api_request_error'
+    const { event } = incoming
+    const duration = reportedDuration(definition.kind, event.payload)
+    const isFailure = event.hook === 'api_request_error'
     const isTool = definition.kind === 'tool'
     const isHook = definition.kind === 'hook'
-    if (isHook && turn !== undefined) keepDecision(turn, fired, undefined, options.draw)
+    if (isHook && turn !== undefined) keepDecision(turn, event, undefined, options.attributeOptions)
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
       // The host's duration of a retry may cover the attempts before it.
-      const at = Math.max(fired.at - (duration ?? 0), Math.min(fired.at, before?.endAt ?? 0))
+      const at = Math.max(event.at - (duration ?? 0), Math.min(event.at, before?.endAt ?? 0))
       const start = { at, isComputed: duration !== undefined, before }
       const home =
         turn ??
-        opening.late(incoming, false) ??
-        (isTool || (isHook && opensTurn(fired.payload)) ? opening.turnFor(incoming, false, start.at) : undefined)
+        opening.openLate(incoming, false) ??
+        (isTool || (isHook && opensTurn(event.payload)) ? opening.turnFor(incoming, false, start.at) : undefined)
       if (home !== undefined) return this.#drawRetroactive(home, definition, key, start, incoming)
-      if (isFailure) return this.#drawRetroactive(opening.loose(incoming), definition, key, start, incoming)
+      if (isFailure) return this.#drawRetroactive(opening.openOrphan(incoming), definition, key, start, incoming)
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
     this.#countOnly(definition, turn, false, incoming)
@@ -201,98 +206,108 @@ export class HookEnds {
   }
 
   /** The delegation and the agent name are also known for a turn that has ended. */
-  #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: ReceivedHook): void {
+  #countOnly(
+    definition: AnyDefinition,
+    turn: TrackedTurn | undefined,
+    startSeen: boolean,
+    incoming: ReceivedHook,
+  ): void {
     const { registry, tracker } = this.#needs
-    const { event: fired, ids, host } = incoming
-    const { delegation, agentName } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
-    tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
+    const { event, ids, host } = incoming
+    const { delegation, agentName } = turn ?? registry.findEnded(host, ids, ANY_TIME, false) ?? {}
+    tracker.countOnly(definition, event, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
   }
 
   #drawRetroactive(
-    turn: Turn,
+    turn: TrackedTurn,
     definition: AnyDefinition,
     key: string,
     start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
     incoming: ReceivedHook,
   ): HookResult {
     const { tracker, options, lifecycle } = this.#needs
-    const { event: fired } = incoming
+    const { event } = incoming
     const place = slot(definition.kind, key)
-    const attempt = isRequest(definition.kind) ? unseenAttempt(fired.payload, start.before) : undefined
+    const attempt = isRequest(definition.kind) ? unseenAttempt(event.payload, start.before) : undefined
     if (attempt !== undefined) {
-      turn.memory.keepAttempt(place, attempt)
+      turn.history.keepAttempt(place, attempt)
       notePassed(turn.find(place), attempt, start.at)
     }
-    const open = tracker.start(turn, definition, fired, {
+    const open = tracker.startSpan(turn, definition, event, {
       slot: place,
-      parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
+      parent: parentOf(turn, definition, event.payload, options.delegatingTools),
       startAt: start.at,
       isExplicit: incoming.isExplicit,
       attempt,
       attributes: this.#extra(turn, definition, place, attempt),
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
-    noteBlockedEnd(open, fired)
-    if (open.kind === 'api') noteCalls(turn, place, fired.payload)
-    lifecycle.endByHost(open, fired)
-    lifecycle.closeWhenEmpty(turn)
-    if (open.kind === 'tool') this.#openSkill(open, fired)
+    noteBlockedEnd(open, event)
+    if (open.kind === 'api') noteCalls(turn, place, event.payload)
+    lifecycle.endSpan(open, event)
+    lifecycle.closeIfEmpty(turn)
+    if (open.kind === 'tool') this.#openSkill(open, event)
     return 'ok'
   }
 
-  #extra(turn: Turn, { kind }: AnyDefinition, place: string, attempt: number | undefined): AttributeList | undefined {
-    const { draw } = this.#needs.options
+  #extra(
+    turn: TrackedTurn,
+    { kind }: AnyDefinition,
+    place: string,
+    attempt: number | undefined,
+  ): AttributeList | undefined {
+    const { attributeOptions } = this.#needs.options
     // Attempt 0 is not written: earlier attempts may have been missed.
-    if (kind === 'api') return attemptAttribute(attempt || undefined, draw)
-    return kind === 'tool' ? decidedAttributes(turn, place, draw) : undefined
+    if (kind === 'api') return attemptAttribute(attempt || undefined, attributeOptions)
+    return kind === 'tool' ? decidedAttributes(turn, place, attributeOptions) : undefined
   }
 
   /** Remembers an end that was only counted, so that its repeat does not count again. */
   #mark(
-    turn: Turn | undefined,
+    turn: TrackedTurn | undefined,
     definition: AnyDefinition,
     key: string,
-    { event: fired, ids, host }: ReceivedHook,
+    { event, ids, host }: ReceivedHook,
     before: EndedMark | undefined,
   ): void {
     const { registry, opening, options } = this.#needs
-    const late = turn === undefined ? registry.findEnded(host, ids, fired.at, false) : undefined
-    const { memory } = turn ?? late ?? { memory: opening.looseMemory(registry.session(host, ids)) }
-    const { at } = fired
-    const attempt = unseenAttempt(fired.payload, before)
-    const parent = turn && parentOf(turn, definition, fired.payload, options.delegatingTools)
+    const late = turn === undefined ? registry.findEnded(host, ids, event.at, false) : undefined
+    const { history } = turn ?? late ?? { history: opening.orphanHistoryOf(registry.session(host, ids)) }
+    const { at } = event
+    const attempt = unseenAttempt(event.payload, before)
+    const parent = turn && parentOf(turn, definition, event.payload, options.delegatingTools)
     const place = slot(definition.kind, key)
-    if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, fired.payload)
+    if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, event.payload)
     notePassed(turn?.find(place), attempt, at)
-    memory.keepEnded(place, {
+    history.keepEnded(place, {
       // Children attach to the parent this span would have had.
       context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
       startAt: at,
       endAt: at,
       attempt,
       byHost: true,
-      failed: isFailedEnd(definition.kind, fired),
-      early: definition.kind === 'subagent' ? undefined : { fired, after: before?.endAt ?? 0 },
+      failed: isFailedEnd(definition.kind, event),
+      early: definition.kind === 'subagent' ? undefined : { event, after: before?.endAt ?? 0 },
     })
   }
 
   /** Opens a skill span after a tool that loaded a skill. It lasts until the end of the turn. */
-  #openSkill({ turn, start }: OpenSpan, fired: AnyHookEvent): void {
+  #openSkill({ turn, start }: TrackedSpan, event: AnyHookEvent): void {
     const { tracker, options } = this.#needs
-    if (!options.skillSpans || turn.root === undefined || turn.over) return
-    const evidence = skillOfEnded(start as KeptTool | undefined, fired.payload)
-    if (evidence === undefined || toolOutcomeOf(fired, options.draw).outcome !== 'completed') return
+    if (!options.skillSpans || turn.root === undefined || turn.hasEnded) return
+    const evidence = skillOfEnded(start as KeptTool | undefined, event.payload)
+    if (evidence === undefined || toolOutcomeOf(event, options.attributeOptions).outcome !== 'completed') return
     const place = slot('skill', evidence.name)
     if (turn.find(place) !== undefined) return
     const payload = evidence as unknown as AnyHookEvent['payload']
-    tracker.start(
+    tracker.startSpan(
       turn,
       skill,
-      { ...fired, facts: {}, payload },
+      { ...event, facts: {}, payload },
       {
         slot: place,
         parent: parentOf(turn, skill, {}, options.delegatingTools),
-        startAt: fired.at,
+        startAt: event.at,
         isExplicit: false,
       },
     )

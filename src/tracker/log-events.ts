@@ -9,17 +9,17 @@ import {
   SEVERITY,
   type Severity,
 } from '../contract/semconv/index.ts'
-import { plausibleAt } from './incoming.ts'
+import { plausibleAt } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { type Complain, readAttributes } from './spans/belongings.ts'
-import type { AttributeOptions, ToldEvent } from './spans/span-definition.ts'
+import type { AttributeOptions, SpanLogEvent } from './spans/span-definition.ts'
+import { readAttributes, type WarnOnce } from './spans/turn-metadata.ts'
 import type { NamedSpan } from './traceparent.ts'
 
 /**
  * A log event or a line of the host's own log, ready to be sent. The input of `pipeline/log-record.ts`, which core does
  * not import.
  */
-export interface LogEvent {
+export interface LogRecordInput {
   /** Absent for a log line. */
   readonly name?: string
   /** Text of a log line. */
@@ -51,33 +51,33 @@ export interface HostLine {
   readonly about: unknown
 }
 
-export type TakeLog = (event: LogEvent) => void
+export type EmitLog = (event: LogRecordInput) => void
 
 interface LogOptions {
-  readonly log?: TakeLog | undefined
+  readonly log?: EmitLog | undefined
   readonly namespace: string
 }
 
 export class LogEvents {
-  readonly #take: TakeLog
+  readonly #emit: EmitLog
   readonly #namespace: string
   readonly #isMuted: () => boolean
-  readonly #complain: Complain
+  readonly #warnOnce: WarnOnce
 
-  constructor({ log, namespace }: LogOptions, isMuted: () => boolean, complain: Complain) {
-    this.#take = log ?? (() => undefined)
+  constructor({ log, namespace }: LogOptions, isMuted: () => boolean, complain: WarnOnce) {
+    this.#emit = log ?? (() => undefined)
     this.#namespace = namespace
     this.#isMuted = isMuted
-    this.#complain = complain
+    this.#warnOnce = complain
   }
 
   /** @param identity attributes that are on each span of the turn */
-  tell({ event, attributes }: ToldEvent, at: number, span: SpanContext, identity?: AttributeList): void {
+  emitSpanEvent({ event, attributes }: SpanLogEvent, at: number, span: SpanContext, identity?: AttributeList): void {
     if (this.#isMuted()) return
     const row = LOG_EVENT[event]
     const name = resolveNamespace(row.name, this.#namespace)
     const all = new AttributeList().addAll(identity).putAll(attributes).toAttributes()
-    this.#take({
+    this.#emit({
       name,
       severity: row.severity,
       at,
@@ -86,18 +86,23 @@ export class LogEvents {
     })
   }
 
-  line({ message, about }: HostLine, beside: NamedSpan | undefined, now: number, draw: AttributeOptions): void {
+  emitHostLine(
+    { message, about }: HostLine,
+    beside: NamedSpan | undefined,
+    now: number,
+    attributeOptions: AttributeOptions,
+  ): void {
     if (this.#isMuted()) return
     const severity = peek(about, 'severity')
-    const body = draw.capture.content(message, 'tool_output')?.text
+    const body = attributeOptions.capture.content(message, 'tool_output')?.text
     const error = peek(about, 'error')
     const attributes = new AttributeList()
       .addAll(beside?.turn?.identity)
-      .set(GENERAL.exceptionType, draw.capture.id(peek(error, 'type') ?? peek(error, 'name')))
-      .set(GENERAL.exceptionMessage, draw.capture.errorText(peek(error, 'message')))
-    const own = readAttributes('log', peek(about, 'attributes'), draw, this.#complain)
+      .set(GENERAL.exceptionType, attributeOptions.capture.id(peek(error, 'type') ?? peek(error, 'name')))
+      .set(GENERAL.exceptionMessage, attributeOptions.capture.errorText(peek(error, 'message')))
+    const own = readAttributes('log', peek(about, 'attributes'), attributeOptions, this.#warnOnce)
     for (const [name, value] of own) attributes.set(name, value)
-    this.#take({
+    this.#emit({
       ...(body === undefined ? {} : { body }),
       severity: isSeverity(severity) ? severity : 'INFO',
       at: plausibleAt(peek(about, 'at')) ?? now,

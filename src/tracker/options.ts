@@ -2,9 +2,9 @@ import type { Meter, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import type { MetricKey } from '../contract/semconv/index.ts'
 import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
-import type { Report } from './guard.ts'
+import type { Diagnostics } from './guard.ts'
 import type { Gauge } from './instruments.ts'
-import type { TakeLog } from './log-events.ts'
+import type { EmitLog } from './log-events.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
 
 export interface CoreConfig {
@@ -32,10 +32,10 @@ export interface CoreConfig {
 export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
-  readonly draw: AttributeOptions
+  readonly attributeOptions: AttributeOptions
   /** Returns the known name closest to an unknown one, if any is close. */
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
-  readonly report: Report
+  readonly report: Diagnostics
   /** Host of records that name none. */
   readonly host: string
   /** Returns the host's active span, if `parent` is `active`. */
@@ -50,7 +50,7 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly catchUp?: (() => void) | undefined
   readonly enrich?: Enrich | undefined
   /** Receives log events; undefined if no backend wants any. */
-  readonly log?: TakeLog | undefined
+  readonly log?: EmitLog | undefined
   /** Returns true while records are read again that another process has already measured and sent. */
   readonly isReadAgain?: (() => boolean) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined

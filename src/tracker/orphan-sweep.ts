@@ -1,5 +1,5 @@
 /** An item of the sweep: a turn, or a span with its own limit. */
-export interface Watched {
+export interface SweepItem {
   /** Last activity by the records' time, epoch ms. */
   activityAt: number
   /** Last activity by the clock of this process, epoch ms. */
@@ -28,7 +28,7 @@ export interface Patience<Item> {
  *
  * A linked list, because every hook moves an item to its end: a Set would be rebuilt all the time.
  */
-export class OrphanSweep<Item extends Watched> {
+export class OrphanSweep<Item extends SweepItem> {
   readonly #links = new Map<Item, Link<Item>>()
   readonly #limitMillis: number
   readonly #isPatientWith: ((item: Item) => boolean) | undefined
@@ -98,14 +98,14 @@ export class OrphanSweep<Item extends Watched> {
 
   dueAt(at: number): readonly Item[] {
     if (at <= this.#quietUntil) return this.#patient?.dueAt(at) ?? NONE
-    const due = this.#take(item => at - item.activityAt > this.#limitMillis)
+    const due = this.#removeDue(item => at - item.activityAt > this.#limitMillis)
     this.#quietUntil =
       this.#first === undefined ? Number.POSITIVE_INFINITY : this.#first.item.activityAt + this.#limitMillis
     return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueAt(at)]
   }
 
   dueSeen(now: number): readonly Item[] {
-    const due = this.#take(item => now - item.seenAt > this.#limitMillis)
+    const due = this.#removeDue(item => now - item.seenAt > this.#limitMillis)
     return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueSeen(now)]
   }
 
@@ -117,7 +117,7 @@ export class OrphanSweep<Item extends Watched> {
     })
   }
 
-  #take(isDue: (item: Item) => boolean): Item[] {
+  #removeDue(isDue: (item: Item) => boolean): Item[] {
     const due: Item[] = []
     for (let link = this.#first; link !== undefined && isDue(link.item); link = link.after) due.push(link.item)
     for (const item of due) this.forget(item)

@@ -1,19 +1,19 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 
-interface Standing {
+interface StackedSpan {
   readonly kind: SpanKindName
   /** The fields kept from the payload that started the span. */
   readonly start: unknown
 }
 
 /** A span's neighbours: among all open spans, and among those of its kind. */
-interface Place<Open> {
+interface StackNode<Open> {
   readonly open: Open
-  outer: Place<Open> | undefined
-  inner: Place<Open> | undefined
-  outerOfKind: Place<Open> | undefined
-  innerOfKind: Place<Open> | undefined
+  outer: StackNode<Open> | undefined
+  inner: StackNode<Open> | undefined
+  outerOfKind: StackNode<Open> | undefined
+  innerOfKind: StackNode<Open> | undefined
 }
 
 /**
@@ -23,11 +23,11 @@ interface Place<Open> {
  * Linked, because thousands may be open at once and each start looks up the innermost of a kind. Only `all` visits more
  * spans than it returns.
  */
-export class ParentStack<Open extends Standing> {
-  readonly #places = new Map<Open, Place<Open>>()
-  readonly #innermost = new Map<SpanKindName, Place<Open>>()
-  #first: Place<Open> | undefined
-  #last: Place<Open> | undefined
+export class ParentStack<Open extends StackedSpan> {
+  readonly #places = new Map<Open, StackNode<Open>>()
+  readonly #innermost = new Map<SpanKindName, StackNode<Open>>()
+  #first: StackNode<Open> | undefined
+  #last: StackNode<Open> | undefined
   /** Built on first use and maintained from then on. */
   #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<Open> } | undefined
 
@@ -38,7 +38,7 @@ export class ParentStack<Open extends Standing> {
   push(open: Open): void {
     const outer = this.#last
     const outerOfKind = this.#innermost.get(open.kind)
-    const place: Place<Open> = { open, outer, inner: undefined, outerOfKind, innerOfKind: undefined }
+    const place: StackNode<Open> = { open, outer, inner: undefined, outerOfKind, innerOfKind: undefined }
     if (outer === undefined) this.#first = place
     else outer.inner = place
     if (outerOfKind !== undefined) outerOfKind.innerOfKind = place
@@ -97,7 +97,7 @@ export class ParentStack<Open extends Standing> {
   }
 }
 
-function isToolNamed({ kind, start }: Standing, names: ReadonlySet<string>): boolean {
+function isToolNamed({ kind, start }: StackedSpan, names: ReadonlySet<string>): boolean {
   const name = kind === 'tool' ? textOf(peek(start, 'tool_name')) : undefined
   return name !== undefined && names.has(name.toLowerCase())
 }

@@ -2,41 +2,41 @@ import { type Context, isSpanContextValid } from '@opentelemetry/api'
 import { elementsOf, idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiEnd, AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
-import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
-import { slot } from './turn-memory.ts'
+import { contextOf, contextOfSpan, type TrackedSpan, type TrackedTurn } from './turn.ts'
+import { slot } from './turn-history.ts'
 
 /** An answer requests only a few tools. */
 const CALLS_LIMIT = 100
 
 /** The request that a record names. It has often ended by the time its tools run. */
-function requestOf(turn: Turn, payload: Identity): Context | undefined {
+function requestOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   const request = idOf(payload.api_request_id)
   return request === undefined ? undefined : requestIn(turn, slot('api', request))
 }
 
-function requestOfCall(turn: Turn, payload: Identity): Context | undefined {
+function requestOfCall(turn: TrackedTurn, payload: Identity): Context | undefined {
   const call = idOf(payload.tool_call_id)
-  const place = call === undefined ? undefined : turn.memory.requestOfCall(call)
+  const place = call === undefined ? undefined : turn.history.requestOfCall(call)
   return place === undefined ? undefined : requestIn(turn, place)
 }
 
 /** Remembers the tool calls in the answer of this slot's request: fields of its message, or parts of its content. */
-export function noteCalls({ memory }: Turn, place: string, { response }: ApiEnd): void {
+export function noteCalls({ history }: TrackedTurn, place: string, { response }: ApiEnd): void {
   const message = peek(response, 'assistant_message') ?? peek(response, 'message')
   if (message === undefined) return
   for (const part of ['tool_calls', 'content']) {
     for (const call of elementsOf(peek(message, part), CALLS_LIMIT)) {
       const id = idOf(peek(call, 'id'))
-      if (id !== undefined) memory.keepRequestOfCall(id, place)
+      if (id !== undefined) history.keepRequestOfCall(id, place)
     }
   }
 }
 
-function requestIn(turn: Turn, place: string): Context | undefined {
+function requestIn(turn: TrackedTurn, place: string): Context | undefined {
   const open = turn.find(place)
   // If a later attempt has already ended, that one made the call.
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
-  const ended = turn.memory.ended(place)
+  const ended = turn.history.ended(place)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
   return open && contextOf(open)
 }
@@ -46,17 +46,21 @@ function isUnasked(payload: Identity): boolean {
   return wholeOf(payload.api_call_count) === 0 && idOf(payload.api_request_id) === undefined
 }
 
-function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
+function gatedTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefined {
   return turn.openTool(idOf(payload.tool_call_id))
 }
 
 /** The tool call that delegates: named by its id, else the only open tool of a delegating kind. */
-function delegatingTool(turn: Turn, payload: Identity, delegatingTools: ReadonlySet<string>): OpenSpan | undefined {
+function delegatingTool(
+  turn: TrackedTurn,
+  payload: Identity,
+  delegatingTools: ReadonlySet<string>,
+): TrackedSpan | undefined {
   return gatedTool(turn, payload) ?? turn.onlyToolNamed(delegatingTools)
 }
 
 /** The tool that asks the user: the one named by the question's kind, else the only open one. */
-function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
+function askingTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefined {
   const named = gatedTool(turn, payload)
   const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
   if (kind === undefined) return named
@@ -66,12 +70,12 @@ function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
 }
 
 /** A guardian is a side call of the approval that it decides. */
-function guardedApproval(turn: Turn, payload: AuxiliaryStart): OpenSpan | undefined {
+function guardedApproval(turn: TrackedTurn, payload: AuxiliaryStart): TrackedSpan | undefined {
   return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
 }
 
 /** The tool call itself, open or ended. */
-function callOf(turn: Turn, payload: Identity): Context | undefined {
+function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   const open = gatedTool(turn, payload)
   if (open !== undefined) return contextOf(open)
   const ended = turn.endedTool(idOf(payload.tool_call_id))
@@ -79,7 +83,7 @@ function callOf(turn: Turn, payload: Identity): Context | undefined {
 }
 
 /** The tool call or request that a control hook inspects. Undefined for a hook that inspects the turn. */
-function lookedAt(turn: Turn, payload: ControlHookStart): Context | undefined {
+function lookedAt(turn: TrackedTurn, payload: ControlHookStart): Context | undefined {
   switch (payload.hook_phase) {
     case 'before_tool':
     case 'after_tool':
@@ -93,7 +97,7 @@ function lookedAt(turn: Turn, payload: ControlHookStart): Context | undefined {
 }
 
 function namedParent(
-  turn: Turn,
+  turn: TrackedTurn,
   definition: AnyDefinition,
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
@@ -105,11 +109,11 @@ function namedParent(
 }
 
 function openParent(
-  turn: Turn,
+  turn: TrackedTurn,
   { kind }: AnyDefinition,
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
-): OpenSpan | undefined {
+): TrackedSpan | undefined {
   if (kind === 'approval') return askingTool(turn, payload)
   if (kind === 'subagent') return delegatingTool(turn, payload, delegatingTools)
   return kind === 'auxiliary' ? guardedApproval(turn, payload as AuxiliaryStart) : undefined
@@ -120,7 +124,7 @@ function openParent(
  * turn. The ambient context is never used, because the active span may be unrelated.
  */
 export function parentOf(
-  turn: Turn,
+  turn: TrackedTurn,
   definition: AnyDefinition,
   payload: Identity,
   delegatingTools: ReadonlySet<string>,

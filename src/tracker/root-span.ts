@@ -2,12 +2,12 @@ import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContex
 import type { SafeText } from '../content/capture.ts'
 import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
-import { idsOf } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
+import { idsOf } from './received-hook.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import { BACKGROUND } from './spans/session.ts'
 import { parseTraceparent } from './traceparent.ts'
-import { contextOfSpan, type Turn } from './turn.ts'
+import { contextOfSpan, type TrackedTurn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** The one host whose agent has a name of its own. */
@@ -19,11 +19,11 @@ const HERMES_AGENT = 'hermes-agent'
  * host, so it does not apply to another host.
  */
 export function agentNameOf(
-  { draw, host: own }: CoreOptions,
+  { attributeOptions, host: own }: CoreOptions,
   host: string,
   payload: SessionStart,
 ): SafeText | undefined {
-  const { capture, agentName } = draw
+  const { capture, agentName } = attributeOptions
   const isOthers = host !== own && agentName === capture.id(own)
   const set = isOthers ? undefined : agentName
   return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
@@ -38,23 +38,23 @@ export function callerOf(options: CoreOptions, payload: SessionStart): SpanConte
  * A root has a parent only in three cases: it is a delegation's child, a later turn in a session's trace, or nested
  * under a caller.
  */
-export function rootParent(options: CoreOptions, turn: Turn): Context {
+export function rootParent(options: CoreOptions, turn: TrackedTurn): Context {
   const { session, delegation, caller } = turn
   if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
   if (isLaterInTrace(options, turn)) return contextOfSpan(session.firstRoot as SpanContext)
   return caller === undefined || options.parent === 'link' ? ROOT_CONTEXT : contextOfSpan(caller)
 }
 
-function isLaterInTrace({ traceScope }: CoreOptions, { session }: Turn): boolean {
+function isLaterInTrace({ traceScope }: CoreOptions, { session }: TrackedTurn): boolean {
   return traceScope === 'session' && session.firstRoot !== undefined
 }
 
 /** Links a caller that is reported after the root has started, when its parent can no longer change. */
-export function linkCaller({ draw }: CoreOptions, turn: Turn, payload: SessionStart): void {
+export function linkCaller({ attributeOptions }: CoreOptions, turn: TrackedTurn, payload: SessionStart): void {
   const caller = parseTraceparent(peek(payload, 'traceparent'))
   if (caller === undefined || caller.spanId === turn.caller?.spanId || turn.delegation !== undefined) return
   turn.caller = caller
-  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(draw.names.own.link, 'parent') })
+  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(attributeOptions.names.own.link, 'parent') })
 }
 
 function linkAttributes(name: string, value: string): Attributes {
@@ -62,9 +62,14 @@ function linkAttributes(name: string, value: string): Attributes {
 }
 
 /** Links of a root to other traces: the previous turn, and a parent that is known by name only. */
-export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Turn, payload: SessionStart): Link[] {
+export function rootLinks(
+  options: CoreOptions,
+  registry: TurnRegistry,
+  turn: TrackedTurn,
+  payload: SessionStart,
+): Link[] {
   const { session, delegation, caller, isBackground } = turn
-  const name = options.draw.names.own.link
+  const name = options.attributeOptions.names.own.link
   const links: Link[] = []
   const link = (context: SpanContext | undefined, value: string): void => {
     if (context !== undefined) links.push({ context, attributes: linkAttributes(name, value) })
@@ -82,9 +87,13 @@ export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Tu
 }
 
 /** Attributes of a new root that come from the core, beside those from its record. */
-export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: SessionStart): AttributeList {
-  const { own, genAi } = draw.names
-  const { id } = draw.capture
+export function rootAttributes(
+  { attributeOptions }: CoreOptions,
+  turn: TrackedTurn,
+  payload: SessionStart,
+): AttributeList {
+  const { own, genAi } = attributeOptions.names
+  const { id } = attributeOptions.capture
   const { session, delegation } = turn
   const parentSession = delegation?.parentSessionId ?? idOf(payload.parent_session_id)
   return new AttributeList()
@@ -108,13 +117,19 @@ export interface RootLabel {
 }
 
 /** Used by lists that show only the root's name of a trace. Undefined if the name has no suffix. */
-export function rootLabel({ draw }: CoreOptions, { agentName, session }: Turn): RootLabel | undefined {
-  if (draw.rootLabel === 'none') return undefined
-  return { agent: agentName, session: draw.rootLabel === 'session' ? draw.capture.id(session.id) : undefined }
+export function rootLabel(
+  { attributeOptions }: CoreOptions,
+  { agentName, session }: TrackedTurn,
+): RootLabel | undefined {
+  if (attributeOptions.rootLabel === 'none') return undefined
+  return {
+    agent: agentName,
+    session: attributeOptions.rootLabel === 'session' ? attributeOptions.capture.id(session.id) : undefined,
+  }
 }
 
 /** `agent writer …0000aaaa`. If the name already ends with the agent, it is not repeated. */
-export function labelled(name: SafeText, { agent, session }: RootLabel): string {
+export function labelledName(name: SafeText, { agent, session }: RootLabel): string {
   const isSaid = agent === undefined || name.endsWith(` ${agent}`)
   return [name, ...(isSaid ? [] : [agent]), ...(session === undefined ? [] : [shortened(session)])].join(' ')
 }

@@ -2,15 +2,15 @@ import type { Capture } from '../content/capture.ts'
 import { idOf } from '../contract/foreign.ts'
 import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { idsOf, type ReceivedHook, type RecordIds } from './incoming.ts'
-import type { Session } from './turn.ts'
+import { idsOf, type ReceivedHook, type RecordIds } from './received-hook.ts'
+import type { TrackedSession } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** Torn-down sessions whose successor may still be reported. */
 const FINALIZED_LIMIT = 1000
 
-type Predecessor = NonNullable<Session['previous']>
+type Predecessor = NonNullable<TrackedSession['previous']>
 
 export class SessionChanges {
   readonly #capture: Capture
@@ -35,33 +35,34 @@ export class SessionChanges {
 
   /** Links the first turn of the new session to the old session's last root. */
   reset(incoming: ReceivedHook): HookResult {
-    const { event: fired, host } = incoming
-    const payload = fired.payload as SessionReset
+    const { event, host } = incoming
+    const payload = event.payload as SessionReset
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
-    const said =
+    const reported =
       idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
-    const old = said === undefined ? undefined : this.#registry.knownSession(host, named(said))
+    const old = reported === undefined ? undefined : this.#registry.knownSession(host, named(reported))
     if (old !== undefined) this.#tearDown(old, incoming, 'reset')
     const predecessor =
-      said === undefined
+      reported === undefined
         ? this.#lastFinalized.get(host)
-        : (this.#finalized.get(`${host}\u0000${said}`) ?? this.#unknown(said))
-    if (newId === undefined || predecessor === undefined || newId === said) return old === undefined ? 'ignored' : 'ok'
+        : (this.#finalized.get(`${host}\u0000${reported}`) ?? this.#unknown(reported))
+    if (newId === undefined || predecessor === undefined || newId === reported)
+      return old === undefined ? 'ignored' : 'ok'
     this.#registry.session(host, named(newId)).previous = predecessor
     return 'ok'
   }
 
-  #tearDown(session: Session, { event: fired }: ReceivedHook, finalStatus: FinalStatus): void {
+  #tearDown(session: TrackedSession, { event }: ReceivedHook, finalStatus: FinalStatus): void {
     // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
-      this.#lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
+      this.#lifecycle.endTurn(turn, { at: event.at, finalStatus, descendants: 'turn_ended' })
     const predecessor: Predecessor = { id: this.#capture.id(session.id), root: session.lastRoot }
     if (session.id !== undefined) this.#finalized.set(`${session.host}\u0000${session.id}`, predecessor)
     this.#lastFinalized.set(session.host, predecessor)
-    this.#registry.forget(session)
+    this.#registry.forgetSession(session)
   }
 
-  #sessionOf({ ids, host }: ReceivedHook): Session | undefined {
+  #sessionOf({ ids, host }: ReceivedHook): TrackedSession | undefined {
     return ids.sessionId === undefined ? this.#registry.onlyOpen(host)?.session : this.#registry.knownSession(host, ids)
   }
 

@@ -4,23 +4,23 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../contract/semconv/index.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
-import type { AnyHookEvent } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
 import { nameByModel } from './late-model.ts'
 import type { LogEvents } from './log-events.ts'
-import { labelled, type RootLabel } from './root-span.ts'
-import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
+import type { AnyHookEvent } from './received-hook.ts'
+import { labelledName, type RootLabel } from './root-span.ts'
+import { durationOf, endTime, isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import { keptStart } from './spans/kept-start.ts'
 import type { AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
 import { noteLateFailure } from './turns-above.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer
-  readonly draw: AttributeOptions
+  readonly attributeOptions: AttributeOptions
   readonly instruments: Instruments
   readonly guard: Guard
   /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
@@ -31,7 +31,7 @@ export interface TrackerOptions {
   readonly logEvents: LogEvents | undefined
 }
 
-export interface StartOptions {
+export interface SpanStartOptions {
   readonly slot: string
   readonly parent: Context
   readonly startAt: number
@@ -48,21 +48,21 @@ export interface StartOptions {
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
 
-export interface EndOptions {
+export interface SpanEndOptions {
   /** hookspan ends the span, not the host. */
   readonly incomplete?: IncompleteReason | undefined
-  readonly status?: 'drawn' | 'unset' | undefined
+  readonly status?: 'derived' | 'unset' | undefined
 }
 
-interface Drawn extends EndedSpan<unknown> {
+interface ClosedSpan extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
 /** A started span whose attributes are deferred. */
-interface Undrawn {
-  readonly open: OpenSpan
-  readonly fired: AnyHookEvent
-  readonly options: StartOptions
+interface DeferredStart {
+  readonly open: TrackedSpan
+  readonly event: AnyHookEvent
+  readonly options: SpanStartOptions
   isFolded: boolean
 }
 
@@ -73,8 +73,8 @@ export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
   /** Defers the attributes of a starting tool until `drawRest`, or until the tool ends. */
-  drawsToolsLater = false
-  #undrawn: Undrawn | undefined
+  defersToolAttributes = false
+  #deferred: DeferredStart | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -89,16 +89,23 @@ export class SpanTracker {
     return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
   }
 
-  start(turn: Turn, definition: AnyDefinition, fired: AnyHookEvent, options: StartOptions): OpenSpan {
-    const { tracer, draw, guard } = this.#options
-    const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
-    this.#options.seedIds?.(turn.memory.seed, turn.memory.nextSeed(options.slot))
+  startSpan(turn: TrackedTurn, definition: AnyDefinition, event: AnyHookEvent, options: SpanStartOptions): TrackedSpan {
+    const { tracer, attributeOptions, guard } = this.#options
+    const name = guard.call(
+      event.hook,
+      definition.name,
+      literal(definition.kind),
+      event.payload,
+      attributeOptions,
+      undefined,
+    )
+    this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
     const span = tracer.startSpan(
-      options.label === undefined ? name : labelled(name, options.label),
+      options.label === undefined ? name : labelledName(name, options.label),
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )
-    const open: OpenSpan = {
+    const open: TrackedSpan = {
       kind: definition.kind,
       name,
       slot: options.slot,
@@ -107,154 +114,161 @@ export class SpanTracker {
       turn,
       startAt: options.startAt,
       startIsExplicit: options.isExplicit,
-      start: options.retroactive === undefined ? this.#keep(definition, fired) : undefined,
+      start: options.retroactive === undefined ? this.#keptFields(definition, event) : undefined,
       attempt: options.attempt ?? 0,
       context: undefined,
       ended: false,
       followedAt: undefined,
       streamEnd: undefined,
-      offered: undefined,
+      transformable: undefined,
       activityAt: options.startAt,
       seenAt: 0,
     }
     if (span.isRecording()) {
-      if (this.drawsToolsLater && open.kind === 'tool') this.#undrawn = { open, fired, options, isFolded: false }
-      else this.#drawStart(open, fired, options)
+      if (this.defersToolAttributes && open.kind === 'tool') this.#deferred = { open, event, options, isFolded: false }
+      else this.#setStartAttributes(open, event, options)
     }
-    turn.add(open)
+    turn.addSpan(open)
     this.#openCount += 1
     return open
   }
 
-  get isUndrawn(): boolean {
-    return this.#undrawn !== undefined
+  get hasDeferredStart(): boolean {
+    return this.#deferred !== undefined
   }
 
-  drawRest(): void {
-    const undrawn = this.#undrawn
-    this.#undrawn = undefined
+  setDeferredAttributes(): void {
+    const undrawn = this.#deferred
+    this.#deferred = undefined
     if (undrawn === undefined) return
-    const { open, fired, options, isFolded } = undrawn
-    this.#drawStart(open, fired, options)
-    if (isFolded) this.foldStart(open.turn, fired)
+    const { open, event, options, isFolded } = undrawn
+    this.#setStartAttributes(open, event, options)
+    if (isFolded) this.foldStart(open.turn, event)
   }
 
   /** Ends a span with its definition's attributes, records its points and adds it to the turn's totals. */
-  end(open: OpenSpan, fired: AnyHookEvent, options: EndOptions = {}): void {
+  endSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions = {}): void {
     if (open.ended) return
-    const { draw, guard, instruments } = this.#options
-    const ended = this.#close(open, fired, options)
-    instruments.record(guard.call(fired.hook, open.definition.measure, NO_POINTS, fired, draw, ended))
-    guard.call(fired.hook, this.#fold, undefined, open.turn, fired, ended)
+    const { attributeOptions, guard, instruments } = this.#options
+    const ended = this.#closeSpan(open, event, options)
+    instruments.record(guard.call(event.hook, open.definition.measure, NO_POINTS, event, attributeOptions, ended))
+    guard.call(event.hook, this.#fold, undefined, open.turn, event, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
   }
 
   /** Ends a span whose end arrived before its start. It was counted at that time. */
-  endCounted(open: OpenSpan, fired: AnyHookEvent): void {
-    this.#close(open, fired, {})
+  endCounted(open: TrackedSpan, event: AnyHookEvent): void {
+    this.#closeSpan(open, event, {})
   }
 
   /** Ends a span that the host did not end: marks it, leaves the status unset and counts it. */
-  abandon(open: OpenSpan, told: IncompleteReason, endAt: number): void {
+  abandonSpan(open: TrackedSpan, given: IncompleteReason, endAt: number): void {
     if (open.ended) return
     const { streamEnd, followedAt } = open
-    const reason = told === 'turn_ended' && followedAt !== undefined ? 'superseded' : told
+    const reason = given === 'turn_ended' && followedAt !== undefined ? 'superseded' : given
     if (streamEnd?.error !== undefined) {
       const { at, error } = streamEnd
-      this.end(open, { hook: 'api_request_error', at, payload: { error }, facts: {} }, { incomplete: reason })
+      this.endSpan(open, { hook: 'api_request_error', at, payload: { error }, facts: {} }, { incomplete: reason })
       return
     }
     const at = Math.max(open.startAt, Math.min(endAt, streamEnd?.at ?? followedAt ?? endAt))
     this.#detach(open, at, false, false)
-    const { own } = this.#options.draw.names
+    const { own } = this.#options.attributeOptions.names
     if (own.spanIncomplete !== '') open.span.setAttribute(own.spanIncomplete, reason)
-    this.#options.guard.call(open.kind, endSpan, undefined, open.span, at, undefined)
+    this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, at, undefined)
     this.#countIncomplete(reason)
   }
 
   /** Adds a start to the turn's totals. If its attributes are deferred, so is this: content is not captured before. */
-  foldStart(turn: Turn, fired: AnyHookEvent): void {
-    if (this.#undrawn?.fired === fired) this.#undrawn.isFolded = true
-    else this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
+  foldStart(turn: TrackedTurn, event: AnyHookEvent): void {
+    if (this.#deferred?.event === event) this.#deferred.isFolded = true
+    else this.#options.guard.call(event.hook, foldStart, undefined, turn, event, this.#options.attributeOptions)
   }
 
   /** Handles an end without a span: records its points and adds it to the turn's totals, if there is a turn. */
   countOnly(
     definition: AnyDefinition,
-    fired: AnyHookEvent,
-    turn: Turn | undefined,
+    event: AnyHookEvent,
+    turn: TrackedTurn | undefined,
     how: Pick<EndedSpan<unknown>, 'isSubagent' | 'agentName'> & { readonly startSeen: boolean },
   ): void {
-    const { draw, guard, instruments } = this.#options
-    const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, ...how }
-    instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
-    if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
+    const { attributeOptions, guard, instruments } = this.#options
+    const durationMillis = reportedDuration(definition.kind, event.payload)
+    const ended = { startAt: event.at, start: undefined, durationMillis, ...how }
+    instruments.record(guard.call(event.hook, definition.measure, NO_POINTS, event, attributeOptions, ended))
+    if (turn !== undefined && !turn.hasEnded) guard.call(event.hook, this.#fold, undefined, turn, event, ended)
   }
 
   /** Adds an end to a turn's totals that was counted before the turn was known. */
-  foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyHookEvent): void {
-    const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen: false }
-    this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
+  foldCounted(turn: TrackedTurn, definition: AnyDefinition, event: AnyHookEvent): void {
+    const durationMillis = reportedDuration(definition.kind, event.payload)
+    const ended = { startAt: event.at, start: undefined, durationMillis, startSeen: false }
+    this.#options.guard.call(event.hook, this.#fold, undefined, turn, event, ended)
   }
 
-  #close(open: OpenSpan, fired: AnyHookEvent, options: EndOptions): Drawn & FoldedEnd {
-    if (this.#undrawn?.open === open) this.drawRest()
-    const endAt = endTime(open.kind, fired, open.startAt)
-    this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
+  #closeSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions): ClosedSpan & FoldedEnd {
+    if (this.#deferred?.open === open) this.setDeferredAttributes()
+    const endAt = endTime(open.kind, event, open.startAt)
+    this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, event))
     const { startAt, start, turn } = open
-    const durationMillis = this.#options.guard.call(fired.hook, durationOf, undefined, open, fired, endAt)
+    const durationMillis = this.#options.guard.call(event.hook, durationOf, undefined, open, event, endAt)
     const isSubagent = turn.delegation !== undefined
     const { agentName } = turn
     const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent, agentName }
-    if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
-    if (this.#options.logEvents !== undefined && options.status !== 'unset') this.#tell(open, fired, ended)
-    this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
+    if (open.span.isRecording()) this.#setEndAttributes(open, event, ended, options)
+    if (this.#options.logEvents !== undefined && options.status !== 'unset') this.#emitLogEvent(open, event, ended)
+    this.#options.guard.call(open.kind, endOtelSpan, undefined, open.span, endAt, undefined)
     return ended
   }
 
-  #tell({ definition, span, turn }: OpenSpan, fired: AnyHookEvent, ended: Drawn): void {
-    const { draw, guard, logEvents } = this.#options
-    if (definition.tell === undefined) return
-    const told = guard.call(fired.hook, definition.tell, undefined, fired, draw, ended)
-    if (told !== undefined) logEvents?.tell(told, ended.endAt, span.spanContext(), turn.identity)
+  #emitLogEvent({ definition, span, turn }: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan): void {
+    const { attributeOptions, guard, logEvents } = this.#options
+    if (definition.logEvent === undefined) return
+    const logEvent = guard.call(event.hook, definition.logEvent, undefined, event, attributeOptions, ended)
+    if (logEvent !== undefined) logEvents?.emitSpanEvent(logEvent, ended.endAt, span.spanContext(), turn.identity)
   }
 
-  #keep({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
+  #keptFields({ kind }: AnyDefinition, { hook, payload }: AnyHookEvent): unknown {
     return this.#options.guard.call(hook, keptStart, {}, kind, payload, undefined)
   }
 
-  #drawStart(open: OpenSpan, fired: AnyHookEvent, options: StartOptions): void {
-    const { draw, guard } = this.#options
-    const attributes = guard.call(fired.hook, open.definition.start, new AttributeList(), fired, draw, undefined)
-    const { own, genAiNext } = draw.names
+  #setStartAttributes(open: TrackedSpan, event: AnyHookEvent, options: SpanStartOptions): void {
+    const { attributeOptions, guard } = this.#options
+    const attributes = guard.call(
+      event.hook,
+      open.definition.start,
+      new AttributeList(),
+      event,
+      attributeOptions,
+      undefined,
+    )
+    const { own, genAiNext } = attributeOptions.names
     if (open.kind === 'tool') attributes.set(genAiNext.toolAgentName, open.turn.agentName)
     attributes.set(own.spanKind, literal(open.kind))
     if (options.retroactive === 'computed') attributes.set(own.spanRetroactive, true)
-    if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
-      attributes.set(own.correlation, literal(fired.correlation))
+    if (event.correlation === 'inferred' || event.correlation === 'ambiguous') {
+      attributes.set(own.correlation, literal(event.correlation))
     }
     open.turn.identity.writeTo(open.span)
     attributes.writeTo(open.span)
     options.attributes?.writeTo(open.span)
-    if (options.retroactive === undefined) this.#enrich(open, fired)
+    if (options.retroactive === undefined) this.#enrich(open, event)
   }
 
-  #drawEnd(open: OpenSpan, fired: AnyHookEvent, ended: Drawn, options: EndOptions): void {
-    const { draw, guard, statusOk } = this.#options
-    const { general, own } = draw.names
+  #setEndAttributes(open: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan, options: SpanEndOptions): void {
+    const { attributeOptions, guard, statusOk } = this.#options
+    const { general, own } = attributeOptions.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
-    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, ended)
-    const { attributes } = drawn
-    const error = options.status === 'unset' ? undefined : drawn.error
+    const end: SpanEnd = guard.call(event.hook, open.definition.end, nothing, event, attributeOptions, ended)
+    const { attributes } = end
+    const error = options.status === 'unset' ? undefined : end.error
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(general.errorType, error.type)
-    if (error !== undefined) noteLateFailure(open, attributes, draw)
-    guard.call(fired.hook, nameByModel, undefined, open, fired, draw)?.writeTo(open.span)
+    if (error !== undefined) noteLateFailure(open, attributes, attributeOptions)
+    guard.call(event.hook, nameByModel, undefined, open, event, attributeOptions)?.writeTo(open.span)
     attributes.writeTo(open.span)
-    this.#enrich(open, fired, { at: ended.endAt, errorType: error?.type })
-    if (error !== undefined && drawn.exception) {
+    this.#enrich(open, event, { at: ended.endAt, errorType: error?.type })
+    if (error !== undefined && end.exception) {
       const facts = {
         [general.exceptionType]: error.type,
         [general.exceptionMessage]: error.message,
@@ -270,27 +284,27 @@ export class SpanTracker {
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
-  #enrich(open: OpenSpan, fired: AnyHookEvent, end?: EndFacts): void {
-    this.#options.enrichment?.ask(open, fired, end)?.writeTo(open.span)
+  #enrich(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): void {
+    this.#options.enrichment?.attributesFor(open, event, end)?.writeTo(open.span)
   }
 
-  readonly #fold = (turn: Turn, fired: AnyHookEvent, ended: FoldedEnd): void => {
-    foldEnd(turn, fired, this.#options.draw, ended)
+  readonly #fold = (turn: TrackedTurn, event: AnyHookEvent, ended: FoldedEnd): void => {
+    foldEnd(turn, event, this.#options.attributeOptions, ended)
   }
 
   #countIncomplete(reason: IncompleteReason): void {
     this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
   }
 
-  #detach(open: OpenSpan, endAt: number, byHost: boolean, failed: boolean): void {
+  #detach(open: TrackedSpan, endAt: number, byHost: boolean, failed: boolean): void {
     const { turn, slot, span, startAt, attempt } = open
     open.ended = true
     this.#openCount -= 1
-    turn.remove(open)
+    turn.removeSpan(open)
     // The end of a later attempt may have arrived first. Its mark must stay, to recognise a repeat.
-    const known = isRequest(open.kind) ? turn.memory.ended(slot) : undefined
+    const known = isRequest(open.kind) ? turn.history.ended(slot) : undefined
     if (known !== undefined && known.attempt > attempt) return
-    turn.memory.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
+    turn.history.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
   }
 }
 
@@ -298,4 +312,4 @@ export class SpanTracker {
  * Calls the span processors that `pipeline/pipeline.ts` registers: the trace log or an exporter. They may be user code;
  * one that throws must not keep the rest of a turn open.
  */
-const endSpan = (span: Span, at: number): void => span.end(at)
+const endOtelSpan = (span: Span, at: number): void => span.end(at)

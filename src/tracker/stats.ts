@@ -28,7 +28,7 @@ export interface UnreadStats {
 }
 
 /** Spans of one trace that a killed process left open. */
-export interface CrashedTrace {
+export interface CrashedSpanCount {
   readonly traceId: string
   /** The outermost span that was open */
   readonly spanId: string

@@ -1,7 +1,7 @@
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 import { idOf, peek } from '../contract/foreign.ts'
-import { idsOf } from './incoming.ts'
-import type { Turn } from './turn.ts'
+import { idsOf } from './received-hook.ts'
+import type { TrackedTurn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** W3C trace context, version 00 and the parts that later versions must keep. */
@@ -21,13 +21,13 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext):
 
 export interface NamedSpan {
   readonly context: SpanContext
-  readonly turn: Turn | undefined
+  readonly turn: TrackedTurn | undefined
 }
 
 /** The span that a log line belongs to: that of its `traceparent`, else the open span that its ids name. */
 export function spanBeside(registry: TurnRegistry, about: unknown, host: string): NamedSpan | undefined {
-  const told = parseTraceparent(peek(about, 'traceparent'))
-  return told === undefined ? namedSpan(registry, about ?? {}, host) : { context: told, turn: undefined }
+  const parsed = parseTraceparent(peek(about, 'traceparent'))
+  return parsed === undefined ? namedSpan(registry, about ?? {}, host) : { context: parsed, turn: undefined }
 }
 
 /**

@@ -1,18 +1,18 @@
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { DelegationRegistry } from './delegation.ts'
-import type { AnyHookEvent } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
+import type { AnyHookEvent } from './received-hook.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import type { TurnEnd } from './spans/session.ts'
+import type { RootSpanEnd } from './spans/session.ts'
 import { addChild } from './spans/turn-totals.ts'
-import { contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
-import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
+import { contextOfSpan, type TrackedSpan, type TrackedTurn } from './turn.ts'
+import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOutcome } from './turn-outcome.ts'
 import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
-import { judgeEarly, openAbove, traceOf } from './turns-above.ts'
+import { openAbove, sampleEarly, traceOf } from './turns-above.ts'
 
 /** Limit of open turns. Beyond it the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
@@ -29,14 +29,14 @@ export class TurnLifecycle {
   readonly #options: CoreOptions
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
-  readonly #turns: OrphanSweep<Turn>
+  readonly #turns: OrphanSweep<TrackedTurn>
   /** Background work has no end hook and is ended after a short silence. */
-  readonly #background: OrphanSweep<Turn>
+  readonly #background: OrphanSweep<TrackedTurn>
   /** Turns of which no further hook is expected; see `isPresumedOver`. */
-  readonly #presumedOver: OrphanSweep<Turn>
+  readonly #presumedOver: OrphanSweep<TrackedTurn>
   /** Delegations and approvals, which have their own limit. */
-  readonly #spans: OrphanSweep<OpenSpan>
-  #settled = 0
+  readonly #spans: OrphanSweep<TrackedSpan>
+  #endedCount = 0
 
   constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
     const limit = options.rootSpanTtlMillis
@@ -54,8 +54,8 @@ export class TurnLifecycle {
   }
 
   /** Number of ended turns and, for hosts that report no end, of answers. */
-  get settled(): number {
-    return this.#settled
+  get endedCount(): number {
+    return this.#endedCount
   }
 
   /** Open turns that are not presumed over. */
@@ -68,8 +68,8 @@ export class TurnLifecycle {
   /** Start of the oldest turn that is open, or has an open span or an open child turn: by the records' time. */
   openSince(): number | undefined {
     let since = Number.POSITIVE_INFINITY
-    const look = (first: Turn): void => {
-      for (let turn: Turn | undefined = first; turn !== undefined; turn = turn.delegation?.open.turn) {
+    const look = (first: TrackedTurn): void => {
+      for (let turn: TrackedTurn | undefined = first; turn !== undefined; turn = turn.delegation?.open.turn) {
         for (const { startAt } of turn.root === undefined ? turn.openSpans(() => true) : [turn.root]) {
           since = Math.min(since, startAt)
         }
@@ -81,25 +81,25 @@ export class TurnLifecycle {
   }
 
   /** See `Core.judgeEarly`. */
-  judgeEarly(traceId: string): SamplingReason | undefined {
-    return judgeEarly(this.#registry, traceId, this.#options)
+  sampleEarly(traceId: string): SamplingReason | undefined {
+    return sampleEarly(this.#registry, traceId, this.#options)
   }
 
-  add(turn: Turn, at: number): void {
-    this.#registry.add(turn)
+  addTurn(turn: TrackedTurn, at: number): void {
+    this.#registry.addTurn(turn)
     this.touch(turn, at)
     const oldest = this.#registry.openCount > OPEN_TURNS_LIMIT ? this.#turns.oldest() : undefined
     if (oldest !== undefined && oldest !== turn) this.#timeOut(oldest, Math.min(at, oldest.activityAt))
   }
 
   /** Records activity of a turn and of everything above it that waits for it. */
-  touch(turn: Turn, at: number): void {
+  touch(turn: TrackedTurn, at: number): void {
     const now = this.#options.now()
     if (turn.isBackground) this.#background.touch(turn, at, now)
-    let current: Turn | undefined = turn
-    while (current !== undefined && !current.over) {
+    let current: TrackedTurn | undefined = turn
+    while (current !== undefined && !current.hasEnded) {
       this.#turns.touch(current, at, now)
-      const parent: OpenSpan | undefined = current.delegation?.open
+      const parent: TrackedSpan | undefined = current.delegation?.open
       if (parent === undefined || parent.ended) return
       this.#spans.touch(parent, at, now)
       current = parent.turn
@@ -107,69 +107,71 @@ export class TurnLifecycle {
   }
 
   /** Watches a span that may outlive its turn or wait for the user. */
-  watch(open: OpenSpan, at: number): void {
+  watchSpan(open: TrackedSpan, at: number): void {
     this.#spans.touch(open, at, this.#options.now())
   }
 
   /** Turns supposed background work into a regular turn, because a turn hook names it. */
-  promote(turn: Turn): void {
-    if (!turn.isBackground || turn.isReview || turn.over) return
-    const { own } = this.#options.draw.names
+  promote(turn: TrackedTurn): void {
+    if (!turn.isBackground || turn.isReview || turn.hasEnded) return
+    const { own } = this.#options.attributeOptions.names
     turn.isBackground = false
     this.#background.forget(turn)
     turn.number = turn.session.nextNumber()
-    if (turn.session.main === undefined) turn.session.lead(turn)
-    turn.tell(new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number))
+    if (turn.session.main === undefined) turn.session.setCurrentTurn(turn)
+    turn.setRootAttributes(
+      new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number),
+    )
   }
 
-  endByHost(open: OpenSpan, fired: AnyHookEvent): void {
-    if (!open.turn.over) this.touch(open.turn, fired.at)
+  endSpan(open: TrackedSpan, event: AnyHookEvent): void {
+    if (!open.turn.hasEnded) this.touch(open.turn, event.at)
     this.#spans.forget(open)
-    this.#tracker.end(open, fired)
-    if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#settled += 1
-    if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, fired.at, this.#options.now())
+    this.#tracker.endSpan(open, event)
+    if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#endedCount += 1
+    if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, event.at, this.#options.now())
   }
 
   /** Ends a span that the host did not end, and drops its delegation. */
-  abandon(open: OpenSpan, reason: IncompleteReason, at: number): void {
+  abandonSpan(open: TrackedSpan, reason: IncompleteReason, at: number): void {
     this.#spans.forget(open)
     const delegation = open.kind === 'subagent' ? this.delegations.of(open) : undefined
-    this.#tracker.abandon(open, reason, at)
+    this.#tracker.abandonSpan(open, reason, at)
     if (delegation !== undefined) this.delegations.forget(delegation)
   }
 
-  finish(turn: Turn, told: TurnOver): void {
-    if (turn.over) return
-    const over = provenEnd(turn, told)
+  endTurn(turn: TrackedTurn, outcome: TurnOutcome): void {
+    if (turn.hasEnded) return
+    const over = provenEnd(turn, outcome)
     // The host did not end a silent turn and may continue it.
-    const isSilent = told.finalStatus === 'timed_out'
+    const isSilent = outcome.finalStatus === 'timed_out'
     const closedAt = over.at + (isSilent ? this.#options.openWorkTtlMillis : 0)
-    turn.over = true
-    this.#settled += 1
+    turn.hasEnded = true
+    this.#endedCount += 1
     if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
-    this.#close(turn, over, { closedAt, isSilent })
+    this.#forgetTurn(turn, over, { closedAt, isSilent })
   }
 
   /** A turn without a root ends with its last span. */
-  closeWhenEmpty(turn: Turn): void {
-    if (turn.over || turn.root !== undefined || turn.openCount > 0) return
-    turn.over = true
+  closeIfEmpty(turn: TrackedTurn): void {
+    if (turn.hasEnded || turn.root !== undefined || turn.openCount > 0) return
+    turn.hasEnded = true
     addToParent(turn)
     this.#turns.forget(turn)
-    this.#registry.remove(turn)
+    this.#registry.removeTurn(turn)
   }
 
   /** Ends everything that has been silent for too long by the time of a record. */
-  endSilent(at: number): void {
+  expireByEventTime(at: number): void {
     this.#endPresumedOver(this.#presumedOver.dueAt(at))
     this.#endDue(this.#turns.dueAt(at), this.#background.dueAt(at), this.#spans.dueAt(at))
     this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
   }
 
   /** Like `endSilent`, by the clock of this process. */
-  endUnseen(now: number): void {
+  expireByClock(now: number): void {
     this.#endPresumedOver(this.#presumedOver.dueSeen(now))
     this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))
   }
@@ -181,63 +183,63 @@ export class TurnLifecycle {
     for (const turn of [...this.#registry.openTurns()].reverse()) {
       const at = Math.max(turn.activityAt, sweepByClock ? now() : turn.activityAt)
       const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
-      guarded(() => this.finish(turn, { at, finalStatus: 'incomplete', ...how }))
+      guarded(() => this.endTurn(turn, { at, finalStatus: 'incomplete', ...how }))
     }
     for (const open of this.#spans.dueSeen(Number.POSITIVE_INFINITY)) {
-      guarded(() => this.#tracker.abandon(open, 'shutdown', open.activityAt))
+      guarded(() => this.#tracker.abandonSpan(open, 'shutdown', open.activityAt))
     }
   }
 
-  #endDue(turns: readonly Turn[], background: readonly Turn[], spans: readonly OpenSpan[]): void {
+  #endDue(turns: readonly TrackedTurn[], background: readonly TrackedTurn[], spans: readonly TrackedSpan[]): void {
     for (const turn of turns) this.#timeOut(turn, turn.activityAt)
     for (const turn of background) {
       // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that
       // begins later.
       if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
-      this.finish(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
     }
     for (const open of spans) this.#orphan(open)
   }
 
-  #isPresumedOver(turn: Turn): boolean {
+  #isPresumedOver(turn: TrackedTurn): boolean {
     return isPresumedOver(turn, this.#registry.areSessionsReported(turn.host))
   }
 
   /** The records of these turns prove how they ended. */
-  #endPresumedOver(turns: readonly Turn[]): void {
+  #endPresumedOver(turns: readonly TrackedTurn[]): void {
     for (const turn of turns) {
       if (!this.#isPresumedOver(turn)) continue
-      this.finish(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
+      this.endTurn(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
     }
   }
 
   /** Returns true for an approval, and for a delegation whose turn or child turn is open. */
-  #isOpenWork(open: OpenSpan): boolean {
-    if (open.kind !== 'subagent' || !open.turn.over) return true
+  #isOpenWork(open: TrackedSpan): boolean {
+    if (open.kind !== 'subagent' || !open.turn.hasEnded) return true
     return this.delegations.of(open)?.childTurns.size !== 0
   }
 
-  #timeOut(turn: Turn, at: number): void {
-    this.finish(turn, { at, finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
+  #timeOut(turn: TrackedTurn, at: number): void {
+    this.endTurn(turn, { at, finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
   }
 
-  #orphan(open: OpenSpan): void {
-    this.abandon(open, 'orphaned', open.activityAt)
-    this.closeWhenEmpty(open.turn)
+  #orphan(open: TrackedSpan): void {
+    this.abandonSpan(open, 'orphaned', open.activityAt)
+    this.closeIfEmpty(open.turn)
   }
 
-  #endDescendants(turn: Turn, over: TurnOver): void {
+  #endDescendants(turn: TrackedTurn, over: TurnOutcome): void {
     for (const open of turn.openSpans(open => open !== turn.root)) {
-      if (open.kind === 'skill') this.#tracker.end(open, endOfTurn(over, { finalStatus: over.finalStatus }))
+      if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
         turn.totals.subagentsOpen += 1
         this.#spans.hasten(open)
-      } else this.abandon(open, over.descendants, over.at)
+      } else this.abandonSpan(open, over.descendants, over.at)
     }
   }
 
-  #endRoot(turn: Turn, root: OpenSpan, over: TurnOver): void {
-    const payload: TurnEnd = {
+  #endRoot(turn: TrackedTurn, root: TrackedSpan, over: TurnOutcome): void {
+    const payload: RootSpanEnd = {
       ...over.payload,
       finalStatus: over.finalStatus,
       totals: turn.totals,
@@ -246,36 +248,37 @@ export class TurnLifecycle {
       isBackground: turn.isBackground,
       traceId: traceOf(turn),
       isPart: turn.delegation !== undefined,
-      judgedEarly: turn.judgedEarly,
+      earlySampling: turn.earlySampling,
     }
-    if (!turn.session.started) turn.tell(new AttributeList().set(this.#options.draw.names.own.sessionSynthesized, true))
-    this.#tracker.end(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
+    if (!turn.session.started)
+      turn.setRootAttributes(new AttributeList().set(this.#options.attributeOptions.names.own.sessionSynthesized, true))
+    this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 
-  #close(turn: Turn, over: TurnOver, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
+  #forgetTurn(turn: TrackedTurn, over: TurnOutcome, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
     this.#turns.forget(turn)
     this.#background.forget(turn)
     this.#presumedOver.forget(turn)
-    this.#registry.remove(turn)
+    this.#registry.removeTurn(turn)
     const context = turn.root?.span.spanContext()
     if (context !== undefined) {
-      if (!turn.isBackground) for (const session of turn.holders) session.lastRoot = context
-      this.#registry.retain(turn, { anchor: contextOfSpan(context), endAt: over.at, ...how })
+      if (!turn.isBackground) for (const session of turn.sessions) session.lastRoot = context
+      this.#registry.rememberEnded(turn, { anchor: contextOfSpan(context), endAt: over.at, ...how })
     }
     if (turn.delegation === undefined) return
     // The child was active until now, and so was its delegation.
-    if (!turn.delegation.open.ended) this.watch(turn.delegation.open, over.at)
+    if (!turn.delegation.open.ended) this.watchSpan(turn.delegation.open, over.at)
     addToParent(turn)
     this.delegations.childEnded(turn.delegation, turn)
   }
 }
 
-function endOfTurn({ at }: TurnOver, payload: object): AnyHookEvent {
+function endOfTurn({ at }: TurnOutcome, payload: object): AnyHookEvent {
   return { hook: 'on_session_end', at, payload: payload as AnyHookEvent['payload'], facts: {} }
 }
 
 /** A child may continue after its parent has ended, so its totals go to the nearest open turn. */
-function addToParent(turn: Turn): void {
+function addToParent(turn: TrackedTurn): void {
   const parent = openAbove(turn)
   if (parent !== undefined) addChild(parent.totals, turn.totals)
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from './bounded-map.ts'
-import type { RecordIds } from './incoming.ts'
+import type { RecordIds } from './received-hook.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
-import { Session, type Turn } from './turn.ts'
+import { TrackedSession, type TrackedTurn } from './turn.ts'
 
 /** Limit of sessions without an open turn. A dropped one loses its numbering and its link to the previous turn. */
 const IDLE_SESSIONS_LIMIT = 2000
@@ -13,10 +13,10 @@ const SEARCH_LIMIT = 1000
 const ROOTED_SEARCH_LIMIT = 16
 
 /** Sessions of one host: by session id, and those that only a turn or a task names. */
-interface HostSessions {
+interface SessionIndex {
   areReported: boolean
-  readonly named: Map<string, Session>
-  readonly unnamed: Map<string, Session>
+  readonly named: Map<string, TrackedSession>
+  readonly unnamed: Map<string, TrackedSession>
 }
 
 function joint(one: string, other: string | undefined): string {
@@ -30,7 +30,7 @@ function unnamedKey({ turnId, taskId }: RecordIds): string {
 }
 
 /** The key of a session among those of all hosts, also after the session was dropped. */
-function sessionKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>): string {
+function sessionKey(host: string, { id, key }: Pick<TrackedSession, 'id' | 'key'>): string {
   return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
 }
 
@@ -39,9 +39,9 @@ function sessionKeyOf(host: string, ids: RecordIds): string {
 }
 
 /** The only turn, if there is exactly one. Ignores background work and turns without a root. */
-function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
+function onlyRooted(turns: ReadonlySet<TrackedTurn> | undefined): TrackedTurn | undefined {
   if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
-  let found: Turn | undefined
+  let found: TrackedTurn | undefined
   for (const turn of turns) {
     if (turn.root === undefined || turn.isBackground) continue
     if (found !== undefined) return undefined
@@ -50,17 +50,17 @@ function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
   return found
 }
 
-function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
+function isNamedBy(turn: TrackedTurn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
   if (turn.openTool(toolCallId) !== undefined) return true
   if (apiRequestId !== undefined && (turn.openRequest(apiRequestId) ?? turn.endedRequest(apiRequestId)) !== undefined)
     return true
   return taskId !== undefined && turn.taskId === taskId
 }
 
-type Told = 'identity' | 'belonging' | 'agentName'
+type TurnField = 'identity' | 'metadata' | 'agentName'
 
 export interface EndedTurn
-  extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
+  extends Pick<TrackedTurn, TurnField | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'history'> {
   readonly endAt: number
   /** Time after which it can be dropped. For a silent turn, it is long after its end. */
   readonly closedAt: number
@@ -70,20 +70,20 @@ export interface EndedTurn
 
 /** Finds the turn of a record, from explicit ids only. */
 export class TurnRegistry {
-  readonly #sessions = new Map<string, HostSessions>()
-  readonly #idle = new BoundedMap<Session, true>(IDLE_SESSIONS_LIMIT, (_, session) => this.#drop(session))
-  readonly #open = new Map<string, Set<Turn>>()
-  readonly #byTurnId = new Map<string, Set<Turn>>()
+  readonly #sessions = new Map<string, SessionIndex>()
+  readonly #idle = new BoundedMap<TrackedSession, true>(IDLE_SESSIONS_LIMIT, (_, session) => this.#drop(session))
+  readonly #open = new Map<string, Set<TrackedTurn>>()
+  readonly #byTurnId = new Map<string, Set<TrackedTurn>>()
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
   /** The key of the turn that ended last in each session. */
   readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
   /** No finished turn ended before this time: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
-  readonly #draw: AttributeOptions
+  readonly #attributeOptions: AttributeOptions
   #openCount = 0
 
-  constructor(draw: AttributeOptions) {
-    this.#draw = draw
+  constructor(attributeOptions: AttributeOptions) {
+    this.#attributeOptions = attributeOptions
   }
 
   get openCount(): number {
@@ -91,18 +91,18 @@ export class TurnRegistry {
   }
 
   /** A session by its id. Records without a session id share one session by turn or task id. */
-  session(host: string, ids: RecordIds): Session {
+  session(host: string, ids: RecordIds): TrackedSession {
     const known = this.knownSession(host, ids)
     if (known !== undefined) return known
     const key = ids.sessionId ?? unnamedKey(ids)
-    const session = new Session(key, host, ids.sessionId)
+    const session = new TrackedSession(key, host, ids.sessionId)
     const { named, unnamed } = this.#sessionsOf(host)
     ;(ids.sessionId === undefined ? unnamed : named).set(key, session)
     this.#idle.set(session, true)
     return session
   }
 
-  knownSession(host: string, ids: RecordIds): Session | undefined {
+  knownSession(host: string, ids: RecordIds): TrackedSession | undefined {
     const sessions = this.#sessions.get(host)
     if (ids.sessionId !== undefined) return sessions?.named.get(ids.sessionId)
     return sessions?.unnamed.get(unnamedKey(ids))
@@ -118,14 +118,14 @@ export class TurnRegistry {
   }
 
   /** Drops a session whose identity is torn down. If the id is used again, it is a new session. */
-  forget(session: Session): void {
+  forgetSession(session: TrackedSession): void {
     session.forgotten = true
     this.#idle.delete(session)
     this.#drop(session)
   }
 
   /** The open turn that the ids name, without changing it. */
-  find(host: string, ids: RecordIds): Turn | undefined {
+  find(host: string, ids: RecordIds): TrackedTurn | undefined {
     const session = this.knownSession(host, ids)
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
     if (session === undefined) return undefined
@@ -141,7 +141,7 @@ export class TurnRegistry {
    *
    * @param begins the record begins a turn itself, so it never joins a turn of another session
    */
-  claim(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
+  findOrIndex(host: string, ids: RecordIds, begins: boolean): TrackedTurn | undefined {
     const found = this.find(host, ids)
     const { sessionId, turnId } = ids
     if (found !== undefined || sessionId === undefined || turnId === undefined) return found
@@ -149,8 +149,8 @@ export class TurnRegistry {
     // A late record means the ended turn of its own session, even if a turn of another session has the same id.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
     const main = this.knownSession(host, ids)?.main
-    if (main !== undefined && main.turnId === undefined) return this.#adopt(main, turnId)
-    return begins ? undefined : this.#claimRotated(host, ids)
+    if (main !== undefined && main.turnId === undefined) return this.#nameTurn(main, turnId)
+    return begins ? undefined : this.#shareRotated(host, ids)
   }
 
   /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
@@ -165,18 +165,18 @@ export class TurnRegistry {
     return (turnId !== undefined && (!begins || ended.isSilent)) || at <= ended.endAt ? ended : undefined
   }
 
-  add(turn: Turn): void {
+  addTurn(turn: TrackedTurn): void {
     const { session, host } = turn
-    session.add(turn)
+    session.addTurn(turn)
     this.#idle.delete(session)
     this.#index(this.#open, host, turn)
     this.#openCount += 1
     if (turn.turnId !== undefined) this.#index(this.#byTurnId, joint(host, turn.turnId), turn)
   }
 
-  remove(turn: Turn): void {
-    for (const session of turn.holders) {
-      session.remove(turn)
+  removeTurn(turn: TrackedTurn): void {
+    for (const session of turn.sessions) {
+      session.removeTurn(turn)
       if (session.isIdle && !session.forgotten) this.#idle.set(session, true)
     }
     if (this.#unindex(this.#open, turn.host, turn)) this.#openCount -= 1
@@ -187,10 +187,20 @@ export class TurnRegistry {
    * Remembers a finished turn, also under the sessions that it was rotated into. Background work never receives records
    * that name no turn.
    */
-  retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
-    const { session, turnId, identity, belonging, agentName, number, delegation, memory } = turn
-    const ended: EndedTurn = { session, turnId, identity, belonging, agentName, number, delegation, memory, ...how }
-    for (const holder of turn.holders) {
+  rememberEnded(turn: TrackedTurn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
+    const { session, turnId, identity, metadata: belonging, agentName, number, delegation, history } = turn
+    const ended: EndedTurn = {
+      session,
+      turnId,
+      identity,
+      metadata: belonging,
+      agentName,
+      number,
+      delegation,
+      history,
+      ...how,
+    }
+    for (const holder of turn.sessions) {
       const holderKey = sessionKey(holder.host, holder)
       const key = joint(holderKey, turnId ?? `#${number}`)
       this.#ended.set(key, ended)
@@ -214,16 +224,16 @@ export class TurnRegistry {
     for (const { closedAt } of this.#ended.values()) this.#endedUntil = Math.min(this.#endedUntil, closedAt)
   }
 
-  *openTurns(): Generator<Turn> {
+  *openTurns(): Generator<TrackedTurn> {
     for (const turns of this.#open.values()) yield* turns
   }
 
   /** The only open turn of a host, which a record without any id may join. */
-  onlyOpen(host: string): Turn | undefined {
+  onlyOpen(host: string): TrackedTurn | undefined {
     return onlyRooted(this.#open.get(host))
   }
 
-  #sessionsOf(host: string): HostSessions {
+  #sessionsOf(host: string): SessionIndex {
     let sessions = this.#sessions.get(host)
     if (sessions === undefined) {
       sessions = { areReported: false, named: new Map(), unnamed: new Map() }
@@ -232,30 +242,30 @@ export class TurnRegistry {
     return sessions
   }
 
-  #adopt(turn: Turn, turnId: string): Turn {
-    turn.identify(turnId, this.#draw)
+  #nameTurn(turn: TrackedTurn, turnId: string): TrackedTurn {
+    turn.identify(turnId, this.#attributeOptions)
     this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
     return turn
   }
 
   /** The session id changed during the turn: the new session shares the turn from here on. */
-  #claimRotated(host: string, ids: RecordIds): Turn | undefined {
+  #shareRotated(host: string, ids: RecordIds): TrackedTurn | undefined {
     const turn = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
     if (turn === undefined) return undefined
     const session = this.session(host, ids)
     if (session.main === undefined) {
-      session.share(turn)
+      session.shareTurn(turn)
       this.#idle.delete(session)
     }
     return turn
   }
 
-  #lateTurnOf({ memory }: EndedTurn, host: string, turnId: string): Turn | undefined {
-    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.memory === memory) return turn
+  #lateTurnOf({ history }: EndedTurn, host: string, turnId: string): TrackedTurn | undefined {
+    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.history === history) return turn
     return undefined
   }
 
-  #findWithoutSession(host: string, ids: RecordIds, session: Session | undefined): Turn | undefined {
+  #findWithoutSession(host: string, ids: RecordIds, session: TrackedSession | undefined): TrackedTurn | undefined {
     if (ids.turnId !== undefined) {
       const named = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
       if (named !== undefined) return named
@@ -266,9 +276,9 @@ export class TurnRegistry {
     return this.onlyOpen(host) ?? session?.main
   }
 
-  #search(host: string, ids: RecordIds): Turn | undefined {
+  #search(host: string, ids: RecordIds): TrackedTurn | undefined {
     if (ids.toolCallId === undefined && ids.apiRequestId === undefined && ids.taskId === undefined) return undefined
-    const found = new Set<Turn>()
+    const found = new Set<TrackedTurn>()
     let looked = 0
     for (const turn of this.#open.get(host) ?? []) {
       if (++looked > SEARCH_LIMIT) return undefined
@@ -277,23 +287,23 @@ export class TurnRegistry {
     return this.#only(found)
   }
 
-  #only(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
+  #only(turns: ReadonlySet<TrackedTurn> | undefined): TrackedTurn | undefined {
     return turns?.size === 1 ? turns.values().next().value : undefined
   }
 
-  #drop(session: Session): void {
+  #drop(session: TrackedSession): void {
     const sessions = this.#sessions.get(session.host)
     const map = session.id === undefined ? sessions?.unnamed : sessions?.named
     if (map?.get(session.key) === session) map.delete(session.key)
   }
 
-  #index(map: Map<string, Set<Turn>>, key: string, turn: Turn): void {
+  #index(map: Map<string, Set<TrackedTurn>>, key: string, turn: TrackedTurn): void {
     const turns = map.get(key)
     if (turns === undefined) map.set(key, new Set([turn]))
     else turns.add(turn)
   }
 
-  #unindex(map: Map<string, Set<Turn>>, key: string, turn: Turn): boolean {
+  #unindex(map: Map<string, Set<TrackedTurn>>, key: string, turn: TrackedTurn): boolean {
     const turns = map.get(key)
     if (turns === undefined || !turns.delete(turn)) return false
     if (turns.size === 0) map.delete(key)

@@ -13,7 +13,7 @@ import type {
 } from '../contract/index.ts'
 import { apiErrorType } from './spans/api-facts.ts'
 import { ESCALATED, isDenied } from './spans/approval.ts'
-import { type Begun, requestCost } from './spans/cost.ts'
+import { type RequestStart, requestCost } from './spans/cost.ts'
 import { modelProvider } from './spans/model-provider.ts'
 import { promptAttributes } from './spans/session.ts'
 import { type KeptTool, skillOfEnded } from './spans/skill.ts'
@@ -24,7 +24,7 @@ import { toolOutcomeOf } from './spans/tool-outcome.ts'
 import { addWait } from './spans/turn-signs.ts'
 import { addTokens, type TurnTotals } from './spans/turn-totals.ts'
 import { contextFill, usageOf } from './spans/usage.ts'
-import type { Turn } from './turn.ts'
+import type { TrackedTurn } from './turn.ts'
 
 /** Lists are capped while they grow: joined they are truncated to 500 characters anyway. */
 const DISTINCT_LIMIT = 200
@@ -33,31 +33,44 @@ function addDistinct(list: SafeText[], value: SafeText | undefined): void {
   if (value !== undefined && list.length < DISTINCT_LIMIT && !list.includes(value)) list.push(value)
 }
 
-function toolStarted(totals: TurnTotals, fired: HookEvent<ToolStart>, draw: AttributeOptions): void {
+function toolStarted(totals: TurnTotals, event: HookEvent<ToolStart>, attributeOptions: AttributeOptions): void {
   totals.toolCalls += 1
-  const name = toolName(fired.payload, draw)
+  const name = toolName(event.payload, attributeOptions)
   addDistinct(totals.tools, name)
-  if (draw.keep?.tools.has(name.toLowerCase())) totals.signs.tool = true
-  addDistinct(totals.targets, toolTarget(fired, draw))
-  addDistinct(totals.commands, toolCommand(fired, draw))
+  if (attributeOptions.keep?.tools.has(name.toLowerCase())) totals.signs.tool = true
+  addDistinct(totals.targets, toolTarget(event, attributeOptions))
+  addDistinct(totals.commands, toolCommand(event, attributeOptions))
 }
 
-function toolEnded(totals: TurnTotals, fired: HookEvent<ToolEnd>, start: unknown, draw: AttributeOptions): void {
-  const { outcome } = toolOutcomeOf(fired, draw)
-  addDistinct(totals.outcomes, draw.capture.id(outcome))
+function toolEnded(
+  totals: TurnTotals,
+  event: HookEvent<ToolEnd>,
+  start: unknown,
+  attributeOptions: AttributeOptions,
+): void {
+  const { outcome } = toolOutcomeOf(event, attributeOptions)
+  addDistinct(totals.outcomes, attributeOptions.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
   if (outcome === 'blocked') totals.signs.denied += 1
   if (outcome !== 'completed') return
-  addDistinct(totals.skills, draw.capture.id(skillOfEnded(start as KeptTool | undefined, fired.payload)?.name))
+  addDistinct(
+    totals.skills,
+    attributeOptions.capture.id(skillOfEnded(start as KeptTool | undefined, event.payload)?.name),
+  )
 }
 
-function apiEnded(totals: TurnTotals, fired: HookEvent<ApiEnd>, ended: FoldedEnd, draw: AttributeOptions): void {
-  const provider = fired.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
-  totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
-  totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
-  totals.context = contextFill(fired, draw) ?? totals.context
-  addCost(totals, fired, ended, draw)
-  const usage = usageOf(fired, draw)
+function apiEnded(
+  totals: TurnTotals,
+  event: HookEvent<ApiEnd>,
+  ended: FoldedEnd,
+  attributeOptions: AttributeOptions,
+): void {
+  const provider = event.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
+  totals.modelProvider = attributeOptions.capture.id(modelProvider(provider)) ?? totals.modelProvider
+  totals.responseModel = attributeOptions.capture.id(event.payload.response_model) ?? totals.responseModel
+  totals.context = contextFill(event, attributeOptions) ?? totals.context
+  addCost(totals, event, ended, attributeOptions)
+  const usage = usageOf(event, attributeOptions)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
   totals.tokensOutput += usage.outputTokens
@@ -66,29 +79,34 @@ function apiEnded(totals: TurnTotals, fired: HookEvent<ApiEnd>, ended: FoldedEnd
   totals.tokensReasoning += usage.reasoningTokens
 }
 
-function apiFailed(totals: TurnTotals, fired: HookEvent<ApiError>, draw: AttributeOptions): void {
+function apiFailed(totals: TurnTotals, event: HookEvent<ApiError>, attributeOptions: AttributeOptions): void {
   totals.apiErrors += 1
-  if (fired.payload.retryable === true) totals.retries += 1
-  totals.lastErrorType = apiErrorType(fired.payload, draw)
-  totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
+  if (event.payload.retryable === true) totals.retries += 1
+  totals.lastErrorType = apiErrorType(event.payload, attributeOptions)
+  totals.modelProvider = attributeOptions.capture.id(modelProvider(event.payload.provider)) ?? totals.modelProvider
 }
 
-function addCost(totals: TurnTotals, fired: HookEvent<ApiEnd>, ended: FoldedEnd, draw: AttributeOptions): void {
-  const cost = requestCost(fired, draw, ended as Begun)
+function addCost(
+  totals: TurnTotals,
+  event: HookEvent<ApiEnd>,
+  ended: FoldedEnd,
+  attributeOptions: AttributeOptions,
+): void {
+  const cost = requestCost(event, attributeOptions, ended as RequestStart)
   if (cost !== undefined) {
     totals.cost.dollars += cost.dollars
     totals.cost.known += 1
-  } else if (usageOf(fired, draw) !== undefined) totals.cost.unknown += 1
+  } else if (usageOf(event, attributeOptions) !== undefined) totals.cost.unknown += 1
 }
 
 function sideCallEnded(
   totals: TurnTotals,
-  fired: HookEvent<AuxiliaryEnd>,
+  event: HookEvent<AuxiliaryEnd>,
   ended: FoldedEnd,
-  draw: AttributeOptions,
+  attributeOptions: AttributeOptions,
 ): void {
-  addCost(totals, fired, ended, draw)
-  const usage = usageOf(fired, draw)
+  addCost(totals, event, ended, attributeOptions)
+  const usage = usageOf(event, attributeOptions)
   if (usage === undefined) return
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
 }
@@ -109,17 +127,17 @@ function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
   return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most
 }
 
-function deadEndOf(payload: ApiError, at: number, draw: AttributeOptions): Turn['deadEnd'] {
+function deadEndOf(payload: ApiError, at: number, attributeOptions: AttributeOptions): TrackedTurn['deadEnd'] {
   const isUsedUp = areRetriesUsedUp(payload)
   if (payload.retryable === true && !isUsedUp) return undefined
-  return { type: apiErrorType(payload, draw), at, isReported: isUsedUp || payload.retryable === false }
+  return { type: apiErrorType(payload, attributeOptions), at, isReported: isUsedUp || payload.retryable === false }
 }
 
 /** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
-function noteStanding(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions): void {
-  const { hook, at } = fired
+function noteStanding(turn: TrackedTurn, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
+  const { hook, at } = event
   if (hook === 'api_request_error') {
-    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(fired.payload as ApiError, at, draw)
+    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(event.payload as ApiError, at, attributeOptions)
     return
   }
   if (!GOES_ON.has(hook)) return
@@ -129,26 +147,30 @@ function noteStanding(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOpti
 }
 
 /** Adds a start to the totals of its turn. Content is captured only if the root is recorded. */
-export function foldStart(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions): void {
-  if (fired.hook === 'pre_llm_call') addPrompt(turn, fired.payload as TurnStart, draw)
-  addStart(turn.totals, fired, draw)
-  noteStanding(turn, fired, draw)
+export function foldStart(turn: TrackedTurn, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
+  if (event.hook === 'pre_llm_call') addPrompt(turn, event.payload as TurnStart, attributeOptions)
+  addStart(turn.totals, event, attributeOptions)
+  noteStanding(turn, event, attributeOptions)
 }
 
 /** Written on the root at once, so that the prompt of a running turn is visible. */
-function addPrompt({ totals, root }: Turn, { user_message }: TurnStart, draw: AttributeOptions): void {
+function addPrompt(
+  { totals, root }: TrackedTurn,
+  { user_message }: TurnStart,
+  attributeOptions: AttributeOptions,
+): void {
   if (totals.input !== undefined || root?.span.isRecording() !== true) return
-  totals.input = draw.capture.content(user_message, 'llm_input')
-  promptAttributes(totals.input, draw).writeTo(root.span)
+  totals.input = attributeOptions.capture.content(user_message, 'llm_input')
+  promptAttributes(totals.input, attributeOptions).writeTo(root.span)
 }
 
-function addStart(totals: TurnTotals, fired: HookEvent<unknown>, draw: AttributeOptions): void {
-  switch (fired.hook) {
+function addStart(totals: TurnTotals, event: HookEvent<unknown>, attributeOptions: AttributeOptions): void {
+  switch (event.hook) {
     case 'pre_api_request':
       totals.apiCalls += 1
       return
     case 'pre_tool_call':
-      toolStarted(totals, fired as HookEvent<ToolStart>, draw)
+      toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
       return
     case 'subagent_start':
       totals.subagents += 1
@@ -163,7 +185,7 @@ function approvalEnded(
   totals: TurnTotals,
   { payload, at }: HookEvent<ApprovalResponse>,
   ended: FoldedEnd,
-  draw: AttributeOptions,
+  attributeOptions: AttributeOptions,
 ): void {
   if (isDenied(payload, ended.start)) totals.signs.denied += 1
   if (payload.choice === ESCALATED) {
@@ -172,7 +194,7 @@ function approvalEnded(
   }
   const millis = ended.durationMillis ?? 0
   totals.approvalWaitMillis += millis
-  if (draw.keep !== undefined) addWait(totals.signs, at - millis, at)
+  if (attributeOptions.keep !== undefined) addWait(totals.signs, at - millis, at)
 }
 
 export interface FoldedEnd {
@@ -183,37 +205,47 @@ export interface FoldedEnd {
 }
 
 /** Adds an end to the totals of its turn. `startSeen` is false for a span that is created afterwards. */
-export function foldEnd(turn: Turn, fired: HookEvent<unknown>, draw: AttributeOptions, ended: FoldedEnd): void {
-  addEnd(turn.totals, fired, draw, ended)
-  noteStanding(turn, fired, draw)
+export function foldEnd(
+  turn: TrackedTurn,
+  event: HookEvent<unknown>,
+  attributeOptions: AttributeOptions,
+  ended: FoldedEnd,
+): void {
+  addEnd(turn.totals, event, attributeOptions, ended)
+  noteStanding(turn, event, attributeOptions)
 }
 
-function addEnd(totals: TurnTotals, fired: HookEvent<unknown>, draw: AttributeOptions, ended: FoldedEnd): void {
-  switch (fired.hook) {
+function addEnd(
+  totals: TurnTotals,
+  event: HookEvent<unknown>,
+  attributeOptions: AttributeOptions,
+  ended: FoldedEnd,
+): void {
+  switch (event.hook) {
     case 'post_llm_call':
-      totals.output = draw.capture.content((fired.payload as TurnAnswer).assistant_response, 'llm_output')
+      totals.output = attributeOptions.capture.content((event.payload as TurnAnswer).assistant_response, 'llm_output')
       return
     case 'post_api_request':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiEnded(totals, fired as HookEvent<ApiEnd>, ended, draw)
+      apiEnded(totals, event as HookEvent<ApiEnd>, ended, attributeOptions)
       return
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiFailed(totals, fired as HookEvent<ApiError>, draw)
+      apiFailed(totals, event as HookEvent<ApiError>, attributeOptions)
       return
     case 'post_auxiliary_call':
-      sideCallEnded(totals, fired as HookEvent<AuxiliaryEnd>, ended, draw)
+      sideCallEnded(totals, event as HookEvent<AuxiliaryEnd>, ended, attributeOptions)
       return
     case 'post_tool_call':
-      if (!ended.startSeen) toolStarted(totals, fired as HookEvent<ToolStart>, draw)
-      toolEnded(totals, fired as HookEvent<ToolEnd>, ended.start, draw)
+      if (!ended.startSeen) toolStarted(totals, event as HookEvent<ToolStart>, attributeOptions)
+      toolEnded(totals, event as HookEvent<ToolEnd>, ended.start, attributeOptions)
       return
     case 'subagent_stop':
-      if (!ended.startSeen && isFailedStop(fired.payload as SubagentStop)) totals.signs.errors += 1
+      if (!ended.startSeen && isFailedStop(event.payload as SubagentStop)) totals.signs.errors += 1
       return
     case 'post_approval_response':
     case 'on_human_input_resolved':
       // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
-      approvalEnded(totals, fired as HookEvent<ApprovalResponse>, ended, draw)
+      approvalEnded(totals, event as HookEvent<ApprovalResponse>, ended, attributeOptions)
   }
 }

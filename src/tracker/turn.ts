@@ -3,22 +3,22 @@ import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { ParentStack } from './parent-stack.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import type { Belonging } from './spans/belongings.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
 import type { AttributeOptions } from './spans/span-definition.ts'
+import type { CapturedMetadata } from './spans/turn-metadata.ts'
 import { emptyTotals, type TurnTotals } from './spans/turn-totals.ts'
-import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
+import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 
 /** A span that has started and not ended. */
-export interface OpenSpan {
+export interface TrackedSpan {
   readonly kind: SpanKindName
   readonly name: SafeText
   /** Kind and key of the span; queued tools share one slot. */
   readonly slot: string
   readonly definition: AnyDefinition
   readonly span: Span
-  readonly turn: Turn
+  readonly turn: TrackedTurn
   readonly startAt: number
   /** True if the host sent the start time. Two starts of the same instant are then one delivery repeated. */
   readonly startIsExplicit: boolean
@@ -34,13 +34,13 @@ export interface OpenSpan {
   /** Requests only: the end of the stream, in case the host reports no other end. */
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
   /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
-  offered: { readonly at: number; readonly text: string } | undefined
+  transformable: { readonly at: number; readonly text: string } | undefined
   /** Only for spans with their own limit (delegations, approvals): last activity by record time and by our clock, epoch ms. */
   activityAt: number
   seenAt: number
 }
 
-export function contextOf(open: OpenSpan): Context {
+export function contextOf(open: TrackedSpan): Context {
   open.context ??= trace.setSpan(ROOT_CONTEXT, open.span)
   return open.context
 }
@@ -50,25 +50,25 @@ export function contextOfSpan(context: SpanContext): Context {
 }
 
 /** A delegation to a child agent, from `subagent_start` until the child's own turn has ended. */
-export interface Delegation {
+export interface TrackedDelegation {
   readonly host: string
-  readonly open: OpenSpan
+  readonly open: TrackedSpan
   readonly childSessionId: string | undefined
   readonly childSubagentId: string | undefined
   readonly role: unknown
   readonly parentSessionId: string | undefined
   /** Metadata of the child's turns, in addition to that of the delegating turn. */
-  readonly belonging: Belonging | undefined
+  readonly metadata: CapturedMetadata | undefined
   /** `subagent_stop` was seen, or hookspan ended the span. */
   stopped: boolean
   /** Record time, epoch ms. */
   stoppedAt: number
-  readonly childTurns: Set<Turn>
+  readonly childTurns: Set<TrackedTurn>
   childSeen: boolean
 }
 
 /** One conversation, as long as its identity lives. */
-export class Session {
+export class TrackedSession {
   /** Name of the session among those of its host. */
   readonly key: string
   readonly host: string
@@ -84,15 +84,15 @@ export class Session {
   /** Stated once, valid for every later turn: correlation id, sender. */
   readonly remembered: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
-  belonging: Belonging | undefined
+  metadata: CapturedMetadata | undefined
   /** Used only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
   /** Memory of spans that belong to no turn. */
-  looseMemory: TurnMemory | undefined
+  orphanHistory: TurnHistory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
-  readonly #turns = new Set<Turn>()
-  #main: Turn | undefined
+  readonly #turns = new Set<TrackedTurn>()
+  #main: TrackedTurn | undefined
 
   constructor(key: string, host: string, id: string | undefined) {
     this.key = key
@@ -100,12 +100,12 @@ export class Session {
     this.id = id
   }
 
-  get turns(): ReadonlySet<Turn> {
+  get turns(): ReadonlySet<TrackedTurn> {
     return this.#turns
   }
 
   /** The turn that records without a turn id belong to. */
-  get main(): Turn | undefined {
+  get main(): TrackedTurn | undefined {
     return this.#main
   }
 
@@ -113,24 +113,24 @@ export class Session {
     return this.#turns.size === 0 && this.#main === undefined
   }
 
-  add(turn: Turn): void {
+  addTurn(turn: TrackedTurn): void {
     this.#turns.add(turn)
     if (!turn.isSide && turn.root !== undefined) this.#main = turn
   }
 
   /** Removes one of its own turns, or one that was rotated into it. */
-  remove(turn: Turn): void {
+  removeTurn(turn: TrackedTurn): void {
     this.#turns.delete(turn)
     if (this.#main === turn) this.#main = undefined
   }
 
   /** Records that name no turn belong to this one from now on. */
-  lead(turn: Turn): void {
+  setCurrentTurn(turn: TrackedTurn): void {
     this.#main = turn
   }
 
   /** Adds a turn of another session whose session id changed to this one during the turn. */
-  share(turn: Turn): void {
+  shareTurn(turn: TrackedTurn): void {
     this.#main = turn
     this.prompted ||= turn.session.prompted
     turn.sharedWith = [...turn.sharedWith, this]
@@ -142,21 +142,21 @@ export class Session {
   }
 }
 
-type Told = 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'belonging' | 'delegation' | 'memory'
-type Optional = 'isBackground' | 'isReview' | 'agentName' | 'caller' | 'anchor'
+type RequiredField = 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'metadata' | 'delegation' | 'history'
+type OptionalField = 'isBackground' | 'isReview' | 'agentName' | 'caller' | 'anchor'
 
-export type TurnSeed = Pick<Turn, Told | 'activityAt' | 'seenAt'> & {
-  readonly [Name in Optional]?: Turn[Name] | undefined
+export type TurnSeed = Pick<TrackedTurn, RequiredField | 'activityAt' | 'seenAt'> & {
+  readonly [Name in OptionalField]?: TrackedTurn[Name] | undefined
 }
 
-const NOBODY: readonly Session[] = []
+const NO_SESSIONS: readonly TrackedSession[] = []
 
 /** One user turn: its open spans, its memory, its totals and its facts. */
-export class Turn {
+export class TrackedTurn {
   readonly host: string
-  readonly session: Session
+  readonly session: TrackedSession
   /** Sessions that the turn's own session was rotated into. */
-  sharedWith: readonly Session[] = NOBODY
+  sharedWith: readonly TrackedSession[] = NO_SESSIONS
   /** Undefined until a record names one. */
   turnId: string | undefined
   taskId: string | undefined
@@ -168,21 +168,21 @@ export class Turn {
   readonly isReview: boolean
   /** No turn hook has named it, in a session whose turns have prompts. Such work, like a review, is not a regular turn. */
   isBackground: boolean
-  root: OpenSpan | undefined
+  root: TrackedSpan | undefined
   /** Parent of spans without an open parent: the ended root of a late turn, else none, which starts a trace of their own. */
   readonly anchor: Context
-  readonly memory: TurnMemory
+  readonly history: TurnHistory
   readonly totals: TurnTotals = emptyTotals()
   /** Set on every span of the turn. */
   readonly identity: AttributeList
   /** Metadata of the turn and of the turns above it, set on every span like the identity. */
-  belonging: Belonging | undefined
+  metadata: CapturedMetadata | undefined
   readonly agentName: SafeText | undefined
-  readonly delegation: Delegation | undefined
+  readonly delegation: TrackedDelegation | undefined
   /** The external span that requested the turn. */
   caller: SpanContext | undefined
   /** See `TurnEnd`. */
-  judgedEarly: SamplingReason | undefined
+  earlySampling: SamplingReason | undefined
   activityAt: number
   seenAt: number
   /** The process that reported its prompt; see `senderOf`. */
@@ -191,11 +191,11 @@ export class Turn {
   deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
   /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
   answeredAt: number | undefined
-  over = false
-  readonly #open = new Map<string, OpenSpan>()
+  hasEnded = false
+  readonly #open = new Map<string, TrackedSpan>()
   /** Tools without a distinguishing id share a slot. This holds all but the first. */
-  readonly #queued = new Map<string, Set<OpenSpan>>()
-  readonly #stack = new ParentStack<OpenSpan>()
+  readonly #queued = new Map<string, Set<TrackedSpan>>()
+  readonly #stack = new ParentStack<TrackedSpan>()
 
   constructor(seed: TurnSeed) {
     this.host = seed.session.host
@@ -206,9 +206,9 @@ export class Turn {
     this.isReview = seed.isReview ?? false
     this.isBackground = seed.isBackground ?? false
     this.anchor = seed.anchor ?? ROOT_CONTEXT
-    this.memory = seed.memory
+    this.history = seed.history
     this.identity = seed.identity
-    this.belonging = seed.belonging
+    this.metadata = seed.metadata
     this.agentName = seed.agentName
     this.delegation = seed.delegation
     this.caller = seed.caller
@@ -221,60 +221,60 @@ export class Turn {
     return this.#stack.size
   }
 
-  get holders(): readonly Session[] {
+  get sessions(): readonly TrackedSession[] {
     return [this.session, ...this.sharedWith]
   }
 
   /** The open span in a slot. If several share it, the one that started first. */
-  find(slot: string): OpenSpan | undefined {
+  find(slot: string): TrackedSpan | undefined {
     return this.#open.get(slot)
   }
 
-  openTool(id: string | undefined): OpenSpan | undefined {
+  openTool(id: string | undefined): TrackedSpan | undefined {
     return id === undefined ? undefined : this.#open.get(slot('tool', id))
   }
 
   endedTool(id: string | undefined): EndedMark | undefined {
-    return id === undefined ? undefined : this.memory.ended(slot('tool', id))
+    return id === undefined ? undefined : this.history.ended(slot('tool', id))
   }
 
-  openRequest(id: string): OpenSpan | undefined {
+  openRequest(id: string): TrackedSpan | undefined {
     return this.#open.get(slot('api', id))
   }
 
   endedRequest(id: string): EndedMark | undefined {
-    return this.memory.ended(slot('api', id))
+    return this.history.ended(slot('api', id))
   }
 
-  innermost(kind: SpanKindName): OpenSpan | undefined {
+  innermost(kind: SpanKindName): TrackedSpan | undefined {
     return this.#stack.innermost(kind)
   }
 
   /** The longest open span below the root. */
-  outermost(): OpenSpan | undefined {
+  outermost(): TrackedSpan | undefined {
     return this.#stack.outermostBut(this.root)
   }
 
-  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+  onlyToolNamed(names: ReadonlySet<string>): TrackedSpan | undefined {
     return this.#stack.onlyToolNamed(names)
   }
 
   /** Innermost first. A copy, so that the caller may end them while iterating. */
-  openSpans(matches: (open: OpenSpan) => boolean): OpenSpan[] {
+  openSpans(matches: (open: TrackedSpan) => boolean): TrackedSpan[] {
     return this.#stack.all(matches)
   }
 
-  hasOpen(matches: (open: OpenSpan) => boolean): boolean {
+  hasOpen(matches: (open: TrackedSpan) => boolean): boolean {
     return this.#stack.some(matches)
   }
 
-  add(open: OpenSpan): void {
+  addSpan(open: TrackedSpan): void {
     this.#stack.push(open)
     if (!this.#open.has(open.slot)) this.#open.set(open.slot, open)
     else this.#queued.set(open.slot, (this.#queued.get(open.slot) ?? new Set()).add(open))
   }
 
-  remove(open: OpenSpan): void {
+  removeSpan(open: TrackedSpan): void {
     this.#stack.remove(open)
     const queue = this.#queued.get(open.slot)
     if (this.#open.get(open.slot) !== open) {
@@ -288,7 +288,7 @@ export class Turn {
   }
 
   /** Sets attributes on the root alone. */
-  tell(attributes: AttributeList): void {
+  setRootAttributes(attributes: AttributeList): void {
     if (this.root !== undefined) attributes.writeTo(this.root.span)
   }
 
@@ -297,6 +297,6 @@ export class Turn {
     this.turnId = turnId
     const id = capture.id(turnId)
     this.identity.put(names.own.turnId, id)
-    this.tell(new AttributeList().set(names.own.turnId, id))
+    this.setRootAttributes(new AttributeList().set(names.own.turnId, id))
   }
 }

@@ -37,17 +37,17 @@ describe('an event that says nothing', () => {
   test('is not read, and is not counted as one that nobody knows', () => {
     const accept = vi.fn(() => undefined)
     const attachment = attachHost('pi', () => ({ ...createMachine(), accept }), OPTIONS)
-    attachment.take({ event: 'quiet' })
+    attachment.handleEvent({ event: 'quiet' })
     expect(accept).not.toHaveBeenCalled()
     expect(attachment.plugin.stats().hooks.ignored).toBe(0)
-    attachment.take({ event: 'new' })
+    attachment.handleEvent({ event: 'new' })
     expect(attachment.plugin.stats().hooks.ignored).toBe(1)
   })
 
   test('is shown to whoever captures a run', () => {
     const seen: string[] = []
     ;(globalThis as Shared)[TAP] = (_: string, { event }: HostEvent) => seen.push(event)
-    attachHost('pi', createMachine, OPTIONS).take({ event: 'quiet' })
+    attachHost('pi', createMachine, OPTIONS).handleEvent({ event: 'quiet' })
     expect(seen).toEqual(['quiet'])
   })
 })
@@ -61,23 +61,23 @@ describe('a host that loads us several times', () => {
 
   test('tells everything twice, and is listened to once', () => {
     const [first, second] = [1, 2].map(() => attachHost('pi', createMachine, OPTIONS))
-    for (const id of ['t1', 't2', 't3']) for (const each of [first, second]) each?.take(turn(id), 's1')
+    for (const id of ['t1', 't2', 't3']) for (const each of [first, second]) each?.handleEvent(turn(id), 's1')
     // The first event is told before the newer attachment is known to hear of the session, too.
     expect(first?.plugin.stats().hooks).toEqual({ ok: 6, duplicate: 2, ignored: 0, error: 0 })
   })
 
   test('is listened to by the attachment that lives on after a reload', () => {
     const first = attachHost('pi', createMachine, OPTIONS)
-    first.take(turn('t1'), 's1')
+    first.handleEvent(turn('t1'), 's1')
     const second = attachHost('pi', createMachine, OPTIONS)
-    second.take(turn('t2'), 's1')
+    second.handleEvent(turn('t2'), 's1')
     expect(first.plugin.stats().hooks.ok).toBe(4)
   })
 
   test('may have sessions side by side, each with its own attachment', () => {
     const [first, second] = [1, 2].map(() => attachHost('pi', createMachine, OPTIONS))
-    second?.take(turn('t1'), 's2')
-    first?.take(turn('t2'), 's1')
+    second?.handleEvent(turn('t1'), 's2')
+    first?.handleEvent(turn('t2'), 's1')
     expect(first?.plugin.stats().hooks.ok).toBe(4)
   })
 })
@@ -86,8 +86,8 @@ describe('what goes wrong', () => {
   test('never reaches the host; it is said once for each kind of event, without what was said there, and counted', () => {
     const attachment = attachHost('pi', createMachine, OPTIONS)
     const lines = linesOf(attachment)
-    for (const _ of [1, 2]) attachment.take({ event: 'broken' })
-    expect(attachment.guard(() => JSON.parse('{'))).toBeUndefined()
+    for (const _ of [1, 2]) attachment.handleEvent({ event: 'broken' })
+    expect(attachment.catchErrors(() => JSON.parse('{'))).toBeUndefined()
     expect(attachment.plugin.stats().hooks.ignored).toBe(3)
     expect(lines).toEqual([
       'hookspan: pi: broken could not be read (TypeError); the trace lacks it',
@@ -97,7 +97,7 @@ describe('what goes wrong', () => {
 
   test('an event that nobody knows is counted', () => {
     const attachment = attachHost('pi', createMachine, OPTIONS)
-    attachment.take({ event: 'of_next_year' })
+    attachment.handleEvent({ event: 'of_next_year' })
     expect(attachment.plugin.stats().hooks).toMatchObject({ ok: 0, ignored: 1 })
   })
 
@@ -105,7 +105,7 @@ describe('what goes wrong', () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const attachment = attachHost('pi', createMachine, { ...OPTIONS, sample_rate: 7 })
     const before = write.mock.calls.length
-    attachment.take(turn('t1'))
+    attachment.handleEvent(turn('t1'))
     const said = write.mock.calls.map(([line]) => line)
     write.mockRestore()
     expect(before).toBe(0)
@@ -131,6 +131,6 @@ test.each(ENDINGS)('what was kept back is told when the process ends: %s', event
 test('who captures a run is shown every event', () => {
   const seen: unknown[] = []
   ;(globalThis as Shared)[TAP] = (host: string, event: HostEvent) => seen.push([host, event.event])
-  attachHost('pi', createMachine, OPTIONS).take(turn('t1'))
+  attachHost('pi', createMachine, OPTIONS).handleEvent(turn('t1'))
   expect(seen).toEqual([['pi', 'turn']])
 })

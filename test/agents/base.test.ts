@@ -1,28 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { Approval } from '../../src/agents/base/approval.ts'
-import { Delegation } from '../../src/agents/base/delegation.ts'
-import { EventMachine, type Events, eventsOf, saidAt } from '../../src/agents/base/event-machine.ts'
+import { DelegatedTask } from '../../src/agents/base/delegation.ts'
+import { type EventHandlers, EventMachine, eventHandlers, plausibleTime } from '../../src/agents/base/event-machine.ts'
 import { LimitedMap } from '../../src/agents/base/limited-map.ts'
 import { looksLikeJson, plainText } from '../../src/agents/base/messages.ts'
-import { Records, Scope } from '../../src/agents/base/records.ts'
-import { ModelRequest, Requests } from '../../src/agents/base/requests.ts'
+import { RecordScope, Records } from '../../src/agents/base/records.ts'
+import { ModelRequest, RequestCounter } from '../../src/agents/base/requests.ts'
 import { Tool } from '../../src/agents/base/tool.ts'
 import { usageOf } from '../../src/agents/base/usage.ts'
 
 class Machine extends EventMachine {
-  protected readonly events: Events = eventsOf(
-    { heard: ({ at }) => this.records.add('on_session_start', at, { session_id: 's' }) },
+  protected readonly events: EventHandlers = eventHandlers(
+    { heard: ({ at }) => this.records.addRecord('on_session_start', at, { session_id: 's' }) },
     ['quiet'],
   )
 
-  protected finish(at: number): void {
-    this.records.add('on_session_finalize', at, { session_id: 's' })
+  protected endSessions(at: number): void {
+    this.records.addRecord('on_session_finalize', at, { session_id: 's' })
   }
 }
 
 const records = new Records()
-const turn = new Scope(records, 's', 't')
-const told = (): [string, number, object][] => records.take().map(({ hook, at = 0, payload }) => [hook, at, payload])
+const turn = new RecordScope(records, 's', 't')
+const told = (): [string, number, object][] => records.drain().map(({ hook, at = 0, payload }) => [hook, at, payload])
 
 describe('a machine', () => {
   test('reads by its table: an unknown name is unknown, a quiet one says nothing', () => {
@@ -44,12 +44,12 @@ describe('a machine', () => {
 
 describe('requests', () => {
   test('a retry goes by the id of its request, and what follows a success is another one', () => {
-    const requests = new Requests(turn)
-    const first = requests.next(1)
+    const requests = new RequestCounter(turn)
+    const first = requests.nextRequest(1)
     requests.failures = 1
-    const again = requests.next(2)
+    const again = requests.nextRequest(2)
     requests.failures = 0
-    const second = requests.next(3)
+    const second = requests.nextRequest(3)
     expect([first, again, second].map(({ id, retry }) => [id, retry])).toEqual([
       ['t:1', 0],
       ['t:1', 1],
@@ -58,17 +58,17 @@ describe('requests', () => {
   })
 
   test('where each attempt is a request of its own it says how many have failed before it', () => {
-    const requests = new Requests(turn)
-    requests.next(1, { keepsId: false })
+    const requests = new RequestCounter(turn)
+    requests.nextRequest(1, { keepsId: false })
     requests.failures = 1
-    expect(requests.next(2, { keepsId: false })).toMatchObject({ id: 't:2', ordinal: 2, retry: 1 })
+    expect(requests.nextRequest(2, { keepsId: false })).toMatchObject({ id: 't:2', ordinal: 2, retry: 1 })
   })
 
   test('are told with all their ids, and begin once', () => {
-    const request = new Requests(turn).next(1000)
-    for (const model of ['m', 'n']) request.tellStart({ model })
+    const request = new RequestCounter(turn).nextRequest(1000)
+    for (const model of ['m', 'n']) request.emitStart({ model })
     request.firstChunkAt = 1500
-    request.tellAnswer(2000, {})
+    request.emitAnswer(2000, {})
     const ids = { session_id: 's', turn_id: 't', api_request_id: 't:1', retry_count: 0 }
     expect(told()).toEqual([
       ['pre_api_request', 1000, { model: 'm', ...ids, api_call_count: 1 }],
@@ -77,16 +77,16 @@ describe('requests', () => {
   })
 
   test('that are not part of the loop are side calls, also when they fail', () => {
-    const request = new ModelRequest(new Scope(records, 's'), 1, { id: 'x', task: 'title' })
-    request.tellStart({})
-    request.tellFailure(2, { error_type: 'no_title' })
+    const request = new ModelRequest(new RecordScope(records, 's'), 1, { id: 'x', task: 'title' })
+    request.emitStart({})
+    request.emitFailure(2, { error_type: 'no_title' })
     expect(told().map(([hook]) => hook)).toEqual(['pre_auxiliary_call', 'post_auxiliary_call'])
   })
 })
 
 test('a tool begins once and ends once', () => {
   const tool = new Tool(turn, 'c', 'bash', 1)
-  for (const at of [2, 3]) tool.tellStart() ?? tool.tellEnd(at, { status: 'ok' })
+  for (const at of [2, 3]) tool.emitStart() ?? tool.emitEnd(at, { status: 'ok' })
   expect(told().map(([hook, at]) => [hook, at])).toEqual([
     ['pre_tool_call', 1],
     ['post_tool_call', 2],
@@ -95,8 +95,8 @@ test('a tool begins once and ends once', () => {
 
 test('an approval is answered once, and not before it was asked for', () => {
   const approval = new Approval(turn, 'c', 'bash', 10)
-  approval.ask({})
-  for (const choice of ['once', 'deny']) approval.answer(4, choice)
+  approval.emitRequest({})
+  for (const choice of ['once', 'deny']) approval.emitResponse(4, choice)
   expect(told()).toMatchObject([
     ['pre_approval_request', 10, {}],
     ['post_approval_response', 10, { choice: 'once', tool_call_id: 'c' }],
@@ -104,9 +104,9 @@ test('an approval is answered once, and not before it was asked for', () => {
 })
 
 test('a delegation comes to one end, under the ids that it began with', () => {
-  const delegation = new Delegation(records, 1, { parent_session_id: 's', child_session_id: 'k' })
-  delegation.tellStart('look')
-  for (const status of ['completed', 'failed']) delegation.tellEnd(2, { status })
+  const delegation = new DelegatedTask(records, 1, { parent_session_id: 's', child_session_id: 'k' })
+  delegation.emitStart('look')
+  for (const status of ['completed', 'failed']) delegation.emitEnd(2, { status })
   expect(told()).toMatchObject([
     ['subagent_start', 1, { child_session_id: 'k', child_goal: 'look' }],
     ['subagent_stop', 2, { child_session_id: 'k', child_status: 'completed' }],
@@ -129,7 +129,7 @@ test('a limited map forgets its oldest entry, and no more', () => {
 
 test('a time that an agent says counts when it can be', () => {
   const day = 86_400_000
-  expect([90, 101, 100 - day, undefined].map(said => saidAt(said, 100))).toEqual([90, 100, 100, 100])
+  expect([90, 101, 100 - day, undefined].map(said => plausibleTime(said, 100))).toEqual([90, 100, 100, 100])
 })
 
 test('text is read out of parts, and what looks like JSON is known', () => {

@@ -1,4 +1,4 @@
-import type { Guarding, Reply } from '../../src/agents/guarding.ts'
+import type { GuardProtocol, HookReply } from '../../src/agents/guard-protocol.ts'
 import { type AnyHook, createHooks, defineHook, HostHooks, type Phase } from '../../src/guards/index.ts'
 import { PHASE_NAMES, PHASES } from '../../src/guards/phases.ts'
 import type { AnyVerdict, Decision } from '../../src/guards/verdict.ts'
@@ -13,11 +13,20 @@ function saying(name: string, verdict: AnyVerdict): AnyHook {
 }
 
 /** What an agent is told, when these hooks are asked. */
-export async function told(guarding: Guarding, body: object, ...verdicts: readonly AnyVerdict[]): Promise<Reply> {
-  const question = guarding.question(body)
+export async function told(
+  guarding: GuardProtocol,
+  body: object,
+  ...verdicts: readonly AnyVerdict[]
+): Promise<HookReply> {
+  const question = guarding.requestIn(body)
   if (question === undefined) return { error: 'nothing is asked' }
   const chain = createHooks(verdicts.map((verdict, at) => saying(`hook-${at + 1}`, verdict)))
-  const hooks = new HostHooks({ host: 'an-agent', hooks: chain, capabilities: guarding.able, report: () => undefined })
+  const hooks = new HostHooks({
+    host: 'an-agent',
+    hooks: chain,
+    capabilities: guarding.capabilities,
+    report: () => undefined,
+  })
   const outcome = await hooks.run<Phase>(question.phase, question.ids, question.event)
   return guarding.reply(body, outcome)
 }

@@ -1,4 +1,4 @@
-import type { Guarding } from '../../src/agents/guarding.ts'
+import type { GuardProtocol } from '../../src/agents/guard-protocol.ts'
 import type { Outcome, Phase } from '../../src/guards/index.ts'
 
 const PASS: Outcome<Phase> = {
@@ -25,7 +25,7 @@ export const injected = (...texts: readonly string[]): Partial<Outcome<Phase>> =
 export const rewritten = (value: unknown): Partial<Outcome<Phase>> => ({ isRewritten: true, value: value as never })
 
 /** Every event that a question is read from, with every decision that there is: none may say what would skip a person. */
-export function everyReply(guarding: Guarding, bodies: readonly unknown[]): string[] {
+export function everyReply(guarding: GuardProtocol, bodies: readonly unknown[]): string[] {
   const decisions = ['pass', 'block', 'ask', 'retry'] as const
   const more = [
     {},

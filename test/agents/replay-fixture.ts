@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import { RawEvents } from '../../src/cli/raw-events.ts'
+import { RawEvents } from '../../src/cli/hook-records.ts'
 import type { HookName } from '../../src/contract/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { FIXTURES, SHOWN } from './shown.ts'

@@ -12,7 +12,7 @@ test('a session keeps its state until it is deleted', () => {
   all.get('b')
   expect(all.get('a')).toBe(first)
   all.delete('a')
-  expect(all.look('a')).toBeUndefined()
+  expect(all.find('a')).toBeUndefined()
   expect(all.get('a')).not.toBe(first)
 })
 

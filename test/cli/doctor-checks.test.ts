@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { checkBacklog, checkLosses, type Judging } from '../../src/cli/doctor/check-delivery.ts'
-import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
+import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-network.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
-import { probeProblem } from '../../src/cli/doctor/probe-result.ts'
+import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'
 
 function levelAndText(findings: readonly Finding[]): string[] {

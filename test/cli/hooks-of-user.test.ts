@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hooksOfUser } from '../../src/cli/serve/hooks-of-user.ts'
+import { hooksOfUser } from '../../src/cli/commands/serve.ts'
 import { HOOKS_DEFAULT } from '../../src/plugin/config/hooks-config.ts'
 import { afterwards } from '../support/afterwards.ts'
 

@@ -205,12 +205,14 @@ describe('hookspan init claude-code', () => {
     expect(scene.names()).toContain('mine/settings.json')
   })
 
-  test('settings with comments are left to their user', async () => {
+  test('keeps the comments of settings, and restores them to the byte', async () => {
     hasRun()
-    scene.put(FILE, '{\n  // mine\n  "model": "opus"\n}\n')
-    const { code, stdout } = await scene.init(['claude-code'])
-    expect(code).toBe(1)
-    expect(stdout).toContain('add to the outermost braces')
+    const text = '{\n  // mine\n  "model": "opus"\n}\n'
+    scene.put(FILE, text)
+    expect((await scene.init(['claude-code'])).code).toBe(0)
+    expect(scene.read(FILE).startsWith('{\n  // mine\n  "model": "opus",\n  "hooks": {\n')).toBe(true)
+    expect((await scene.init(['claude-code', '--undo'])).code).toBe(0)
+    expect(scene.read(FILE)).toBe(text)
   })
 
   test('prints the settings', async () => {

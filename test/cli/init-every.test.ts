@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 const CLAUDE = '{\n  "model": "opus"\n}\n'
-const COMMENTED = '{\n  // mine\n  "plugins": {}\n}\n'
+const JSON5_TEXT = "// mine\n{ 'gateway': {} }\n"
 
 /** Claude Code with settings, a program only, folders only, and the SDKs of a project. */
 function several(): { env: Record<string, string>; project: string } {
@@ -143,7 +143,7 @@ describe('hookspan init without a host', () => {
   test('leaves alone what it cannot change, and does the others', async () => {
     const start = several()
     scene.put('.gemini/settings.json', '{ "a": ')
-    scene.put('.openclaw/openclaw.json', COMMENTED)
+    scene.put('.openclaw/openclaw.json', JSON5_TEXT)
     const { code, stdout, stderr } = await scene.init(['--yes'], start)
     expect(code).toBe(1)
     expect(listed(stdout)).toEqual(
@@ -151,11 +151,11 @@ describe('hookspan init without a host', () => {
     )
     const [comments, broken, ...rest] = stderr.split('\n')
     expect(comments).toBe(
-      `hookspan init: openclaw: ${scene.path('.openclaw/openclaw.json')} stays as it is: it is JSON5, with comments or the like that would be lost; please change it by hand`,
+      `hookspan init: openclaw: ${scene.path('.openclaw/openclaw.json')} stays as it is: it is JSON5, and hookspan edits only JSON with comments; please change it by hand`,
     )
     expect(broken).toMatch(/^hookspan init: gemini: \S+settings\.json, line 1\b.*; it stays as it is$/)
     expect(rest).toEqual(['hookspan init: not done: openclaw and gemini (see above)', ''])
-    expect(scene.read('.openclaw/openclaw.json')).toBe(COMMENTED)
+    expect(scene.read('.openclaw/openclaw.json')).toBe(JSON5_TEXT)
     expect(scene.read('.gemini/settings.json')).toBe('{ "a": ')
     expect(stdout).toContain('Done: Claude Code')
     expect(stdout).toContain('Done: Qwen Code')
@@ -219,7 +219,7 @@ describe('hookspan init without a host', () => {
   test('--json: a line for each', async () => {
     const start = several()
     scene.put('.gemini/settings.json', '{ "a": ')
-    scene.put('.openclaw/openclaw.json', COMMENTED)
+    scene.put('.openclaw/openclaw.json', JSON5_TEXT)
     const lines = async (...args: readonly string[]) => {
       const { stdout, stderr } = await scene.init(['--json', ...args], start)
       expect(stderr).toBe('')
@@ -250,7 +250,7 @@ describe('hookspan init without a host', () => {
 describe('hookspan init --undo without a host', () => {
   test('takes back what was set up, byte by byte, also of an agent that is gone', async () => {
     const start = several()
-    scene.put('.openclaw/openclaw.json', COMMENTED)
+    scene.put('.openclaw/openclaw.json', JSON5_TEXT)
     const before = names()
     await scene.init(['--yes'], start)
     const set = scene.names()

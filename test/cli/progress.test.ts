@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Progress } from '../../src/cli/progress.ts'
+import { Progress } from '../../src/cli/terminal.ts'
 import { fakeIo } from './fake-io.ts'
 
 const CLEAR_LINE = '\r\u001b[K'

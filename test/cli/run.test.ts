@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { environmentBelow } from '../../src/cli/run/environment.ts'
+import { environmentBelow } from '../../src/cli/commands/run.ts'
 import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { buildForest } from '../../src/reading/trace-forest.ts'
 import { outline } from '../../src/reading/tree-outline.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { serveOf } from '../../src/cli/commands/serve.ts'
-import { serviceFor } from '../../src/cli/serve/service-file.ts'
+import { serviceFor } from '../../src/cli/serve/service.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { fakeIo } from './fake-io.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { serve } from '../../src/cli/commands/serve.ts'
-import { startDetached } from '../../src/cli/serve/background.ts'
+import { startDetached } from '../../src/cli/serve/receiver-process.ts'
 import type { Address } from '../../src/receiver/address.ts'
 import { until } from '../support/until.ts'
 import { fakeIo } from './fake-io.ts'

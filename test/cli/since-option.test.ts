@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sinceAt } from '../../src/cli/since-option.ts'
+import { sinceAt } from '../../src/cli/option-values.ts'
 
 const NOW = Date.parse('2026-11-22T17:00:00Z')
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StatusArea } from '../../src/cli/status-area.ts'
+import { StatusArea } from '../../src/cli/terminal.ts'
 
 function terminal(columns: number) {
   return {

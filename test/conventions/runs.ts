@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { MACHINES } from '../../src/agents/machines.ts'
-import { RawEvents } from '../../src/cli/raw-events.ts'
+import { RawEvents } from '../../src/cli/hook-records.ts'
 import { HOOK_NAMES, type Plugin } from '../../src/index.ts'
 import { fixturesOf } from '../agents/replay-fixture.ts'
 import { CONTRACT_FIELDS } from '../support/contract-fields.ts'

@@ -39,7 +39,7 @@ test("survives a host's line without a reader", async () => {
   const options: PluginOptions = { local_log: false, prometheus: false }
   const broken = await unread(() => {
     const attachment = attachHost('pi', () => machine, options)
-    attachment.take({ event: 'any' })
+    attachment.handleEvent({ event: 'any' })
   })
   expect(broken.listenerCount('error')).toBe(0)
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ABLE as aiSdk } from '../../src/agents/ai-sdk/hooks.ts'
 import { ABLE as claudeAgentSdk } from '../../src/agents/claude-agent-sdk/hooks.ts'
-import { GUARDS } from '../../src/agents/guards.ts'
+import { GUARD_PROTOCOLS } from '../../src/agents/guard-protocols.ts'
 import { ABLE as openaiAgents } from '../../src/agents/openai-agents/hooks.ts'
 import { ABLE as openclaw } from '../../src/agents/openclaw/hooks.ts'
 import { ABLE as opencode } from '../../src/agents/opencode/hooks.ts'
@@ -25,11 +25,11 @@ const AGENTS: Readonly<Record<string, Capabilities | undefined>> = {
   'Claude Agent SDK': claudeAgentSdk,
   'OpenAI Agents SDK': openaiAgents,
   'AI SDK': aiSdk,
-  'Claude Code': GUARDS['claude-code']?.able,
-  'Qwen Code': GUARDS['qwen']?.able,
-  Codex: GUARDS['codex']?.able,
-  'Gemini CLI': GUARDS['gemini']?.able,
-  Hermes: GUARDS['hermes']?.able,
+  'Claude Code': GUARD_PROTOCOLS['claude-code']?.capabilities,
+  'Qwen Code': GUARD_PROTOCOLS['qwen']?.capabilities,
+  Codex: GUARD_PROTOCOLS['codex']?.capabilities,
+  'Gemini CLI': GUARD_PROTOCOLS['gemini']?.capabilities,
+  Hermes: GUARD_PROTOCOLS['hermes']?.capabilities,
 }
 const COLUMNS = ['beforeTurn', 'beforeModel', 'afterModel', 'beforeTool', 'afterTool', 'afterTurn']
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import { tableOf } from '../../src/guards/host-hooks.ts'
 import type { AnyHook, Capabilities, Phase } from '../../src/guards/index.ts'
 import { createHooks } from '../../src/guards/index.ts'
@@ -12,7 +12,7 @@ import { hookspanFolder, hostNode, runHost, type Traces, tracesOf } from './live
 export interface Guards {
   readonly home: string
   readonly host: string
-  readonly inlet: ReceiverAdapter
+  readonly adapter: ReceiverAdapter
   /** What it sends to. Default: that of its name. */
   readonly endpoint?: { readonly path: string; readonly host: string }
   readonly hooks: readonly AnyHook[]
@@ -26,7 +26,7 @@ export class GuardedReceiver {
   readonly #home: string
   readonly #receiver: Receiver
 
-  static async start({ home, host, inlet, endpoint, hooks, guards }: Guards): Promise<GuardedReceiver> {
+  static async start({ home, host, adapter, endpoint, hooks, guards }: Guards): Promise<GuardedReceiver> {
     const program = join(hookspanFolder(), 'dist', 'cli', 'main.js')
     const { stdout } = await runHost(hostNode(), [program, 'init', host, '--guards', guards], { home })
     if (!stdout.includes('Done:')) throw new Error(`init ${host}: ${stdout}`)
@@ -35,7 +35,7 @@ export class GuardedReceiver {
       env: { XDG_STATE_HOME: join(home, '.local', 'state') },
       home,
       version: '999.0.0',
-      endpoints: { [endpoint?.path ?? `/${host}`]: { host: endpoint?.host ?? host, inlet } },
+      endpoints: { [endpoint?.path ?? `/${host}`]: { host: endpoint?.host ?? host, adapter } },
       openRecorder,
       loadHooks: () => Promise.resolve({ hooks: createHooks(hooks), lines: [], close: () => undefined }),
       say: line => lines.push(line),

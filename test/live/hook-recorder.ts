@@ -4,27 +4,27 @@ import type { AddressInfo } from 'node:net'
 import { dirname } from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import { replayEvents } from '../agents/replay-fixture.ts'
 import { capture, isRecording, tapFile } from './recording.ts'
 
 /** Stands where the receiver would: keeps what follows from each hook, in order. */
 export class HookRecorder {
   readonly events: HostEvent[] = []
-  readonly #inlet: ReceiverAdapter
+  readonly #adapter: ReceiverAdapter
   readonly #server: Server
   #last: Promise<void> = Promise.resolve()
 
-  static async start(inlet: ReceiverAdapter): Promise<HookRecorder> {
-    const recorder = new HookRecorder(inlet)
+  static async start(adapter: ReceiverAdapter): Promise<HookRecorder> {
+    const recorder = new HookRecorder(adapter)
     await new Promise<void>((resolve, reject) => {
       recorder.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
     })
     return recorder
   }
 
-  private constructor(inlet: ReceiverAdapter) {
-    this.#inlet = inlet
+  private constructor(adapter: ReceiverAdapter) {
+    this.#adapter = adapter
     this.#server = createServer((request, response) => {
       const at = Date.now()
       void this.#take(request, at).finally(() => response.writeHead(204).end())
@@ -50,9 +50,9 @@ export class HookRecorder {
 
   async #take(request: IncomingMessage, at: number): Promise<void> {
     const body = await json(request)
-    const events = this.#inlet.events({ body, headers: {}, at })
+    const events = this.#adapter.events({ body, headers: {}, at })
     this.#last = this.#last.then(async () => {
-      for (const event of events) this.events.push(event, ...((await this.#inlet.more?.(event)) ?? []))
+      for (const event of events) this.events.push(event, ...((await this.#adapter.enrich?.(event)) ?? []))
     })
   }
 }

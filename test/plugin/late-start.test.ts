@@ -24,11 +24,11 @@ function* each(loads: readonly (() => unknown)[], done: string[], open: () => un
 function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true, now = () => 1_800_000_000_000) {
   const done: string[] = []
   const core = {
-    on: (hook: string) => void done.push(hook),
+    handleHook: (hook: string) => void done.push(hook),
     stats: () => ({ ...NOTHING_TAKEN, spansOpen: 7 }),
     flush: () => Promise.resolve(),
     traceparent: () => undefined,
-    drawRest: () => undefined,
+    setDeferredAttributes: () => undefined,
     endAll: () => void done.push('end'),
   } as unknown as Core
   const intake = new Intake({
@@ -172,7 +172,7 @@ test.each<[string, (intake: Intake) => unknown]>([
     createCore: outside => {
       clock += 300
       const note = (): void => void times.push(outside.now())
-      return { on: note, endAll: note, stats: note, drawRest: nothing } as unknown as Core
+      return { handleHook: note, endAll: note, stats: note, setDeferredAttributes: nothing } as unknown as Core
     },
     copier: new RecordCopier({ isFull: false, conversationHistory: false }),
     pieces: open => each([nothing, nothing], [], open),

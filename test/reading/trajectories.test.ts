@@ -33,6 +33,36 @@ function atof(trees: readonly TraceTree[]): AtofLine[] {
   return exportAtof(trees).map(line => JSON.parse(line) as AtofLine)
 }
 
+/** Id, parent and start of each span, as the events have them. */
+function scopesOf(lines: readonly AtofLine[]): unknown {
+  const spanIds = new Map(lines.map(({ uuid, metadata }) => [uuid, metadata['span_id']]))
+  const scopes = lines.filter(({ scope_category }) => scope_category === 'start')
+  return byId(
+    scopes.map(({ metadata, parent_uuid, timestamp }) => [
+      String(metadata['span_id']),
+      parent_uuid === null ? undefined : spanIds.get(parent_uuid),
+      Math.round(timestamp / 1000),
+    ]),
+  )
+}
+
+function spansOf(plugin: TestPlugin): unknown {
+  const known = new Set(plugin.spans().map(({ spanId }) => spanId))
+  return byId(
+    plugin
+      .spans()
+      .map(({ spanId, parentSpanId, startAt }) => [
+        spanId,
+        parentSpanId !== undefined && known.has(parentSpanId) ? parentSpanId : undefined,
+        Math.round(startAt),
+      ]),
+  )
+}
+
+function byId(rows: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
+  return [...rows].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+}
+
 /** A call that was asked for by a request, and one step behind it a failed attempt that is answered in the end. */
 const STORY: readonly Step[] = [
   ...began({ agent_name: 'scout' }),
@@ -199,6 +229,7 @@ test(`every run there is, ${SAMPLED}`, () => {
     expect(exportAtif(trees).flatMap(atifProblems), name).toEqual([])
     const lines = atof(trees)
     expect(new Set(lines.map(({ uuid }) => uuid)).size * 2, name).toBe(lines.length)
+    expect(scopesOf(lines), name).toEqual(spansOf(plugin))
     expect([...exportCsv(trees)].length, name).toBe(plugin.spans().length + 1)
     for (const line of exportMessages(trees)) expect(JSON.parse(line), name).toHaveProperty('messages')
   }

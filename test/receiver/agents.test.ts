@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import { INLETS } from '../../src/agents/inlets.ts'
 import { MACHINES } from '../../src/agents/machines.ts'
+import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
 import type { Told } from '../../src/receiver/recorder.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
@@ -32,7 +32,7 @@ const MADE_FOR_IT = [
 ]
 
 const RUNS = [
-  ...new Set(['hermes', ...Object.values(INLETS).map(({ host }) => host)].flatMap(runsOf)),
+  ...new Set(['hermes', ...Object.values(RECEIVER_ENDPOINTS).map(({ host }) => host)].flatMap(runsOf)),
   ...sample(MADE_FOR_IT, 3),
 ]
 
@@ -43,7 +43,8 @@ function toldIn(run: string): Told[] {
   const records = lines.flatMap(line => (line === '' ? [] : [JSON.parse(line) as object])).filter(isTold)
   if (Object.hasOwn(MACHINES, host)) return records.map(event => ({ host, event: event as HostEvent }))
   return records.flatMap(record => {
-    const events = INLETS['/v1/hooks']?.inlet.events({ body: { host, ...record }, headers: {}, at: 0 }) ?? []
+    const events =
+      RECEIVER_ENDPOINTS['/v1/hooks']?.adapter.events({ body: { host, ...record }, headers: {}, at: 0 }) ?? []
     return events.map(event => ({ host: '', event }))
   })
 }
@@ -82,7 +83,9 @@ test.each(RUNS)(`%s, handed over behind some of its events (${SAMPLED}): as if n
 
 const OF_FILE: ReadonlySet<string> = new Set(['transcript', 'rollout', 'session'])
 /** Of agents that write into files what their hooks do not say. */
-const FILE_RUNS = Object.values(INLETS).flatMap(({ host, inlet }) => (inlet.more === undefined ? [] : runsOf(host)))
+const FILE_RUNS = Object.values(RECEIVER_ENDPOINTS).flatMap(({ host, adapter }) =>
+  adapter.enrich === undefined ? [] : runsOf(host),
+)
 
 function isOfFile({ event }: Told): boolean {
   return OF_FILE.has(event.event.split(':')[0] as string)

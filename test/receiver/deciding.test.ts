@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Guarding } from '../../src/agents/guarding.ts'
+import type { GuardProtocol } from '../../src/agents/guard-protocol.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import { type AnyHook, ask, block, createHooks, defineHook, inject, retry } from '../../src/guards/index.ts'
 import { setReply } from '../../src/receiver/asking.ts'
 import { Deciding } from '../../src/receiver/deciding.ts'
@@ -34,15 +34,15 @@ const events: ReceiverAdapter['events'] = ({ body, at }) => [
 interface Guarded extends Partial<StartOptions> {
   readonly hooks?: readonly AnyHook[]
   readonly found?: Partial<HooksFound>
-  readonly inlet?: ReceiverAdapter
+  readonly adapter?: ReceiverAdapter
 }
 
 /** A receiver with hooks, and what of an agent comes to it. */
 class GuardedScene extends Scene {
-  async guarded({ hooks, found, inlet = { events }, ...options }: Guarded): Promise<Receiver> {
+  async guarded({ hooks, found, adapter = { events }, ...options }: Guarded): Promise<Receiver> {
     const whole = { hooks: hooks && createHooks(hooks), lines: [], close: () => undefined, ...found }
     return this.start({
-      endpoints: { '/claude-code': { host: 'claude-code', inlet } },
+      endpoints: { '/claude-code': { host: 'claude-code', adapter } },
       loadHooks: () => Promise.resolve(whole),
       ...options,
     })
@@ -120,7 +120,7 @@ test('what is decided is told when what was asked about is, however long that ta
     new Promise(resolve => {
       read = () => resolve([{ event: 'transcript:read' }])
     })
-  const receiver = await scene.guarded({ hooks: [noRm], inlet: { events, more } })
+  const receiver = await scene.guarded({ hooks: [noRm], adapter: { events, enrich: more } })
   const { status } = await scene.asks(receiver, { ...TOOL, agent_id: 'child' })
   expect(status).toBe(200)
   await until(() => read !== undefined)
@@ -329,13 +329,13 @@ test('while another one takes over hooks decide all the same', async () => {
 })
 
 describe('an agent whose words cannot be read', () => {
-  const broken: Guarding = {
-    able: { beforeTool: ['block', 'ask', 'inject'] },
-    question: () => {
+  const broken: GuardProtocol = {
+    capabilities: { beforeTool: ['block', 'ask', 'inject'] },
+    requestIn: () => {
       throw new TypeError('unreadable')
     },
     reply: () => ({}),
-    closed: (_, error) => ({ exitCode: 2, error }),
+    failClosedReply: (_, error) => ({ exitCode: 2, error }),
     isEndOfTurn: () => false,
   }
   const trace = { remark: () => undefined, traceparent: () => undefined }
@@ -352,8 +352,13 @@ describe('an agent whose words cannot be read', () => {
   })
 
   test('the same where it cannot be told what was decided', async () => {
-    const question: Guarding['question'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
-    const odd: Guarding = { ...broken, able: { beforeTurn: ['inject'] }, question, reply: broken.question as never }
+    const question: GuardProtocol['requestIn'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
+    const odd: GuardProtocol = {
+      ...broken,
+      capabilities: { beforeTurn: ['inject'] },
+      requestIn: question,
+      reply: broken.requestIn as never,
+    }
     const says = defineHook({ name: 'says', decides: ['inject'], beforeTurn: () => inject('a line') })
     const hooks = createHooks([says])
     const deciding = new Deciding({ hooks, isWhole: true, trace, say: () => undefined, guards: { odd } })

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, symlinkSync, unlink
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import { until } from '../support/until.ts'
 import { ECHO, FakeClock, Scene } from './scene.ts'
 
@@ -80,7 +80,7 @@ test('what was sent and spooled is one', async () => {
 test('what its client knows of it comes with it', async () => {
   const scene = new Scene()
   const found: unknown[] = []
-  const inlet: ReceiverAdapter = {
+  const adapter: ReceiverAdapter = {
     events: ({ body, headers }) => {
       found.push([body, headers])
       return []
@@ -88,7 +88,7 @@ test('what its client knows of it comes with it', async () => {
   }
   spool(scene, '', { traceparent: '00-1-2-01', body: '{"event":"x","data":NaN}' })
   spool(scene, '', { body: '{"event":' })
-  await scene.start({ endpoints: { '/echo': { host: 'echo', inlet } } })
+  await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
   await until(() => scene.spooled.length === 0)
   expect(found).toEqual([
     [{ event: 'x', data: null }, { traceparent: '00-1-2-01' }],
@@ -111,15 +111,15 @@ test('a file is removed only when the recorder has written it down', async () =>
   await until(() => scene.spooled.length === 0)
 })
 
-test('what an inlet finds besides comes behind its event, and before the next one of the session', async () => {
+test('what an adapter finds besides comes behind its event, and before the next one of the session', async () => {
   const scene = new Scene()
   let find: (events: HostEvent[]) => void = () => undefined
-  const inlet = {
-    ...ECHO.inlet,
-    more: ({ event }: HostEvent) =>
+  const adapter = {
+    ...ECHO.adapter,
+    enrich: ({ event }: HostEvent) =>
       event === 'stop' ? new Promise<HostEvent[]>(resolve => (find = resolve)) : Promise.resolve([]),
   }
-  const receiver = await scene.start({ endpoints: { '/agent': { host: 'agent', inlet }, '/echo': ECHO } })
+  const receiver = await scene.start({ endpoints: { '/agent': { host: 'agent', adapter }, '/echo': ECHO } })
   const tell = (event: string, session_id: string) =>
     scene.ask(receiver, '/agent', {
       body: JSON.stringify({ event, session_id }),
@@ -142,11 +142,11 @@ test('what an inlet finds besides comes behind its event, and before the next on
   ])
 })
 
-test('an inlet that finds no end holds nothing up for ever', async () => {
+test('an adapter that finds no end holds nothing up for ever', async () => {
   const scene = new Scene()
-  const inlet = { ...ECHO.inlet, more: () => new Promise<HostEvent[]>(() => undefined) }
+  const adapter = { ...ECHO.adapter, enrich: () => new Promise<HostEvent[]>(() => undefined) }
   const receiver = await scene.start({
-    endpoints: { '/echo': { host: 'echo', inlet } },
+    endpoints: { '/echo': { host: 'echo', adapter } },
     limits: { moreMillis: 10 },
   })
   for (const name of ['a', 'b']) await scene.send(receiver, name)

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, wri
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { ReceiverAdapter } from '../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import type { Address } from '../../src/receiver/address.ts'
 import type { Health } from '../../src/receiver/peer.ts'
 import { until } from '../support/until.ts'
@@ -388,16 +388,16 @@ describe('a delivery', () => {
     expect(scene.recorder.told[0]?.event.at).toBe(expected)
   })
 
-  test('its inlet gets the headers, without what is secret in them', async () => {
+  test('its adapter gets the headers, without what is secret in them', async () => {
     const scene = new Scene()
     const found: unknown[] = []
-    const inlet: ReceiverAdapter = {
+    const adapter: ReceiverAdapter = {
       events: ({ headers }) => {
         found.push(headers)
         return []
       },
     }
-    const receiver = await scene.start({ endpoints: { '/echo': { host: 'echo', inlet } } })
+    const receiver = await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
     await scene.send(receiver, 'x', { headers: { 'X-Agent': 'a', authorization: 'Bearer b', cookie: 'c' } })
     await until(() => found.length === 1)
     expect(found[0]).toMatchObject({ 'x-agent': 'a' })
@@ -405,18 +405,18 @@ describe('a delivery', () => {
     expect(Object.keys(found[0] as object).filter(name => /authorization|cookie|token/.test(name))).toEqual([])
   })
 
-  test('that its inlet cannot read costs that one, and is told once', async () => {
+  test('that its adapter cannot read costs that one, and is told once', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     for (const body of ['null', '1', '{"event":"fine"}']) await scene.ask(receiver, '/echo', { body })
-    const inlet = {
+    const adapter = {
       events: () => {
         throw new TypeError('secret')
       },
     }
-    expect(ECHO.inlet.events({ body: null, headers: {}, at: 1 })).toEqual([{ at: 1 }])
+    expect(ECHO.adapter.events({ body: null, headers: {}, at: 1 })).toEqual([{ at: 1 }])
     await receiver.stop()
-    const second = await scene.start({ endpoints: { '/echo': { host: 'echo', inlet } } })
+    const second = await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
     for (const name of ['a', 'b']) expect(await scene.send(second, name)).toBe(204)
     await until(() => second.counts.unreadable === 2)
     expect(scene.lines).toEqual(['echo: what it sent could not be read (TypeError); the trace lacks it'])

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { INLETS } from '../../src/agents/inlets.ts'
+import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
 import { initOf } from '../../src/cli/commands/init.ts'
 import { captured } from '../agents/hermes/wire.ts'
 import { fakeIo } from '../cli/fake-io.ts'
@@ -33,7 +33,7 @@ test('what is signed is taken, once however often it comes; what is not, or with
   await (await scene.start()).stop()
   const { url, secret } = await setUp(scene)
   scene.recorder = new MemoryRecorder()
-  const receiver = await scene.start({ endpoints: INLETS })
+  const receiver = await scene.start({ endpoints: RECEIVER_ENDPOINTS })
   const post = async (body: string, id: string, signature: string | undefined): Promise<number> => {
     const headers = { 'x-hermes-delivery': id, ...(signature && { 'x-hermes-signature-256': signature }) }
     const asked = { body, token: null, headers: { 'content-type': 'application/json', ...headers } }

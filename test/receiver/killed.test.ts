@@ -31,8 +31,8 @@ test('keeps what was answered while its session waited for its files', async () 
   const files = new Promise<HostEvent[]>(resolve => {
     find = resolve
   })
-  const inlet = { ...ECHO.inlet, more: () => files }
-  const receiver = await scene.start({ endpoints: { '/echo': { host: 'echo', inlet } } })
+  const adapter = { ...ECHO.adapter, enrich: () => files }
+  const receiver = await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
   for (const event of ['stop', 'next', 'last']) expect(await scene.send(receiver, event)).toBe(204)
   await until(() => scene.recorder.names.length === 1)
 

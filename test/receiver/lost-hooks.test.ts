@@ -6,15 +6,15 @@ import { ECHO, Scene } from './scene.ts'
 
 test('reports the lost hooks of each agent', async () => {
   const scene = new Scene()
-  const inlet = { ...ECHO.inlet, lostHooks: 0 }
+  const adapter = { ...ECHO.adapter, lostHooks: 0 }
   const receiver = await scene.start({
-    endpoints: { '/echo': { host: 'echo', inlet }, '/spans': { host: 'echo', inlet }, '/other': ECHO },
+    endpoints: { '/echo': { host: 'echo', adapter }, '/spans': { host: 'echo', adapter }, '/other': ECHO },
   })
   const health = async (): Promise<Health> =>
     JSON.parse((await scene.ask(receiver, '/healthz', { method: 'GET' })).text) as Health
   expect((await health()).lostHooks).toEqual({})
 
-  inlet.lostHooks = 2
+  adapter.lostHooks = 2
   expect((await health()).lostHooks).toEqual({ echo: 4 })
   const io = fakeIo({ home: scene.home, env: scene.env })
   expect(await showStatus(io)).toBe(0)

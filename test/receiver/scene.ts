@@ -59,7 +59,7 @@ export class MemoryRecorder implements Recorder {
 /** What it is sent is the event: `{"event": "prompted"}`. */
 export const ECHO: Endpoint = {
   host: 'echo',
-  inlet: { events: ({ body, at }) => [{ at, ...(body as { event: string }) } as HostEvent] },
+  adapter: { events: ({ body, at }) => [{ at, ...(body as { event: string }) } as HostEvent] },
 }
 
 export class FakeClock implements Clock {

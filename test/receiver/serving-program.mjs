@@ -1,12 +1,12 @@
 // A receiver in a process of its own, of whatever version. Writes a line when it listens, and ends when it has ended.
 const { env, home, version } = JSON.parse(process.argv[2])
 
-const { INLETS } = await import('../../build/agents/inlets.js')
+const { RECEIVER_ENDPOINTS } = await import('../../build/agents/receiver-endpoints.js')
 const { openRecorder } = await import('../../build/receiver/recorder.js')
 const { startReceiver } = await import('../../build/receiver/start.js')
 
 const say = line => process.stderr.write(`${line}\n`)
-const { receiver } = await startReceiver({ env, home, version, endpoints: INLETS, openRecorder, say })
+const { receiver } = await startReceiver({ env, home, version, endpoints: RECEIVER_ENDPOINTS, openRecorder, say })
 process.once('SIGTERM', () => receiver.stop())
 process.stdout.write('listens\n')
 await receiver.closed

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { expect, test } from 'vitest'
-import { INLETS } from '../../src/agents/inlets.ts'
+import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
 import { Refused } from '../../src/receiver/counts.ts'
 import type { Limits } from '../../src/receiver/limits.ts'
 import type { Receiver } from '../../src/receiver/receiver.ts'
@@ -27,7 +27,7 @@ const EXPORT = JSON.stringify(exported([chat({ id: 'a', from: 10, to: 20 })]))
 const TRACES: Endpoint = {
   host: 'agent',
   services: ['github-copilot', 'one', 'two', 'test'],
-  inlet: { events: ({ body, at }) => [{ event: 'span', at, data: body }] },
+  adapter: { events: ({ body, at }) => [{ event: 'span', at, data: body }] },
 }
 
 async function listening(limits: Partial<Limits> = {}): Promise<{ scene: Scene; receiver: Receiver }> {
@@ -125,7 +125,7 @@ test('hooks and spans of Copilot meet; those of agents that write files of their
   const scene = new Scene()
   const clock = new FakeClock()
   clock.pass(START + 60_000 - clock.now())
-  const receiver = await scene.start({ endpoints: INLETS, clock })
+  const receiver = await scene.start({ endpoints: RECEIVER_ENDPOINTS, clock })
   for (const [event, at] of Object.entries({ UserPromptSubmit: START, Stop: START + 1500 })) {
     const body = JSON.stringify({ hook_event_name: event, session_id: SESSION, prompt: 'x' })
     await scene.ask(receiver, '/copilot', { body, headers: { 'x-hookspan-at': String(at) } })

@@ -1,11 +1,11 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import { literal } from '../../src/content/capture.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
-import type { RecordIds } from '../../src/tracker/incoming.ts'
+import type { RecordIds } from '../../src/tracker/received-hook.ts'
 import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/tracker/spans/hook-plan.ts'
-import { type OpenSpan, type Session, Turn } from '../../src/tracker/turn.ts'
-import { slot, TurnMemory } from '../../src/tracker/turn-memory.ts'
+import { type TrackedSpan, type TrackedSession, TrackedTurn } from '../../src/tracker/turn.ts'
+import { slot, TurnHistory } from '../../src/tracker/turn-history.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
 export function ids(named: Partial<RecordIds> = {}): RecordIds {
@@ -19,7 +19,7 @@ export function ids(named: Partial<RecordIds> = {}): RecordIds {
   }
 }
 
-export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan> = {}): OpenSpan {
+export function openSpan(kind: SpanKindName, turn: TrackedTurn, more: Partial<TrackedSpan> = {}): TrackedSpan {
   return {
     kind,
     name: literal(kind),
@@ -35,7 +35,7 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
     ended: false,
     followedAt: undefined,
     streamEnd: undefined,
-    offered: undefined,
+    transformable: undefined,
     activityAt: 0,
     seenAt: 0,
     ...more,
@@ -43,19 +43,19 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
 }
 
 /** A turn with a root, unless it is told to have none. */
-export function turnOf(session: Session, turnId?: string, more: { isSide?: boolean; hasRoot?: boolean } = {}): Turn {
+export function turnOf(session: TrackedSession, turnId?: string, more: { isSide?: boolean; hasRoot?: boolean } = {}): TrackedTurn {
   session.turnCount += 1
-  const turn = new Turn({
+  const turn = new TrackedTurn({
     session,
     turnId,
     number: session.turnCount,
     isSide: more.isSide ?? false,
     identity: new AttributeList(),
-    belonging: undefined,
+    metadata: undefined,
     delegation: undefined,
     activityAt: 0,
     seenAt: 0,
-    memory: new TurnMemory(''),
+    history: new TurnHistory(''),
   })
   if (more.hasRoot ?? true) turn.root = openSpan('session', turn)
   return turn

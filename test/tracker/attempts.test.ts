@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { HookName } from '../../src/contract/index.ts'
 import { isEndOf, isOfEarlierAttempt, retryCount } from '../../src/tracker/attempts.ts'
-import { Session, type Turn } from '../../src/tracker/turn.ts'
-import { type EndedMark, TurnMemory } from '../../src/tracker/turn-memory.ts'
+import { TrackedSession, type TrackedTurn } from '../../src/tracker/turn.ts'
+import { type EndedMark, TurnHistory } from '../../src/tracker/turn-history.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
-function turn(): Turn {
-  return turnOf(new Session('s1', 'hermes', 's1'), 't1')
+function turn(): TrackedTurn {
+  return turnOf(new TrackedSession('s1', 'hermes', 's1'), 't1')
 }
 
 const told = (retry_count: unknown): { retry_count: number } => ({ retry_count }) as { retry_count: number }
 
 function attempts(...retryCounts: unknown[]): number[] {
-  const memory = new TurnMemory('')
+  const memory = new TurnHistory('')
   return retryCounts.map(said => memory.nextAttempt('r1', retryCount(told(said))))
 }
 
@@ -47,13 +47,13 @@ describe('attempts are numbered', () => {
   )
 
   test('a request on its own', () => {
-    const memory = new TurnMemory('')
+    const memory = new TurnHistory('')
     const numbers = ['r1', 'r2', 'r1', 'r2'].map(request => memory.nextAttempt(request))
     expect(numbers).toEqual([0, 0, 1, 1])
   })
 
   test('on from one whose start was not told', () => {
-    const memory = new TurnMemory('')
+    const memory = new TurnHistory('')
     memory.nextAttempt('r1')
     memory.keepAttempt('r1', 3)
     memory.keepAttempt('r1', 1)
@@ -61,7 +61,7 @@ describe('attempts are numbered', () => {
   })
 
   test('of so many requests only', () => {
-    const memory = new TurnMemory('')
+    const memory = new TurnHistory('')
     for (let request = 0; request < 25_000; request += 1) memory.nextAttempt(`r${request}`)
     expect(memory.nextAttempt('r24999')).toBe(1)
     expect(memory.nextAttempt('r14000')).toBe(0)

@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import { DelegationRegistry } from '../../src/tracker/delegation.ts'
-import { type Delegation, type OpenSpan, Session } from '../../src/tracker/turn.ts'
+import { type TrackedDelegation, TrackedSession, type TrackedSpan } from '../../src/tracker/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
 const HOST = 'hermes'
 const LIMIT = 1000
 
-function registered(): { registry: DelegationRegistry; evicted: Delegation[] } {
-  const evicted: Delegation[] = []
+function registered(): { registry: DelegationRegistry; evicted: TrackedDelegation[] } {
+  const evicted: TrackedDelegation[] = []
   return { registry: new DelegationRegistry(LIMIT, delegation => evicted.push(delegation)), evicted }
 }
 
-const parent = turnOf(new Session('parent', HOST, 'parent'), 't1')
+const parent = turnOf(new TrackedSession('parent', HOST, 'parent'), 't1')
 
-function spanOf(payload: object): OpenSpan {
+function spanOf(payload: object): TrackedSpan {
   return openSpan('subagent', parent, { start: payload })
 }
 
-function delegate(registry: DelegationRegistry, payload: object): Delegation {
+function delegate(registry: DelegationRegistry, payload: object): TrackedDelegation {
   return registry.add(spanOf(payload), payload, 'parent', undefined)
 }
 
-const childTurn = () => turnOf(new Session('child', HOST, 'child'), 'c1')
+const childTurn = () => turnOf(new TrackedSession('child', HOST, 'child'), 'c1')
 
 describe('a delegation', () => {
   test('is found by either id of its child', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
-import { TurnMemory } from '../../src/tracker/turn-memory.ts'
+import { TurnHistory } from '../../src/tracker/turn-history.ts'
 import { type Step, told } from '../support/feed.ts'
 import { answered, asked, began, TURN, used } from '../traces/scenes.ts'
 
@@ -55,7 +55,7 @@ test('ids differ between turns that neither a time nor an id tells apart, and co
 })
 
 test('what ids are counted by does not grow with a turn: the oldest goes, and what goes on is kept', () => {
-  const memory = new TurnMemory('turn')
+  const memory = new TurnHistory('turn')
   const [oldest] = [memory.nextSeed('tool oldest'), memory.nextSeed('tool again')]
   for (let call = 1; call < 100_000; call++) {
     memory.nextSeed(`tool ${call}`)

@@ -4,7 +4,7 @@ import { attributeOptionsOf } from '../../src/plugin/settings.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { Enrichment } from '../../src/tracker/enrichment.ts'
 import { Guard } from '../../src/tracker/guard.ts'
-import { Session } from '../../src/tracker/turn.ts'
+import { TrackedSession } from '../../src/tracker/turn.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 import { feedSteps, START_AT } from '../support/feed.ts'
@@ -123,19 +123,19 @@ describe('enrich', () => {
       name => name,
     )
     let now = 0
-    const draw = attributeOptionsOf(resolved({}).config, () => undefined)
+    const attributeOptions = attributeOptionsOf(resolved({}).config, () => undefined)
     const enrichment = new Enrichment(
       () => ({ a: 1 }),
-      draw,
+      attributeOptions,
       guard,
       () => (now += 2.5),
     )
-    const open = openSpan('tool', turnOf(new Session('s', 'h', 's')))
+    const open = openSpan('tool', turnOf(new TrackedSession('s', 'h', 's')))
     for (let call = 1; call <= 19; call++)
-      enrichment.ask(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })
+      enrichment.attributesFor(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })
     expect(lines).toEqual([])
     for (let call = 1; call <= 50; call++)
-      enrichment.ask(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })
+      enrichment.attributesFor(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })
     expect(lines).toEqual(['enrich takes 2.5 ms each time it is called, and the agent waits for it'])
   })
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { OrphanSweep, type Watched } from '../../src/tracker/orphan-sweep.ts'
+import { OrphanSweep, type SweepItem } from '../../src/tracker/orphan-sweep.ts'
 import fc from '../support/fast-check.ts'
 import { times } from '../support/sample.ts'
 
 const LIMIT = 100
 
-interface Named extends Watched {
+interface Named extends SweepItem {
   readonly name: string
 }
 

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import { ParentStack } from '../../src/tracker/parent-stack.ts'
-import { type OpenSpan, Session } from '../../src/tracker/turn.ts'
+import { TrackedSession, type TrackedSpan } from '../../src/tracker/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 import fc from '../support/fast-check.ts'
 
-const turn = turnOf(new Session('s', 'host', 's'))
+const turn = turnOf(new TrackedSession('s', 'host', 's'))
 
-function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<OpenSpan>; spans: OpenSpan[] } {
-  const stack = new ParentStack<OpenSpan>()
+function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<TrackedSpan>; spans: TrackedSpan[] } {
+  const stack = new ParentStack<TrackedSpan>()
   const spans = kinds.map(kind => openSpan(kind, turn))
   for (const span of spans) stack.push(span)
   return { stack, spans }
@@ -23,7 +23,7 @@ test('the innermost of a kind is the one that was opened last', () => {
 
 test('an end takes off exactly itself, wherever it stands', () => {
   const { stack, spans } = stackOf('session', 'tool', 'tool', 'tool')
-  const middle = spans[2] as OpenSpan
+  const middle = spans[2] as TrackedSpan
   expect(stack.remove(middle)).toBe(true)
   expect(stack.all()).toEqual([spans[3], spans[1], spans[0]])
   expect(stack.innermost('tool')).toBe(spans[3])
@@ -32,8 +32,8 @@ test('an end takes off exactly itself, wherever it stands', () => {
 test('an end that is not there takes nobody off', () => {
   const { stack, spans } = stackOf('session', 'tool')
   expect(stack.remove(openSpan('tool', turn))).toBe(false)
-  expect(stack.remove(spans[1] as OpenSpan)).toBe(true)
-  expect(stack.remove(spans[1] as OpenSpan)).toBe(false)
+  expect(stack.remove(spans[1] as TrackedSpan)).toBe(true)
+  expect(stack.remove(spans[1] as TrackedSpan)).toBe(false)
   expect(stack.size).toBe(1)
 })
 
@@ -57,8 +57,8 @@ test('the outermost is told past one that is to stay', () => {
 const NAMES: ReadonlySet<string> = new Set(['delegate_task', 'task'])
 
 test('a tool that is told by its name is the only one of these names', () => {
-  const stack = new ParentStack<OpenSpan>()
-  const named = (tool_name: unknown): OpenSpan => openSpan('tool', turn, { start: { tool_name } })
+  const stack = new ParentStack<TrackedSpan>()
+  const named = (tool_name: unknown): TrackedSpan => openSpan('tool', turn, { start: { tool_name } })
   const [first, second] = [named('Delegate_Task'), named('task')]
   for (const open of [openSpan('session', turn), named('terminal'), first, openSpan('api', turn)]) stack.push(open)
   expect(stack.onlyToolNamed(NAMES)).toBe(first)
@@ -71,15 +71,15 @@ test('a tool that is told by its name is the only one of these names', () => {
 
 /** What the stack says it is, without any care for cost. */
 class Model {
-  readonly spans: OpenSpan[] = []
+  readonly spans: TrackedSpan[] = []
 
-  remove(open: OpenSpan): boolean {
+  remove(open: TrackedSpan): boolean {
     const at = this.spans.indexOf(open)
     if (at >= 0) this.spans.splice(at, 1)
     return at >= 0
   }
 
-  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+  onlyToolNamed(names: ReadonlySet<string>): TrackedSpan | undefined {
     const found = this.spans.filter(({ kind, start }) => {
       return kind === 'tool' && names.has((start as { tool_name: string }).tool_name)
     })
@@ -97,9 +97,9 @@ const step = fc.oneof(
 test('whatever comes and goes, it says what a plain list of spans says', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
-      const stack = new ParentStack<OpenSpan>()
+      const stack = new ParentStack<TrackedSpan>()
       const model = new Model()
-      const started: OpenSpan[] = []
+      const started: TrackedSpan[] = []
       for (const one of steps) {
         if (one === 'ask') expect(stack.onlyToolNamed(NAMES)).toBe(model.onlyToolNamed(NAMES))
         else if ('kind' in one) {
@@ -124,7 +124,7 @@ test('whatever comes and goes, it says what a plain list of spans says', () => {
 
 test('a start and an end look at a few spans, however many are open', () => {
   let looks = 0
-  const watched = (kind: SpanKindName): OpenSpan => {
+  const watched = (kind: SpanKindName): TrackedSpan => {
     const start = { tool_name: 'terminal' }
     return Object.defineProperty(openSpan(kind, turn, { start }), 'kind', {
       get() {
@@ -133,7 +133,7 @@ test('a start and an end look at a few spans, however many are open', () => {
       },
     })
   }
-  const stack = new ParentStack<OpenSpan>()
+  const stack = new ParentStack<TrackedSpan>()
   stack.push(openSpan('session', turn))
   const open = Array.from({ length: 1000 }, () => watched('tool'))
   for (const one of open) stack.push(one)

@@ -1,8 +1,8 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
 import { attributeOptionsOf } from '../../src/plugin/settings.ts'
-import type { Turn } from '../../src/tracker/turn.ts'
-import { slot } from '../../src/tracker/turn-memory.ts'
+import type { TrackedTurn } from '../../src/tracker/turn.ts'
+import { slot } from '../../src/tracker/turn-history.ts'
 import { TurnRegistry } from '../../src/tracker/turn-registry.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
 import { ids, openSpan, turnOf } from '../support/core-parts.ts'
@@ -18,52 +18,52 @@ interface OpenOptions {
 
 function registryWith(): {
   registry: TurnRegistry
-  open: (sessionId: string, turnId?: string, how?: OpenOptions) => Turn
+  open: (sessionId: string, turnId?: string, how?: OpenOptions) => TrackedTurn
 } {
   const registry = new TurnRegistry(DRAW)
-  const open = (sessionId: string, turnId?: string, { host = HOST, ...how }: OpenOptions = {}): Turn => {
+  const open = (sessionId: string, turnId?: string, { host = HOST, ...how }: OpenOptions = {}): TrackedTurn => {
     const turn = turnOf(registry.session(host, ids({ sessionId })), turnId, how)
-    registry.add(turn)
+    registry.addTurn(turn)
     return turn
   }
   return { registry, open }
 }
 
 /** Ends a turn as the core does. */
-function close(registry: TurnRegistry, turn: Turn, endAt: number, closedAt: number = endAt): void {
-  registry.remove(turn)
-  registry.retain(turn, { anchor: ROOT_CONTEXT, endAt, closedAt, isSilent: false })
+function close(registry: TurnRegistry, turn: TrackedTurn, endAt: number, closedAt: number = endAt): void {
+  registry.removeTurn(turn)
+  registry.rememberEnded(turn, { anchor: ROOT_CONTEXT, endAt, closedAt, isSilent: false })
 }
 
 describe('a record belongs to', () => {
   test('the turn of its session that it names', () => {
     const { registry, open } = registryWith()
     const [first, second] = [open('s1', 't1'), open('s1', 't2', { isSide: true })]
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(first)
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(second)
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(first)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(second)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
   })
 
   test('the turn of its session, when it names none', () => {
     const { registry, open } = registryWith()
     const main = open('s1', 't1')
     open('s1', 't2', { isSide: true })
-    expect(registry.claim(HOST, ids({ sessionId: 's1' }), false)).toBe(main)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1' }), false)).toBe(main)
   })
 
   test('no turn of another session, host or name', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
-    expect(registry.claim(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
-    expect(registry.claim('pi', ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
-    expect(registry.claim('', ids({ sessionId: 's1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex('pi', ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex('', ids({ sessionId: 's1' }), false)).toBeUndefined()
   })
 
   test('no turn whose names only together read the same', () => {
     const { registry, open } = registryWith()
     open('a\u0000b', 'c')
-    expect(registry.claim(HOST, ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
-    expect(registry.claim(`${HOST}\u0000a`, ids({ sessionId: 'b', turnId: 'c' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(`${HOST}\u0000a`, ids({ sessionId: 'b', turnId: 'c' }), false)).toBeUndefined()
   })
 })
 
@@ -71,21 +71,21 @@ describe('a turn that was opened without an id', () => {
   test('takes the first that its session brings, and says so once', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
     expect(turn.turnId).toBe('t1')
     expect(turn.identity.toAttributes()).toEqual({ 'hermes.turn.id': 't1' })
     expect(turn.identity.size).toBe(1)
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
   })
 
   test('does not take that of a turn which is over', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     const next = open('s1')
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBeUndefined()
     expect(next.turnId).toBeUndefined()
-    expect(registry.claim(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
   })
 
   test('takes none of somebody who only asks', () => {
@@ -101,10 +101,10 @@ describe('a session that has got another id', () => {
   test('is known by its turn, and then by itself', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
-    expect(registry.claim(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)).toBe(turn)
-    expect(registry.claim(HOST, ids({ sessionId: 's2' }), false)).toBe(turn)
-    registry.remove(turn)
-    expect(registry.claim(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)).toBe(turn)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBe(turn)
+    registry.removeTurn(turn)
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
   })
 
   test('is not known by somebody who only asks, nor from then on', () => {
@@ -118,20 +118,20 @@ describe('a session that has got another id', () => {
   test('is not known by a record that begins a turn itself', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
-    expect(registry.claim(HOST, ids({ sessionId: 's2', turnId: 't1' }), true)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), true)).toBeUndefined()
   })
 
   test('is not known when two turns have that id', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
     open('s2', 't1')
-    expect(registry.claim(HOST, ids({ sessionId: 's3', turnId: 't1' }), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids({ sessionId: 's3', turnId: 't1' }), false)).toBeUndefined()
   })
 
   test('finds the turn under both, when it is over', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
-    registry.claim(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)
+    registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)
     close(registry, turn, 100)
     for (const sessionId of ['s1', 's2']) {
       expect(registry.findEnded(HOST, ids({ sessionId, turnId: 't1' }), 500, false)?.turnId).toBe('t1')
@@ -144,36 +144,36 @@ describe('a record without a session', () => {
     const { registry, open } = registryWith()
     const [one, other] = [open('s1', 't1'), open('s2', 't2')]
     one.taskId = 'k1'
-    one.add(openSpan('tool', one, { slot: slot('tool', 'c1') }))
-    other.add(openSpan('api', other, { slot: slot('api', 'r2') }))
-    expect(registry.claim(HOST, ids({ turnId: 't1' }), false)).toBe(one)
-    expect(registry.claim(HOST, ids({ taskId: 'k1' }), false)).toBe(one)
-    expect(registry.claim(HOST, ids({ toolCallId: 'c1' }), false)).toBe(one)
-    expect(registry.claim(HOST, ids({ apiRequestId: 'r2' }), false)).toBe(other)
+    one.addSpan(openSpan('tool', one, { slot: slot('tool', 'c1') }))
+    other.addSpan(openSpan('api', other, { slot: slot('api', 'r2') }))
+    expect(registry.findOrIndex(HOST, ids({ turnId: 't1' }), false)).toBe(one)
+    expect(registry.findOrIndex(HOST, ids({ taskId: 'k1' }), false)).toBe(one)
+    expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBe(one)
+    expect(registry.findOrIndex(HOST, ids({ apiRequestId: 'r2' }), false)).toBe(other)
   })
 
   test('is found by nothing that two turns have', () => {
     const { registry, open } = registryWith()
     for (const turn of [open('s1', 't1'), open('s2', 't2')])
-      turn.add(openSpan('tool', turn, { slot: slot('tool', 'c1') }))
-    expect(registry.claim(HOST, ids({ toolCallId: 'c1' }), false)).toBeUndefined()
+      turn.addSpan(openSpan('tool', turn, { slot: slot('tool', 'c1') }))
+    expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBeUndefined()
   })
 
   test('without any id joins the only open turn of its host, and no one of two', () => {
     const { registry, open } = registryWith()
     const only = open('s1', 't1')
     open('p1', 't1', { host: 'pi' })
-    expect(registry.claim(HOST, ids(), false)).toBe(only)
+    expect(registry.findOrIndex(HOST, ids(), false)).toBe(only)
     open('s2', 't2')
-    expect(registry.claim(HOST, ids(), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
   })
 
   test('does not join what stands alone', () => {
     const { registry, open } = registryWith()
     open('s1', undefined, { isSide: true, hasRoot: false })
-    expect(registry.claim(HOST, ids(), false)).toBeUndefined()
+    expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
     const turn = open('s2', 't2')
-    expect(registry.claim(HOST, ids(), false)).toBe(turn)
+    expect(registry.findOrIndex(HOST, ids(), false)).toBe(turn)
   })
 
   test('has a session of its own, one a turn or a task', () => {
@@ -235,8 +235,8 @@ test('what is open is counted', () => {
   expect(registry.openCount).toBe(3)
   expect(new Set(registry.openTurns())).toEqual(new Set(turns))
   for (const turn of turns) {
-    registry.remove(turn)
-    registry.remove(turn)
+    registry.removeTurn(turn)
+    registry.removeTurn(turn)
   }
   expect(registry.openCount).toBe(0)
   expect([...registry.openTurns()]).toEqual([])
@@ -245,7 +245,7 @@ test('what is open is counted', () => {
 test('a session that was torn down is another one when it comes again', () => {
   const { registry } = registryWith()
   const before = registry.session(HOST, ids({ sessionId: 's1' }))
-  registry.forget(before)
+  registry.forgetSession(before)
   expect(registry.knownSession(HOST, ids({ sessionId: 's1' }))).toBeUndefined()
   expect(registry.session(HOST, ids({ sessionId: 's1' }))).not.toBe(before)
 })
@@ -254,7 +254,7 @@ test('idle sessions are bounded, those with an open turn are not forgotten', () 
   const { registry, open } = registryWith()
   const turn = open('busy', 't1')
   for (let session = 0; session < 5000; session += 1) registry.session(HOST, ids({ sessionId: `s${session}` }))
-  expect(registry.claim(HOST, ids({ sessionId: 'busy' }), false)).toBe(turn)
+  expect(registry.findOrIndex(HOST, ids({ sessionId: 'busy' }), false)).toBe(turn)
   expect(registry.knownSession(HOST, ids({ sessionId: 's0' }))).toBeUndefined()
   expect(registry.knownSession(HOST, ids({ sessionId: 's4999' }))).toBeDefined()
 })

@@ -1,23 +1,23 @@
 import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
-import { type OpenSpan, Session } from '../../src/tracker/turn.ts'
-import { slot } from '../../src/tracker/turn-memory.ts'
+import { TrackedSession, type TrackedSpan } from '../../src/tracker/turn.ts'
+import { slot } from '../../src/tracker/turn-history.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 import fc from '../support/fast-check.ts'
 
 const QUEUE = slot('tool', 'queue')
-const turn = () => turnOf(new Session('s1', 'hermes', 's1'), 't1')
+const turn = () => turnOf(new TrackedSession('s1', 'hermes', 's1'), 't1')
 
 describe('a turn says', () => {
   test('which tool and which request is open under an id', () => {
     const one = turn()
     const tool = openSpan('tool', one, { slot: slot('tool', 'x') })
     const request = openSpan('api', one, { slot: slot('api', 'x') })
-    one.add(tool)
-    one.add(request)
+    one.addSpan(tool)
+    one.addSpan(request)
     expect(one.openTool('x')).toBe(tool)
     expect(one.openRequest('x')).toBe(request)
-    one.remove(tool)
+    one.removeSpan(tool)
     expect(one.openTool('x')).toBeUndefined()
     expect(one.openTool(undefined)).toBeUndefined()
     expect(one.openCount).toBe(1)
@@ -26,7 +26,7 @@ describe('a turn says', () => {
   test('which request has ended', () => {
     const one = turn()
     const mark = { context: INVALID_SPAN_CONTEXT, startAt: 1, endAt: 2, attempt: 0, byHost: true, failed: false }
-    one.memory.keepEnded(slot('api', 'r1'), mark)
+    one.history.keepEnded(slot('api', 'r1'), mark)
     expect(one.endedRequest('r1')).toBe(mark)
     expect(one.endedRequest('r2')).toBeUndefined()
   })
@@ -36,15 +36,15 @@ test('of spans in one slot the one that started first is found, whichever ends',
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.constant('start' as const), fc.nat(20)), { maxLength: 40 }), steps => {
       const one = turn()
-      const model: OpenSpan[] = []
+      const model: TrackedSpan[] = []
       for (const step of steps) {
         if (step === 'start') {
           const open = openSpan('tool', one, { slot: QUEUE })
-          one.add(open)
+          one.addSpan(open)
           model.push(open)
         } else if (model.length > 0) {
           const [ended] = model.splice(step % model.length, 1)
-          one.remove(ended as OpenSpan)
+          one.removeSpan(ended as TrackedSpan)
         }
         expect(one.find(QUEUE)).toBe(model[0])
         expect(one.openCount).toBe(model.length)

@@ -3,49 +3,45 @@ import type { ModelUsage } from '../../guards/index.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
 import { isText } from './prompt-texts.ts'
 
-/** A part of an answer, or a chunk of one that is streamed. */
+/** A part of a whole answer, or a chunk of a streamed one. */
 export type Part = Readonly<Record<string, unknown>>
 
-/** A call that the model wants to be made. */
 export interface WantedCall {
   readonly id: string
   readonly name: string
   readonly input: unknown
 }
 
-/** What an answer says. */
 export interface Said {
   readonly text: string
   readonly calls: readonly WantedCall[]
-  /** That of a stream comes in it. */
+  /** A streamed answer carries its error in a chunk. */
   readonly error?: unknown
   readonly usage?: ModelUsage | undefined
 }
 
-/** What a model's answers are like: whole ones, and those that are streamed. */
+/** Reads and changes one format of answers: whole or streamed. */
 export interface AnswerForm<Result> {
   said(result: Result): Said
-  /** With another text; `alone`, without the calls beside it. */
+  /** @param alone drops the tool calls */
   withText(result: Result, text: string, alone: boolean): Result
-  /** One that no model has given. */
+  /** Builds an answer that no model gave. */
   made(text: string): Result
 }
 
-/** As much of an answer as we look at. */
 export interface WholeAnswer {
   readonly content: readonly Part[]
   readonly finishReason: unknown
   readonly usage?: unknown
 }
 
-/** A streamed answer, all of which is there. */
 export interface HeldAnswer {
   readonly chunks: readonly Part[]
-  /** What came beside the stream. */
+  /** The fields beside the stream. */
   readonly rest: object
 }
 
-/** What a model of this version says of an end that is none of its own. */
+/** The end of an answer that hooks give, in this version's format. */
 function endOf(version: unknown): { readonly finishReason: unknown; readonly usage: unknown } {
   if (version === 'v2')
     return { finishReason: 'stop', usage: { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined } }
@@ -61,13 +57,13 @@ function endOf(version: unknown): { readonly finishReason: unknown; readonly usa
 
 const STOPPED = Object.freeze({ unified: 'stop', raw: undefined })
 
-/** What a model says: numbers up to version 2, and since then what they are made of. */
+/** Counts are numbers up to version 2, and objects since. */
 function usageSeen(usage: unknown): ModelUsage | undefined {
   const [input, output] = [peek(usage, 'inputTokens'), peek(usage, 'outputTokens')]
   return modelUsage(usageOf({ input: peek(input, 'total') ?? input, output: peek(output, 'total') ?? output }))
 }
 
-/** The calls are gone: it has not ended because of them. */
+/** The tool calls were dropped, so they are not the reason of the end. */
 function stopped(finishReason: unknown): unknown {
   return typeof finishReason === 'string' ? 'stop' : STOPPED
 }
@@ -76,12 +72,12 @@ export function callOf(part: unknown): WantedCall | undefined {
   const id = textOf(peek(part, 'toolCallId'))
   const name = textOf(peek(part, 'toolName'))
   if (peek(part, 'type') !== 'tool-call' || id === undefined || name === undefined) return undefined
-  // What the provider runs itself has been run.
+  // The provider has run it already.
   if (peek(part, 'providerExecuted') === true) return undefined
   return { id, name, input: plainInput(peek(part, 'input')) }
 }
 
-/** Models have it as JSON, and the SDK's messages as what that says. */
+/** Models send JSON text; the SDK's messages have the parsed value. */
 function plainInput(input: unknown): unknown {
   if (typeof input !== 'string') return input
   try {
@@ -136,7 +132,7 @@ export function streamForm(version: unknown): AnswerForm<HeldAnswer> {
   }
 }
 
-/** Others where the first of these was, and none of these elsewhere. */
+/** Replaces the first matching part and removes the others. */
 function inPlaceOf(parts: readonly Part[], isMeant: (part: Part) => boolean, others: readonly Part[]): readonly Part[] {
   let isDone = false
   const done = parts.flatMap(part => {

@@ -4,27 +4,25 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Call } from './call.ts'
 import { type AskedCall, callOf, partsOf } from './messages.ts'
 
-/** Calls that wait for a person at once. */
 const WAITING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-/** What a person has decided, as the messages say that a call begins with. */
+/** The user's decision, in the messages that a call begins with. */
 export interface Decision {
   readonly id: string
   readonly isGranted: boolean
   readonly reason: string | undefined
-  /** Of which it was asked, where the messages still have it. */
+  /** Undefined if the messages no longer contain the call. */
   readonly call: AskedCall | undefined
 }
 
 /**
- * Tools that wait for a person. The SDK ends the call that wanted them, and whoever has asked the person goes on with
- * another call, whose messages end with the answers: maybe days later, in another process.
+ * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
+ * another call, whose messages end with the decisions: maybe days later, in another process.
  */
 export class Approvals {
   readonly #waiting = new LimitedMap<string, Approval>(WAITING_LIMIT)
 
-  /** A step has asked for them. */
   asked(call: Call, at: number, content: unknown): void {
     for (const part of partsOf(content, 'tool-approval-request')) {
       const asked = callOf(peek(part, 'toolCall'))
@@ -36,7 +34,7 @@ export class Approvals {
     }
   }
 
-  /** The session in which it was asked what is answered here. */
+  /** The session of the call that requested these approvals. */
   sessionOf(decisions: readonly Decision[]): string | undefined {
     return decisions.map(({ id }) => this.#waiting.get(id)?.turn.sessionId).find(session => session !== undefined)
   }
@@ -49,25 +47,24 @@ export class Approvals {
     const known = this.#waiting.get(id)
     this.#waiting.delete(id)
     const choice = isGranted ? 'once' : 'deny'
-    if (known !== undefined) known.answer(at, choice)
+    if (known !== undefined) known.emitResponse(at, choice)
     else if (asked !== undefined) {
-      // Another process has asked: all of it at once, without the wait.
+      // Another process requested it: the request and the response are both emitted now.
       const approval = new Approval(call, asked.id, asked.name, at)
-      approval.ask({ command: asked.args, surface: SURFACE }, 'inferred')
-      approval.answer(at, choice, 'inferred')
+      approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
+      approval.emitResponse(at, choice, 'inferred')
     }
     if (!isGranted && asked !== undefined) call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
   }
 }
 
-/** The call is over, and what it asked is open. */
 export function tellWaiting({ waiting }: Call): void {
-  for (const { approval, command } of waiting) approval.ask({ command, surface: SURFACE })
+  for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
 }
 
 const SURFACE = 'messages'
 
-/** Only the last message is asked, as the SDK does. */
+/** Only the last message counts, as in the SDK. */
 export function decisionsOf(messages: unknown): readonly Decision[] {
   const last = elementsOf(messages, 1, 'last')[0]
   if (peek(last, 'role') !== 'tool') return []

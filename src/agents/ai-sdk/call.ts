@@ -1,37 +1,43 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, isAborted, plainError } from './failure.ts'
 import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
 
-/** One call of `generateText` or one of its like, which is a turn: all steps, with their requests and tools. */
-export class Call extends Turn {
+/** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
+export class Call extends RecordedTurn {
   readonly id: string
-  readonly requests: Requests = new Requests(this)
-  readonly delegation: Delegation | undefined
-  /** The answer is streamed. */
+  readonly requests: RequestCounter = new RequestCounter(this)
+  readonly delegation: DelegatedTask | undefined
   readonly streams: boolean
   readonly maxRetries: number | undefined
   lastAt: number
-  /** What the step at hand sends, as its start said it. */
+  /** The start event of the current step's request. */
   asked: unknown
   isStepOpen = false
   failure: Failure | undefined
-  /** Calls of tools that wait for a person. */
+  /** Tool calls that need the user's approval. */
   readonly waiting: { readonly approval: Approval; readonly command: unknown }[] = []
   readonly #tools = new Map<string, Tool>()
   readonly #toolIds = new Set<string>()
   readonly #toolHooks = new ToolHooks(this)
   #request: ModelRequest | undefined
 
-  constructor(records: Records, sessionId: string, id: string, at: number, started: unknown, delegation?: Delegation) {
+  constructor(
+    records: Records,
+    sessionId: string,
+    id: string,
+    at: number,
+    started: unknown,
+    delegation?: DelegatedTask,
+  ) {
     super(records, sessionId, id)
     this.id = id
     this.lastAt = at
@@ -41,14 +47,14 @@ export class Call extends Turn {
     this.maxRetries = numberOf(peek(started, 'maxRetries'))
   }
 
-  /** A request is made. One that has no answer yet broke off: it is made again. */
+  /** Starts a request. One without an answer broke off and is retried. */
   requestStarts(at: number): void {
     this.requestFails(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
-    this.#request = this.requests.next(at)
-    this.#request.tellStart({ ...requestFacts(this.asked), stream: this.streams })
+    this.#request = this.requests.nextRequest(at)
+    this.#request.emitStart({ ...requestFacts(this.asked), stream: this.streams })
   }
 
-  /** An attempt at it, of which the first has been told as the request. */
+  /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
   attemptStarts(at: number): void {
     if (this.#request === undefined) this.requestStarts(at)
   }
@@ -57,13 +63,13 @@ export class Call extends Turn {
     const request = this.#request
     if (request === undefined) return
     this.#request = undefined
-    // The caller's decision: neither the model nor the network has failed.
+    // Stopped by the application: neither the model nor the network failed.
     if (isAborted(failure)) {
-      request.tellAnswer(at, { finish_reason: 'aborted' })
+      request.emitAnswer(at, { finish_reason: 'aborted' })
       return
     }
     this.requests.failures += 1
-    request.tellFailure(at, {
+    request.emitFailure(at, {
       status_code: failure.statusCode,
       retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
       max_retries: this.maxRetries,
@@ -71,20 +77,18 @@ export class Call extends Turn {
     })
   }
 
-  /** @param facts of the answer, beside what every event of the kind says */
   requestEnds(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
     const request = this.#request
     if (request === undefined) return
     this.#request = undefined
     this.requests.failures = 0
-    request.tellAnswer(at, {
+    request.emitAnswer(at, {
       ...facts,
       finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
       usage: tokensOf(peek(data, 'usage')),
     })
   }
 
-  /** The model's answer, whole. */
   answerCame(at: number, data: unknown): void {
     const firstMillis = numberOf(peek(peek(data, 'performance'), 'timeToFirstOutputMs'))
     if (this.#request !== undefined && firstMillis !== undefined)
@@ -118,43 +122,39 @@ export class Call extends Turn {
   toolEnds(at: number, asked: AskedCall, data: unknown): void {
     const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
     this.#tools.delete(asked.id)
-    tool.tellEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+    tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
-  /** A call that was not made: it was refused, or could not be made at all. */
+  /** Records a tool call that did not run: it was denied, or could not run. */
   toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
     if (!this.#toolIds.has(asked.id)) {
       const { tool, judgedAt } = this.#startTool(at, asked)
-      tool.tellEnd(judgedAt ?? at, facts)
+      tool.emitEnd(judgedAt ?? at, facts)
     }
     this.#tools.delete(asked.id)
   }
 
-  /** A control hook has looked at a call of a tool. */
   controlHookRan(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
     this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
   }
 
-  /** The tools of the step have run. */
   stepEnds(): void {
     this.isStepOpen = false
     this.#toolHooks.flush()
   }
 
-  /** Nobody waits any longer for what has not come to its end. */
   leave(at: number): void {
-    for (const tool of this.#tools.values()) tool.tellEnd(at, { status: 'cancelled' }, 'inferred')
+    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
     this.#toolHooks.flush()
   }
 
-  /** Who waits for an approval may wait for days: content must not be kept with the call. */
+  /** An approval may take days: content must not stay in memory with the call. */
   forget(): void {
     this.asked = undefined
     this.waiting.length = 0
   }
 
-  /** The id that a tool which runs has been told by. */
   toldToolId(id: string): string | undefined {
     return this.#tools.get(id)?.id
   }
@@ -180,7 +180,7 @@ function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
   }
 }
 
-/** `openai.responses` is OpenAI; of Google there are two. */
+/** `openai.responses` -> `openai`, `google.vertex.chat` -> `vertex`. */
 export function providerOf(data: unknown): string | undefined {
   const said = idOf(peek(data, 'provider'))
   return said?.startsWith('google.vertex') === true ? 'vertex' : said?.split('.')[0]
@@ -193,6 +193,6 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
     return { status, error_type: name, error_message: message }
   }
   const result = peek(output, 'output')
-  // The core would look for a status in it.
+  // As plain text, the core would look for a status in it.
   return { status: 'ok', result: typeof result === 'string' && looksLikeJson(result) ? { result } : result }
 }

@@ -1,11 +1,11 @@
 import { booleanOf, elementsOf, idOf, keysOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { Scope } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import type { HostMachine, LoosePayload } from '../host-event.ts'
 import { Approvals, type Decision, decisionsOf, tellWaiting } from './approvals.ts'
 import { Call, providerOf } from './call.ts'
@@ -13,16 +13,15 @@ import { type Failure, isAborted, isStreamLeft, plainError } from './failure.ts'
 import { callOf, partsOf, promptOf, tokensOf } from './messages.ts'
 
 const OPEN_LIMIT = 1000
-/** A call that was silent for so long is not going on: its stream was left unread. Milliseconds. */
+/** After this time without an event, a call is over: its stream was not read to the end. */
 const STALE_MILLIS = 600_000
 
-/** Calls that are turns; all others (`ai.embed`, `ai.rerank`, …) are one request each. */
+/** Calls that are turns. All others (`ai.embed`, `ai.rerank`, …) are one request each. */
 const TURNS: ReadonlySet<string> = new Set(['ai.generateText', 'ai.streamText', 'ai.generateObject', 'ai.streamObject'])
 
-/** What is said twice, and what our captures hold beside the host's events. */
+/** Events that repeat others, and the extra lines of captures. */
 const QUIET = ['onStepFinish', 'onEmbedStart', 'onEmbedEnd', 'onRerankStart', 'onRerankEnd', 'RESULT', 'THROWN']
 
-/** The Vercel AI SDK, version 7 (`ai`). */
 export function createAiSdkMachine(): HostMachine {
   return new AiSdkMachine()
 }
@@ -30,11 +29,11 @@ export function createAiSdkMachine(): HostMachine {
 class AiSdkMachine extends EventMachine {
   readonly #calls = new LimitedMap<string, Call>(OPEN_LIMIT)
   readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
-  /** By session: the call that is its turn. */
+  /** The call that is a session's open turn. */
   readonly #turns = new LimitedMap<string, Call>(OPEN_LIMIT)
   readonly #approvals = new Approvals()
 
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
       onStart: moment => this.#starts(moment),
       onStepStart: moment => this.#in(moment, call => this.#stepStarts(call)),
@@ -57,15 +56,15 @@ class AiSdkMachine extends EventMachine {
     QUIET,
   )
 
-  /** Calls inside of others first: who was begun last is deepest. */
-  protected finish(at: number): void {
+  /** Nested calls end first: the newest is the deepest. */
+  protected endSessions(at: number): void {
     for (const call of [...this.#calls.values()].reverse())
       this.#over(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
   }
 
-  #starts({ at, data, context }: Moment): void {
+  #starts({ at, data, context }: TimedEvent): void {
     const id = idOf(peek(data, 'callId'))
-    // Who is registered twice tells everything twice.
+    // Two registered integrations report every event twice.
     if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
     const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
     const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
@@ -81,24 +80,24 @@ class AiSdkMachine extends EventMachine {
     this.#open(call, at, data, decisions)
   }
 
-  /** A tool calls the SDK: an agent of its own, in a session of its own. */
+  /** A tool calls the SDK: a child agent in a session of its own. */
   #childStarts(id: string, at: number, data: unknown, caller: Call, toolCallId: string): void {
-    const delegation = new Delegation(this.records, at, {
+    const delegation = new DelegatedTask(this.records, at, {
       parent_session_id: caller.sessionId,
       parent_turn_id: caller.turnId,
       child_session_id: id,
       child_role: textOf(peek(data, 'functionId')),
       tool_call_id: caller.toldToolId(toolCallId),
     })
-    delegation.tellStart(promptOf(data))
+    delegation.emitStart(promptOf(data))
     this.#open(new Call(this.records, id, id, at, data, delegation), at, data, [])
   }
 
   #open(call: Call, at: number, data: unknown, decisions: readonly Decision[]): void {
     this.#calls.set(call.id, call)
     const model = peek(data, 'modelId')
-    call.tell('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...belongingsOf(data) })
-    call.tell('pre_llm_call', at, {
+    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...belongingsOf(data) })
+    call.emit('pre_llm_call', at, {
       user_message: promptOf(data),
       conversation_history: peek(data, 'messages'),
       model,
@@ -108,11 +107,11 @@ class AiSdkMachine extends EventMachine {
   }
 
   #sideCallStarts(id: string, at: number, operation: string, data: unknown, caller: Call | undefined): void {
-    const scope = caller ?? new Scope(this.records, sessionIn(data) ?? id)
+    const scope = caller ?? new RecordScope(this.records, sessionIn(data) ?? id)
     const request = new ModelRequest(scope, at, { id, task: operation.replace(/^ai\./, '') })
     this.#sideCalls.set(id, request)
     const input = peek(data, 'value') ?? peek(data, 'query')
-    request.tellStart({
+    request.emitStart({
       model: peek(data, 'modelId'),
       provider: providerOf(data),
       messages: input === undefined ? undefined : [{ role: 'user', content: input }],
@@ -123,18 +122,18 @@ class AiSdkMachine extends EventMachine {
     call.isStepOpen = true
   }
 
-  #requestStarts(call: Call, { at, data }: Moment): void {
+  #requestStarts(call: Call, { at, data }: TimedEvent): void {
     call.asked = data
     call.requestStarts(at)
   }
 
-  /** `generateObject` tells a step and nothing of the request in it. */
-  #objectStarts(call: Call, moment: Moment): void {
+  /** `generateObject` reports a step, but not the request in it. */
+  #objectStarts(call: Call, moment: TimedEvent): void {
     this.#stepStarts(call)
     this.#requestStarts(call, moment)
   }
 
-  #objectEnds(call: Call, { at, data }: Moment): void {
+  #objectEnds(call: Call, { at, data }: TimedEvent): void {
     call.isStepOpen = false
     call.requestEnds(at, data, {
       response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
@@ -143,7 +142,7 @@ class AiSdkMachine extends EventMachine {
     })
   }
 
-  #stepEnds(call: Call, { at, data }: Moment): void {
+  #stepEnds(call: Call, { at, data }: TimedEvent): void {
     const content = peek(data, 'content')
     this.#approvals.asked(call, at, content)
     for (const part of partsOf(content, 'tool-approval-response')) {
@@ -160,19 +159,19 @@ class AiSdkMachine extends EventMachine {
     call.stepEnds()
   }
 
-  /** Of ours, not of the SDK: a control hook has looked at a call of a tool. */
-  #controlHook(hook: ControlHookName, { at, data }: Moment): void {
+  /** Emitted by guards, not by the SDK. */
+  #controlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
     const payload = data as LoosePayload<'post_control_hook'>
     const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')
-    if (call === undefined) this.records.add(hook, at, payload)
+    if (call === undefined) this.records.addRecord(hook, at, payload)
     else call.controlHookRan(hook, at, payload)
   }
 
-  #ends({ at, data }: Moment): void {
+  #ends({ at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'callId')) ?? ''
     const side = this.#sideCalls.get(id)
     this.#sideCalls.delete(id)
-    side?.tellAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
+    side?.emitAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
     const call = this.#calls.get(id)
     if (call === undefined) return
     const error = peek(data, 'error') ?? call.failure
@@ -181,14 +180,14 @@ class AiSdkMachine extends EventMachine {
     else this.#over(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
   }
 
-  /** With a step open it is not the last that is told: that is the end of the step, or of the call. */
-  #errs(moment: Moment): void {
+  /** While a step is open, its own end or that of the call follows. */
+  #errs(moment: TimedEvent): void {
     const { at, data } = moment
     const id = idOf(peek(data, 'callId')) ?? ''
     const side = this.#sideCalls.get(id)
     this.#sideCalls.delete(id)
     const failure = errorOf(moment)
-    side?.tellFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
+    side?.emitFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
     const call = this.#calls.get(id)
     if (call === undefined) return
     call.failure ??= failure
@@ -203,37 +202,37 @@ class AiSdkMachine extends EventMachine {
     else this.#over(call, at, 'failed', call.requests.failures > 0 ? 'model_error' : (failure.name ?? 'error'))
   }
 
-  #over(call: Call, at: number, outcome: Outcome, reason?: string, answer?: unknown): void {
+  #over(call: Call, at: number, outcome: TurnResult, reason?: string, answer?: unknown): void {
     this.#calls.delete(call.id)
     const session = call.sessionId ?? ''
     if (this.#turns.get(session) === call) this.#turns.delete(session)
     call.leave(at)
-    call.answered(at, answer)
-    call.over(at, { outcome, reason })
-    call.delegation?.tellEnd(at, { status: outcome, summary: answer })
+    call.emitAnswer(at, answer)
+    call.emitEnd(at, { outcome, reason })
+    call.delegation?.emitEnd(at, { status: outcome, summary: answer })
     tellWaiting(call)
     call.forget()
   }
 
-  /** Calls at once in one session are no interruption of each other: all but the first get a session of their own. */
+  /** Concurrent calls in one session do not interrupt each other: all but the first get a session of their own. */
   #sessionOf(id: string, at: number, data: unknown, decisions: readonly Decision[]): string {
     const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    // A tool that runs for long is no call that was left.
+    // A tool may run longer than that.
     if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#over(open, open.lastAt, 'interrupted', 'cut_off')
     return session
   }
 
-  #in({ at, data }: Moment, take: (call: Call) => void): void {
+  #in({ at, data }: TimedEvent, take: (call: Call) => void): void {
     const call = this.#calls.get(idOf(peek(data, 'callId')) ?? '')
     if (call === undefined) return
     call.lastAt = Math.max(call.lastAt, at)
     take(call)
   }
 
-  #tool(moment: Moment, take: (call: Call, asked: NonNullable<ReturnType<typeof callOf>>) => void): void {
+  #tool(moment: TimedEvent, take: (call: Call, asked: NonNullable<ReturnType<typeof callOf>>) => void): void {
     const asked = callOf(peek(moment.data, 'toolCall'))
     if (asked !== undefined) this.#in(moment, call => take(call, asked))
   }
@@ -241,11 +240,11 @@ class AiSdkMachine extends EventMachine {
 
 const ABORTED: Failure = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
 
-function errorOf({ data }: Moment): Failure {
+function errorOf({ data }: TimedEvent): Failure {
   return plainError(peek(data, 'error'))
 }
 
-/** What the user lets the SDK tell of the context of a call: the session among it, by this name. */
+/** The user includes the session in the SDK's runtime context by this name. */
 function sessionIn(data: unknown): string | undefined {
   return idOf(peek(peek(data, 'runtimeContext'), 'sessionId'))
 }

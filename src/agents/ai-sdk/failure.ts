@@ -1,17 +1,16 @@
 import { booleanOf, elementsOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** What was thrown, as plain data. */
+/** An exception as plain data. */
 export interface Failure {
-  /** Of its class. */
+  /** The class of the exception. */
   readonly name: string | undefined
   readonly message: string | undefined
-  /** Of the HTTP answer. */
+  /** The HTTP status. */
   readonly statusCode: number | undefined
-  /** What the SDK makes of it: whether it would try again. */
   readonly isRetryable: boolean | undefined
 }
 
-/** What was thrown, as plain data; of retries that were given up, the last error. */
+/** Converts an exception to plain data. For exhausted retries, the last error counts. */
 export function plainError(thrown: unknown): Failure {
   const error = peek(thrown, 'lastError') ?? elementsOf(peek(thrown, 'errors'), 1, 'last')[0] ?? thrown
   return {
@@ -22,15 +21,15 @@ export function plainError(thrown: unknown): Failure {
   }
 }
 
-/** Somebody stopped it: no error of anything. */
+/** True if the application stopped it. */
 export function isAborted(failure: unknown): boolean {
   const name = peek(failure, 'name')
   return name === 'AbortError' || name === 'ResponseAborted' || isStreamLeft(failure)
 }
 
 /**
- * The reader of a stream with a single consumer has cancelled it: the SDK then closes its controller a second time, and reports
- * the error of Node about that.
+ * True if the single reader of a stream cancelled it: the SDK then closes its controller twice and reports Node's error
+ * about that.
  */
 export function isStreamLeft(failure: unknown): boolean {
   return peek(failure, 'name') === 'TypeError' && peek(failure, 'message') === CLOSED_TWICE

@@ -8,49 +8,45 @@ import { callOf, type WantedCall } from './answers.ts'
 const WANTED_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-/** A call of a tool as the SDK has it. */
 export interface CalledTool {
   readonly name: string
   readonly input: unknown
   readonly id?: string | undefined
 }
 
-/** What the hooks have said of a call of a tool. */
 export interface Judged {
   readonly outcome: Outcome<'beforeTool'>
-  /** What is to run, or would have. */
+  /** The input that runs, or would have run if allowed. */
   readonly input: unknown
 }
 
-/** One call of the SDK: which it is, and what the hooks have said of its tools. */
+/** One call of the SDK, with the hooks' outcomes for its tools. */
 export class GuardedCall {
   readonly hooks: HostHooks
   ids: HookIds = {}
-  /** What is said instead of an answer, where the turn was blocked. */
+  /** The answer to give if the turn was blocked. */
   refusal: string | undefined
-  /** Calls that nobody has looked at: the SDK does not say which one it is whose arguments may be refined. */
+  /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
   #wanted: WantedCall[] = []
-  /** By the arguments that were decided on, which are what runs. */
+  /** By the checked input, which is the object that runs. */
   readonly #outcomes = new WeakMap<object, Judged>()
-  /** The same by the ids of their calls: what a person has granted comes back as a copy. */
+  /** By call id: after an approval, the input returns as a copy. */
   readonly #decided = new LimitedMap<string, Judged>(WANTED_LIMIT)
 
   constructor(hooks: HostHooks) {
     this.hooks = hooks
   }
 
-  /** @param started the SDK's event */
   begin(started: unknown, includesSession: boolean): void {
     const turnId = idOf(peek(started, 'callId'))
     const session = includesSession ? idOf(peek(peek(started, 'runtimeContext'), 'sessionId')) : undefined
     this.ids = { sessionId: session ?? turnId, turnId }
     this.refusal = undefined
     this.#wanted = []
-    // Calls that a person has granted are looked at again.
+    // Approved calls are checked again.
     for (const call of callsIn(peek(started, 'messages'))) this.wants(call)
   }
 
-  /** @param stepNumber from 0 */
   stepBegins(stepNumber: number): void {
     const { turnId } = this.ids
     if (turnId !== undefined) this.ids = { ...this.ids, requestId: `${turnId}:${stepNumber + 1}` }
@@ -61,7 +57,6 @@ export class GuardedCall {
     if (this.#wanted.length > WANTED_LIMIT) this.#wanted.shift()
   }
 
-  /** What the hooks have said of these arguments; they are asked where they have not been. */
   async judged(called: CalledTool): Promise<Judged> {
     return this.#said(called) ?? (await this.judge(called))
   }
@@ -94,7 +89,7 @@ export class GuardedCall {
     return decided
   }
 
-  /** By its arguments too, unless its schema has made others of them. */
+  /** Finds the call's id by its input, or by name alone: the tool's schema may have transformed the input. */
   #claim(name: string, input: unknown): string | undefined {
     const named = this.#wanted.filter(call => call.name === name)
     const call = named.find(each => isSame(each.input, input)) ?? named[0]
@@ -107,7 +102,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** A guard looks at fields: arguments that have none are one. */
+/** Guards read fields, so other input becomes one: `5` -> `{ input: 5 }`. */
 export function argumentsOf(input: unknown): ToolArguments {
   return isObject(input) && !Array.isArray(input) ? (input as ToolArguments) : { input }
 }
@@ -120,7 +115,6 @@ function inputOf(args: ToolArguments, original: unknown): unknown {
   return argumentsOf(original) === original ? args : args['input']
 }
 
-/** The calls of the last message that made any. */
 function callsIn(messages: unknown): readonly WantedCall[] {
   const asking = elementsOf(messages, MESSAGES_LIMIT, 'last').findLast(message => peek(message, 'role') === 'assistant')
   return elementsOf(peek(asking, 'content'), WANTED_LIMIT).flatMap(part => callOf(part) ?? [])

@@ -15,7 +15,6 @@ import { plainError } from './failure.ts'
 import { argumentsOf, type GuardedCall } from './guarded-call.ts'
 import { injected, messagesOf, type PromptMessage, rewritten, withFeedback } from './prompt-texts.ts'
 
-/** As much of a request as we look at. */
 interface Request {
   readonly prompt: readonly PromptMessage[]
   readonly abortSignal?: AbortSignal | undefined
@@ -25,7 +24,7 @@ interface StreamedAnswer {
   readonly stream: ReadableStream<Part>
 }
 
-/** A model of the SDK, as providers make them. */
+/** A model as providers implement it. */
 export interface HostModel {
   readonly specificationVersion?: unknown
   readonly provider?: unknown
@@ -35,12 +34,12 @@ export interface HostModel {
   doStream(request: Request): PromiseLike<StreamedAnswer>
 }
 
-/** A model is an object; its name is none, and only the SDK knows what is behind that. */
+/** A model given by name is a string, which only the SDK can resolve. */
 export function isModel(model: unknown): model is HostModel {
   return typeof peek(model, 'doGenerate') === 'function' && typeof peek(model, 'doStream') === 'function'
 }
 
-/** The same model, whose requests and answers the hooks look at. */
+/** Wraps a model, so that hooks check its requests and answers. */
 export function guardedModel(call: GuardedCall, model: HostModel): HostModel {
   const { specificationVersion, provider, modelId, supportedUrls } = model
   const requests = new Requests(call, textOf(modelId))
@@ -59,7 +58,6 @@ export function guardedModel(call: GuardedCall, model: HostModel): HostModel {
   }
 }
 
-/** Requests of one model, each until it has an answer that passes. */
 class Requests {
   readonly #call: GuardedCall
   readonly #model: string | undefined
@@ -69,13 +67,13 @@ class Requests {
     this.#model = model
   }
 
-  /** An answer is looked at before anybody else sees it: one that is streamed has to be held back for it. */
+  /** An answer is checked before the application receives it, so a streamed one must be buffered. */
   get judges(): boolean {
     const { hooks } = this.#call
     return hooks.handles('afterModel') || hooks.handles('afterTurn')
   }
 
-  /** What is to be sent; a text: what is answered instead. */
+  /** Returns the request to send, or the text to answer instead. */
   async sent(request: Request): Promise<Request | string> {
     const { refusal, hooks, ids } = this.#call
     if (refusal !== undefined) return refusal
@@ -115,7 +113,7 @@ class Requests {
 
   async #judged(said: Said, tries: Tries, signal: AbortSignal | undefined): Promise<Judgement> {
     const { hooks, ids } = this.#call
-    // Who stops the agent wants no other answer.
+    // The application has stopped the agent: no other answer is needed.
     if (signal?.aborted) return { text: said.text, alone: false }
     let { text } = said
     if (hooks.handles('afterModel')) {
@@ -141,13 +139,11 @@ class Requests {
 type Tries = Record<'afterModel' | 'afterTurn', number>
 
 type Judgement =
-  /** Once more, because hooks of this phase want it. */
   | {
       readonly phase: keyof Tries
       readonly feedback: string | undefined
       readonly delayMillis: number
     }
-  /** Alone: without the calls of tools that the model wanted. */
   | { readonly phase?: undefined; readonly text: string; readonly alone: boolean }
 
 function again(
@@ -179,7 +175,6 @@ async function settled<Result>(form: AnswerForm<Result>, asking: PromiseLike<Res
   }
 }
 
-/** All of a stream. */
 async function held(model: HostModel, request: Request): Promise<HeldAnswer> {
   const { stream, ...rest } = await model.doStream(request)
   const chunks: Part[] = []
@@ -198,7 +193,7 @@ function released({ chunks, rest }: HeldAnswer): StreamedAnswer {
   return { ...rest, stream }
 }
 
-/** Chunks go on as they come: only which calls are among them is noted. */
+/** Forwards chunks immediately, and notes the tool calls among them. */
 function noted(call: GuardedCall, answer: StreamedAnswer): StreamedAnswer {
   if (!call.hooks.handles('beforeTool')) return answer
   const transform = new TransformStream<Part, Part>({

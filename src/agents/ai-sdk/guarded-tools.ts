@@ -5,21 +5,19 @@ import { toolCallOf } from '../../guards/index.ts'
 import { plainError } from './failure.ts'
 import { argumentsOf, type CalledTool, type GuardedCall } from './guarded-call.ts'
 
-/** A tool of the SDK. */
 type HostTool = Readonly<Record<string, unknown>>
 type Tools = Readonly<Record<string, HostTool>>
 type Refine = (input: unknown) => unknown
 type Execute = (this: unknown, input: unknown, options: unknown) => unknown
 type Approve = (...args: unknown[]) => unknown
 
-/** What of the options of a call is about its tools. */
 export interface ToolOptions {
   readonly tools?: Tools | undefined
   readonly toolApproval?: unknown
   readonly experimental_refineToolInput?: Readonly<Record<string, Refine | undefined>> | undefined
 }
 
-/** What the SDK asks with, before a tool may run. */
+/** The SDK's question before a tool may run. */
 interface ApprovalQuestion {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown }
   readonly tools?: Tools | undefined
@@ -28,7 +26,7 @@ interface ApprovalQuestion {
   readonly messages?: unknown
 }
 
-/** The same options, with the hooks in them. */
+/** Returns the same options with the hooks in them. */
 export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptions {
   const { tools } = options
   if (tools === undefined) return options
@@ -46,14 +44,14 @@ export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptio
   }
 }
 
-/** Who has defined a tool does not say who runs it: the shell that a provider has defined is run by a function in this process. */
+/** A tool's definition does not show who runs it: a shell that a provider defines runs in this process. */
 function isRunElsewhere(tool: unknown): boolean {
   const isProviders = peek(tool, 'isProviderExecuted')
   if (typeof isProviders === 'boolean') return isProviders
   return String(peek(tool, 'type')).startsWith('provider') && typeof peek(tool, 'execute') !== 'function'
 }
 
-/** Everything behind this sees what it gives: the question to a person, the tool, the trace. */
+/** Everything later sees the refined input: the approval, the tool and the trace. */
 function refining(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
   return async given => {
     const input = theirs === undefined ? given : await theirs(given)
@@ -61,7 +59,7 @@ function refining(call: GuardedCall, name: string, theirs: Refine | undefined): 
   }
 }
 
-/** An answer of ours takes the place of whatever the tool itself says of approvals: where we say nothing, that counts. */
+/** Our answer overrides the tool's own approval rules. Undefined leaves them in force. */
 async function approval(call: GuardedCall, theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   const { toolName: name, toolCallId: id, input } = question.toolCall
   const isProviders = peek(question.toolCall, 'providerExecuted') === true
@@ -72,7 +70,7 @@ async function approval(call: GuardedCall, theirs: unknown, question: ApprovalQu
   return { type: 'user-approval', reason: outcome.reason }
 }
 
-/** What the SDK would have found without us. */
+/** The status that the SDK would find without hooks. */
 async function statusOf(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   if (typeof theirs === 'function') return (theirs as Approve)(question)
   const { toolCall, tools, toolsContext, messages, runtimeContext } = question
@@ -87,7 +85,7 @@ async function statusOf(theirs: unknown, question: ApprovalQuestion): Promise<un
   return isNeeded ? 'user-approval' : undefined
 }
 
-/** Names of tools are the model's: none is to find what every object has. */
+/** The model chooses tool names: inherited properties must not match. */
 function ownOf(holder: unknown, name: string): unknown {
   return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, name) ? peek(holder, name) : undefined
 }
@@ -108,7 +106,7 @@ function withExecute(call: GuardedCall, name: string, tool: HostTool): HostTool 
 
 type Run = (input: unknown, options: unknown) => unknown
 
-/** The tool was reached on another way than a model's call: nobody can be asked there any more. */
+/** The tool was reached without a model's call, where the user cannot be asked. */
 async function unforeseen(call: GuardedCall, called: CalledTool, options: unknown, run: Run): Promise<unknown> {
   const { outcome, input } = await call.judge(called, signalOf(options))
   if (outcome.decision === 'block') throw new Error(outcome.reason)
@@ -118,7 +116,7 @@ async function unforeseen(call: GuardedCall, called: CalledTool, options: unknow
   return isIterable(result) ? lastOf(result) : result
 }
 
-/** What a tool gives, which may be a stream of it: its last value is the result. */
+/** A tool may return a stream, whose last value is the result. */
 function watched(call: GuardedCall, called: CalledTool, options: unknown, run: () => unknown): unknown {
   let result: unknown
   try {

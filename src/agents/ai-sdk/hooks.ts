@@ -1,6 +1,6 @@
 /**
- * `hookspan/hooks/ai-sdk`: hooks that act, in the Vercel AI SDK, version 7. Read from `ai` 7.0.173 (`src/generate-text`,
- * `src/agent`, `src/middleware`). Structure only: the package is no dependency of ours.
+ * `hookspan/hooks/ai-sdk`: guards in the Vercel AI SDK 7. Read from `ai` 7.0.173 (`src/generate-text`, `src/agent`,
+ * `src/middleware`), which is not a dependency.
  */
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type Capabilities, type ControlHooks, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
@@ -14,7 +14,7 @@ import { StepModels } from './step-models.ts'
 const HOST = 'ai-sdk'
 const CALLS_LIMIT = 1000
 
-/** What hooks can do in the AI SDK. */
+/** Decisions that the AI SDK accepts from hooks. */
 export const ABLE: Capabilities = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   afterTurn: ['block', 'rewrite', 'retry'],
@@ -24,25 +24,24 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
-/** @see HostHooksOptions */
+/** The time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
-/** Hooks, ready to be put into calls of the SDK. */
+/** Guards for calls and agents of the SDK. */
 export interface AiSdkHooks {
   /**
-   * The options of one call of `generateText` or `streamText`, with the hooks in them. Whatever they have of their own
-   * (`prepareStep`, `toolApproval`, `needsApproval` of a tool, …) goes on to count.
+   * Adds the hooks to the options of one `generateText` or `streamText` call. The options' own functions
+   * (`prepareStep`, `toolApproval`, `needsApproval` of a tool, …) stay in force.
    */
   guard<Options extends object>(options: Options): Options
-  /** The same for the settings of a `ToolLoopAgent`, all of whose calls are looked at. */
+  /** Adds the hooks to the settings of a `ToolLoopAgent`, for all its calls. */
   guardAgent<Settings extends object>(settings: Settings): Settings
 }
 
-/** A `prepareStep` and a `prepareCall` of the SDK. */
+/** A `prepareStep` or `prepareCall` of the SDK. */
 type Prepare = (given: unknown) => unknown
 type Listen = (event: unknown) => unknown
 
-/** What we look at, or put something of ours around. */
 interface CallOptions extends ToolOptions {
   readonly prepareStep?: Prepare | undefined
   readonly prepareCall?: Prepare | undefined
@@ -78,9 +77,9 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): A
 class Guard {
   readonly #hooks: HostHooks
   readonly #models: StepModels
-  /** Calls of agents, by an object of theirs that the SDK tells with their start. */
+  /** Calls of agents by their `providerOptions`, which the SDK passes with the start event. */
   readonly #starting = new WeakMap<object, GuardedCall>()
-  /** Those under way, by the SDK's id. */
+  /** Running calls by the SDK's id. */
   readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
 
   constructor(hooks: HostHooks, models: StepModels) {
@@ -146,7 +145,7 @@ class Guard {
   }
 }
 
-/** A step, as the SDK is to make it. @param theirs what the person's own function says of it */
+/** @param theirs the result of the application's own `prepareStep` */
 async function stepOf(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
   const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
   const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
@@ -155,7 +154,7 @@ async function stepOf(call: GuardedCall, models: StepModels, given: unknown, the
   return { ...(theirs as object | undefined), ...begun, model: models.guarded(call, said('model')) }
 }
 
-/** What the person has said, if this is what the call begins with, and what the hooks make of it. */
+/** Runs the beforeTurn hooks if the call begins with a user message. */
 async function turnOf(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
   const all = isArray(messages) ? (messages as readonly PromptMessage[]) : []
   const prompt = all.at(-1)
@@ -174,7 +173,6 @@ async function turnOf(call: GuardedCall, messages: unknown, instructions: unknow
   }
 }
 
-/** A text, a message or several, as they are, with these behind. */
 function withInstructions(instructions: unknown, texts: readonly string[]): unknown {
   if (instructions === undefined || typeof instructions === 'string')
     return [textOf(instructions), ...texts].filter(text => text !== undefined).join('\n\n')

@@ -9,7 +9,7 @@ import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS } from './types.ts'
 export type { AiSdkEvent, AiSdkExecution, AiSdkTelemetry } from './types.ts'
 
 const HOST = 'ai-sdk'
-/** Calls of the SDK know nothing of each other: which tool a call is made in, only what is active can tell. */
+/** The SDK does not report in which tool a call is made: only the async context shows it. */
 const CALLER = Symbol.for('hookspan.ai-sdk.caller')
 
 interface Caller {
@@ -19,7 +19,7 @@ interface Caller {
 
 type Callers = AsyncLocalStorage<Caller>
 
-/** One for all copies of us: two that are registered are told of the same calls. */
+/** Shared by all copies of this package, which may be registered together. */
 function callers(): Callers {
   const shared = globalThis as { [CALLER]?: Callers }
   shared[CALLER] ??= new AsyncLocalStorage<Caller>()
@@ -27,7 +27,7 @@ function callers(): Callers {
 }
 
 /**
- * A telemetry integration for the AI SDK.
+ * Creates a telemetry integration for the AI SDK.
  *
  * @example
  * import { registerTelemetry } from 'ai'
@@ -46,7 +46,7 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
     executeLanguageModelCall: ({ callId, execute }) => {
       take(attachment, 'attemptStart', { callId })
       const running = execute()
-      // To the side of what the SDK waits for: it gets the same promise, not one behind it.
+      // The SDK receives the original promise, not a derived one.
       running.then(undefined, error => take(attachment, 'attemptError', { callId, error: plainError(error) }))
       return running
     },
@@ -61,23 +61,23 @@ interface Heard {
 }
 
 function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, caller: Caller | undefined): void {
-  attachment.guard(() => {
+  attachment.catchErrors(() => {
     const data: Record<string, unknown> = {}
     for (const field of fields) {
       const value = peek(event, field)
       if (value !== undefined) data[field] = PLAIN.get(field)?.(value) ?? value
     }
-    // Of a run that lasted for several processes the SDK tells afterwards, with the time at which it was.
+    // A run that spanned several processes is reported afterwards, with its original timestamps.
     take(attachment, name, data, name === 'onStart' ? caller : undefined, numberOf(peek(event, 'timestamp')))
   })
 }
 
 function take(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {
   const told = { event, at, data, ...(context === undefined ? {} : { context }) }
-  attachment.take(told, idOf(peek(data, 'callId')))
+  attachment.handleEvent(told, idOf(peek(data, 'callId')))
 }
 
-/** What is no plain data in an event, made plain. */
+/** Converts the fields that are not plain data. */
 const PLAIN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['error', plainError],
   ['toolOutput', plainOutput],

@@ -1,20 +1,18 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { joined } from '../base/messages.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { joinTexts } from '../base/messages.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 
 const PARTS_LIMIT = 100
 const MESSAGES_LIMIT = 100
-/** From the end: what the user said last is never far away. */
+/** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
 
-/** A call that the model asked for. */
 export interface AskedCall {
   readonly id: string
   readonly name: unknown
   readonly args: unknown
 }
 
-/** Parts of a message, or of an answer, that are of this type. */
 export function partsOf(content: unknown, type: string): readonly unknown[] {
   return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
 }
@@ -22,7 +20,7 @@ export function partsOf(content: unknown, type: string): readonly unknown[] {
 function textIn(content: unknown): string | undefined {
   return typeof content === 'string'
     ? textOf(content)
-    : joined(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
+    : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
 export function callOf(part: unknown): AskedCall | undefined {
@@ -30,7 +28,7 @@ export function callOf(part: unknown): AskedCall | undefined {
   return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
 }
 
-/** What the user asked: the last user message, or the prompt. Parts that are not all text are left as they are. */
+/** The last user message, or the prompt. Parts that are not all text are returned unchanged. */
 export function promptOf(data: unknown): unknown {
   const asked = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last').findLast(
     message => peek(message, 'role') === 'user',
@@ -41,8 +39,8 @@ export function promptOf(data: unknown): unknown {
 }
 
 /**
- * A request as its messages. The SDK has calls and results as parts of the content, by names of its own; they are made
- * messages that are known everywhere only when somebody draws them.
+ * A request as messages. The SDK's tool calls and results are content parts; they are converted only when attributes
+ * are built.
  */
 export class Conversation {
   readonly tools: unknown
@@ -81,15 +79,14 @@ function callsIn(content: unknown): readonly object[] {
   }))
 }
 
-/** The answer of a model, as the contract has it. */
 export function answerOf(content: unknown): { readonly response: object; readonly assistant_tool_call_count: number } {
   const calls = callsIn(content)
   const message = { role: 'assistant', content: textIn(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }
   return { response: { assistant_message: message }, assistant_tool_call_count: calls.length }
 }
 
-/** The SDK counts the cache inside the input and reasoning inside the output, whoever the model provider is. */
-export function tokensOf(usage: unknown): Usage | undefined {
+/** The SDK counts the cache inside the input and reasoning inside the output, for every provider. */
+export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = peek(usage, 'inputTokenDetails')
   return usageOf({
     input: peek(usage, 'inputTokens') ?? peek(usage, 'tokens'),

@@ -1,14 +1,14 @@
 import { isArray, peek } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
 
-/** A message as the SDK or its models have it: `{role, content}`, of which `content` is a text or a list of parts. */
+/** A message of the SDK: `{ role, content }`, with content as text or a list of parts. */
 export type PromptMessage = Readonly<Record<string, unknown>>
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
 type Part = Readonly<Record<string, unknown>>
 
-/** All of them: what a guard does not see it cannot judge. */
+/** All parts: a guard must see the whole message. */
 function partsOf(content: unknown): readonly unknown[] {
   return isArray(content) ? content : []
 }
@@ -17,7 +17,6 @@ export function isText(part: unknown): boolean {
   return peek(part, 'type') === 'text'
 }
 
-/** In one language, message for message. */
 export function messagesOf(prompt: readonly PromptMessage[]): ModelMessage[] {
   return prompt.map(message => ({
     role: (ROLES.has(message['role']) ? message['role'] : 'user') as ModelMessage['role'],
@@ -32,7 +31,7 @@ export function textOfMessage({ role, content }: PromptMessage): string {
     .join('\n')
 }
 
-/** The message with another text: what is no text of it stays. */
+/** Parts that are not text stay unchanged. */
 export function withText(message: PromptMessage, text: string): PromptMessage {
   const { role, content } = message
   if (!isArray(content)) return { ...message, content: text }
@@ -48,7 +47,6 @@ export function withText(message: PromptMessage, text: string): PromptMessage {
   return { ...message, content: isSaid || role === 'tool' ? parts : [{ type: 'text', text }, ...parts] }
 }
 
-/** What a tool has come to, as far as it is text. */
 function resultText(part: unknown): string | undefined {
   if (peek(part, 'type') !== 'tool-result') return undefined
   const output = peek(part, 'output')
@@ -61,7 +59,6 @@ function resultText(part: unknown): string | undefined {
     .join('\n')
 }
 
-/** Other texts where they differ. */
 export function rewritten(prompt: readonly PromptMessage[], texts: readonly ModelMessage[]): PromptMessage[] {
   return prompt.map((message, at) => {
     const text = texts[at]?.text
@@ -69,7 +66,9 @@ export function rewritten(prompt: readonly PromptMessage[], texts: readonly Mode
   })
 }
 
-/** Behind all that is said; of the system, in its one message, because not every model takes several. */
+/**
+ * Appends user text as a message. System text joins the one system message, because not every model accepts several.
+ */
 export function injected(prompt: readonly PromptMessage[], injections: readonly Injection[]): PromptMessage[] {
   const system = injections.filter(({ role }) => role === 'system').map(({ text }) => text)
   const user = injections.filter(({ role }) => role === 'user').map(({ text }) => userMessage(text))
@@ -85,7 +84,7 @@ function userMessage(text: string): PromptMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 
-/** What the model has said, and why that is not enough. */
+/** Appends the model's answer and the hooks' feedback to it. */
 export function withFeedback(
   prompt: readonly PromptMessage[],
   answer: string,

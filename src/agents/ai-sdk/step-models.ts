@@ -6,13 +6,13 @@ import { quietly } from '../../guards/quietly.ts'
 import type { GuardedCall } from './guarded-call.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 
-/** Where hooks are asked through the model. */
+/** The phases that run in the model. */
 const OF_MODELS: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
 const MAX_SHOWN = 60
 
 /**
- * The models of steps, with the hooks in them. A name that the call itself gives comes here as the model that the SDK has found;
- * one that `prepareStep` gives is found behind us, and nobody can be put around that model.
+ * Wraps the models of steps. The SDK has already resolved the call's own model. A name returned by `prepareStep` is
+ * resolved later, beyond our reach.
  */
 export class StepModels {
   readonly #asked: readonly HookInfo[]
@@ -31,7 +31,7 @@ export class StepModels {
     return call.refusal === undefined ? given : guardedModel(call, nobody(given))
   }
 
-  /** Hooks that cannot be asked have failed: one that blocks then does so here, too. */
+  /** Hooks that cannot run count as failed: one with `onFailure: 'block'` blocks here too. */
   #cannotAsk(call: GuardedCall, given: unknown): void {
     if (call.refusal !== undefined || this.#asked.length === 0) return
     const closed = this.#asked.find(({ onFailure }) => onFailure === 'block')
@@ -48,18 +48,21 @@ export class StepModels {
   }
 }
 
-/** As the SDK does it, where the program has said which provider names are of. What it uses without is the SDK's alone. */
+/**
+ * Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not
+ * accessible.
+ */
 function ofProgramsProvider(name: string): unknown {
   const provider: unknown = peek(globalThis, 'AI_SDK_DEFAULT_PROVIDER')
   try {
     return (provider as { languageModel(name: string): unknown } | undefined)?.languageModel(name)
   } catch {
-    // The SDK asks again, and says what is wrong.
+    // The SDK resolves it again and reports the error.
     return undefined
   }
 }
 
-/** In the place of a model that is not to be asked. */
+/** Stands in for a model that must not be asked. */
 function nobody(given: unknown): HostModel {
   const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
   return {

@@ -1,12 +1,12 @@
 /**
- * What we need to know of the Vercel AI SDK, read from `ai` 7.0.173 (`src/telemetry`, `src/generate-text`, `src/embed`).
- * Structure only: the package is no dependency of ours.
+ * The subset of the Vercel AI SDK that this adapter uses, read from `ai` 7.0.173 (`src/telemetry`, `src/generate-text`,
+ * `src/embed`), which is not a dependency.
  *
- * A telemetry integration is an object of callbacks, each called with one event. What we keep of an event is the fields
- * below, as plain data; captures hold that. Errors become {name, message, statusCode, isRetryable}. Of our own are
- * - `attemptStart`, `attemptError` {callId, error}: what we see around `executeLanguageModelCall`, which is called for each
- *   attempt at a request, while the SDK tells the start and the end of the request alone;
- * - `context` of `onStart` {callId, toolCallId}: the call and the tool that this call was made in.
+ * A telemetry integration is an object of callbacks with one event each. Captures keep the fields below as plain data;
+ * errors become {name, message, statusCode, isRetryable}. Our own additions:
+ * - `attemptStart`, `attemptError` {callId, error}: each attempt, seen by `executeLanguageModelCall`. The SDK reports
+ *   only the start and the end of the whole request.
+ * - `context` of `onStart` {callId, toolCallId}: the call and the tool in which this call was made.
  */
 export const EVENT_FIELDS = {
   onStart: 'callId operationId functionId provider modelId messages prompt value query maxRetries runtimeContext',
@@ -25,26 +25,24 @@ export const EVENT_FIELDS = {
   onError: 'callId error',
 } as const
 
-/** The name of a callback of the SDK that we listen to. */
+/** A callback of the SDK that is used. */
 export type AiSdkEvent = keyof typeof EVENT_FIELDS
 
-/** Something that is running for a call of the SDK. */
+/** An operation of the SDK. */
 export interface AiSdkExecution<Result> {
   readonly callId: string
-  /** Runs it; resolves to what it came to. */
+  /** Runs the operation. */
   readonly execute: () => PromiseLike<Result>
 }
 
-/**
- * A telemetry integration of the AI SDK. None of its methods throws, and none is waited for.
- */
+/** A telemetry integration of the AI SDK. No method throws, and the SDK awaits none. */
 export type AiSdkTelemetry = {
   readonly [Name in AiSdkEvent]: (event: unknown) => void
 } & {
-  /** Called for each attempt at a request: passes on what it came to. */
+  /** Runs one attempt at a request and returns its result. */
   executeLanguageModelCall<Result>(call: AiSdkExecution<Result>): PromiseLike<Result>
-  /** Passes on what the tool came to; calls of the SDK in it are known to be made in it. */
+  /** Runs a tool and returns its result. Calls of the SDK inside become its children. */
   executeTool<Result>(call: AiSdkExecution<Result> & { readonly toolCallId: string }): PromiseLike<Result>
-  /** Resolves when what was recorded until now has been sent, or cannot be. Does not throw. */
+  /** Resolves when everything recorded so far is sent or failed. Does not throw. */
   flush(): Promise<void>
 }

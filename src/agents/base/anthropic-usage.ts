@@ -1,8 +1,8 @@
 import { peek } from '../../contract/foreign.ts'
-import { type Usage, usageOf } from './usage.ts'
+import { type TokenUsage, usageOf } from './usage.ts'
 
 /** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */
-export function tokensOf(usage: unknown): Usage | undefined {
+export function tokensOf(usage: unknown): TokenUsage | undefined {
   const counts = {
     input: peek(usage, 'input_tokens'),
     output: peek(usage, 'output_tokens'),

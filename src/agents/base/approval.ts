@@ -1,9 +1,9 @@
 import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { Scope } from './records.ts'
+import type { RecordScope } from './records.ts'
 
 /** A request to the user to approve a tool call. */
-export class Approval<Of extends Scope = Scope> {
+export class Approval<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   /** The tool call's id, as emitted. */
   readonly toolId: string | undefined
@@ -22,18 +22,18 @@ export class Approval<Of extends Scope = Scope> {
   }
 
   /** Emits the request once; later calls do nothing. @param facts a new object, which is modified */
-  ask(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
+  emitRequest(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
-    this.turn.tell('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
+    this.turn.emit('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
   }
 
   /** Emits the response once, never dated before the request. @param choice a value of the contract */
-  answer(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
+  emitResponse(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
     if (this.isAnswered) return
     this.isAnswered = true
     const payload = this.#identified({ choice, decided_by: decidedBy })
-    this.turn.tell('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
+    this.turn.emit('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
   }
 
   #identified<Facts extends object>(payload: Facts): Facts {

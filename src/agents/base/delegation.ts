@@ -7,7 +7,7 @@ type Ids = Pick<
   'parent_session_id' | 'parent_turn_id' | 'child_session_id' | 'child_subagent_id' | 'child_role' | 'tool_call_id'
 >
 
-export interface DelegationEnd {
+export interface DelegatedTaskEnd {
   /** `completed`, `failed`, … */
   readonly status: string
   readonly summary?: unknown
@@ -15,12 +15,12 @@ export interface DelegationEnd {
 }
 
 /** A task that one agent delegates to another, as seen by the delegating agent. */
-export class Delegation {
+export class DelegatedTask {
   readonly ids: Ids
   /** Epoch milliseconds. */
   readonly startAt: number
   readonly #records: Records
-  isOver = false
+  hasEnded = false
 
   constructor(records: Records, startAt: number, ids: Ids) {
     this.#records = records
@@ -28,15 +28,15 @@ export class Delegation {
     this.ids = ids
   }
 
-  tellStart(goal: unknown, correlation?: Correlation): void {
-    this.#records.add('subagent_start', this.startAt, { ...this.ids, child_goal: goal }, correlation)
+  emitStart(goal: unknown, correlation?: Correlation): void {
+    this.#records.addRecord('subagent_start', this.startAt, { ...this.ids, child_goal: goal }, correlation)
   }
 
   /** Emits the end once; later calls do nothing. */
-  tellEnd(at: number, { status, summary, durationMillis }: DelegationEnd, correlation?: Correlation): void {
-    if (this.isOver) return
-    this.isOver = true
+  emitEnd(at: number, { status, summary, durationMillis }: DelegatedTaskEnd, correlation?: Correlation): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
     const end = { child_status: status, child_summary: summary, duration_ms: durationMillis }
-    this.#records.add('subagent_stop', at, { ...this.ids, ...end }, correlation)
+    this.#records.addRecord('subagent_stop', at, { ...this.ids, ...end }, correlation)
   }
 }

@@ -12,10 +12,10 @@ export interface ToolCallPart {
 /** Returns the text of a message or tool result, with several parts joined. Returns undefined if there is none. */
 export function plainText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
-  return joined(elementsOf(content, PARTS_LIMIT).map(part => textOf(peek(part, 'text'))))
+  return joinTexts(elementsOf(content, PARTS_LIMIT).map(part => textOf(peek(part, 'text'))))
 }
 
-export function joined(texts: readonly (string | undefined)[], between = '\n'): string | undefined {
+export function joinTexts(texts: readonly (string | undefined)[], between = '\n'): string | undefined {
   const told = texts.filter(text => text !== undefined)
   return told.length > 1 ? told.join(between) : told[0]
 }

@@ -10,13 +10,13 @@ export class NewerFindings {
   #events: HostEvent[] = []
 
   /** @returns true if the event is buffered for a later hook */
-  keep(event: HostEvent, hookAt: number): boolean {
+  bufferIfNewer(event: HostEvent, hookAt: number): boolean {
     if (event.at === undefined || event.at <= hookAt || this.#events.length >= LIMIT) return false
     this.#events.push(event)
     return true
   }
 
-  takeUntil(at: number): readonly HostEvent[] {
+  drainUntil(at: number): readonly HostEvent[] {
     if (this.#events.length === 0) return this.#events
     const due = this.#events.filter(event => (event.at ?? 0) <= at)
     if (due.length > 0) this.#events = this.#events.filter(event => (event.at ?? 0) > at)

@@ -7,11 +7,16 @@ const NONE: readonly HookRecord[] = Object.freeze([])
 export class Records {
   #told: HookRecord[] = []
 
-  add<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
+  addRecord<Name extends HookName>(
+    hook: Name,
+    at: number,
+    payload: LoosePayload<Name>,
+    correlation?: Correlation,
+  ): void {
     this.#told.push(hookRecord(hook, at, payload, correlation))
   }
 
-  take(): readonly HookRecord[] {
+  drain(): readonly HookRecord[] {
     if (this.#told.length === 0) return NONE
     const told = this.#told
     this.#told = []
@@ -20,7 +25,7 @@ export class Records {
 }
 
 /** The subject of records: a session, or one turn of it. */
-export class Scope {
+export class RecordScope {
   readonly records: Records
   readonly sessionId: string | undefined
   readonly turnId: string | undefined
@@ -37,10 +42,10 @@ export class Scope {
    * @param at epoch milliseconds
    * @param payload a new object: the ids are set on it, which is cheaper than a copy
    */
-  tell<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
+  emit<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
     const whole = payload as { session_id?: string | undefined; turn_id?: string | undefined }
     whole.session_id = this.sessionId
     if (this.turnId !== undefined) whole.turn_id = this.turnId
-    this.records.add(hook, at, payload, correlation)
+    this.records.addRecord(hook, at, payload, correlation)
   }
 }

@@ -1,12 +1,12 @@
 import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { Scope } from './records.ts'
+import type { RecordScope } from './records.ts'
 
 type StartFacts = LoosePayload<'pre_auxiliary_call'>
 type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 
-export interface Numbers {
+export interface RequestNumbers {
   readonly id: string
   /** Number of the request in its turn, from 1. */
   readonly ordinal?: number
@@ -18,7 +18,7 @@ export interface Numbers {
 
 /** One attempt at a model request, or an auxiliary call of the agent. Times are epoch milliseconds. */
 export class ModelRequest {
-  readonly scope: Scope
+  readonly scope: RecordScope
   readonly id: string
   readonly ordinal: number | undefined
   readonly retry: number | undefined
@@ -26,9 +26,9 @@ export class ModelRequest {
   readonly startAt: number
   firstChunkAt: number | undefined
   /** The start has been emitted. */
-  isTold = false
+  isStartEmitted = false
 
-  constructor(scope: Scope, startAt: number, { id, ordinal, retry, task }: Numbers) {
+  constructor(scope: RecordScope, startAt: number, { id, ordinal, retry, task }: RequestNumbers) {
     this.scope = scope
     this.startAt = startAt
     this.id = id
@@ -38,21 +38,21 @@ export class ModelRequest {
   }
 
   /** Emits the start once; later calls do nothing. @param facts a new object, which is modified; so do the other methods */
-  tellStart(facts: StartFacts, correlation?: Correlation): void {
-    if (this.isTold) return
-    this.isTold = true
+  emitStart(facts: StartFacts, correlation?: Correlation): void {
+    if (this.isStartEmitted) return
+    this.isStartEmitted = true
     ;(facts as { api_call_count?: number | undefined }).api_call_count = this.ordinal
     this.#tell(this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call', this.startAt, facts, correlation)
   }
 
-  tellAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
+  emitAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
     const { firstChunkAt } = this
     // Seconds, as in the contract.
     if (firstChunkAt !== undefined) (facts as { first_chunk_at?: number }).first_chunk_at = firstChunkAt / 1000
     this.#tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
-  tellFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
+  emitFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
     this.#tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
   }
 
@@ -61,19 +61,19 @@ export class ModelRequest {
     whole.api_request_id = this.id
     whole.retry_count = this.retry
     if (this.task !== undefined) whole.aux_task = this.task
-    this.scope.tell(hook, at, facts, correlation)
+    this.scope.emit(hook, at, facts, correlation)
   }
 }
 
 /** Numbers the requests of a turn. No agent reports all of these numbers, and some report a number twice. */
-export class Requests {
-  readonly #turn: Scope
+export class RequestCounter {
+  readonly #turn: RecordScope
   /** Requests so far. Counts attempts if each attempt has its own id. */
   count = 0
   /** Consecutive failed attempts of the current request. The machine decides what counts as a failure. */
   failures = 0
 
-  constructor(turn: Scope) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
@@ -81,8 +81,8 @@ export class Requests {
     return this.count === 0 ? undefined : this.#id()
   }
 
-  next(startAt: number, how?: Parameters<Requests['numbers']>[0]): ModelRequest {
-    return new ModelRequest(this.#turn, startAt, this.numbers(how))
+  nextRequest(startAt: number, how?: Parameters<RequestCounter['nextNumbers']>[0]): ModelRequest {
+    return new ModelRequest(this.#turn, startAt, this.nextNumbers(how))
   }
 
   /**
@@ -91,7 +91,7 @@ export class Requests {
    * @param how.isRetry overrides the default
    * @param how.keepsId if false, each attempt has its own id instead of the request's
    */
-  numbers(how: { isRetry?: boolean; keepsId?: boolean; task?: string | undefined } = {}): Numbers {
+  nextNumbers(how: { isRetry?: boolean; keepsId?: boolean; task?: string | undefined } = {}): RequestNumbers {
     const { isRetry = this.failures > 0, keepsId = true, task } = how
     if (!isRetry) this.failures = 0
     if (!isRetry || !keepsId) this.count += 1

@@ -1,7 +1,7 @@
 import type { HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Tool } from './tool.ts'
-import type { Turn } from './turn.ts'
+import type { RecordedTurn } from './turn.ts'
 
 export type ControlHookName = Extract<HookName, `${string}_control_hook`>
 type Payload = LoosePayload<'post_control_hook'>
@@ -20,10 +20,10 @@ const BUFFERED_LIMIT = 1000
  * records are buffered until then, so that their spans stand below that of the tool.
  */
 export class ToolHooks {
-  readonly #turn: Turn
+  readonly #turn: RecordedTurn
   #buffered: ControlHookRecord[] = []
 
-  constructor(turn: Turn) {
+  constructor(turn: RecordedTurn) {
     this.#turn = turn
   }
 
@@ -52,12 +52,12 @@ export class ToolHooks {
     const own = this.isEmpty ? [] : this.#buffered.filter(({ payload }) => payload.tool_call_id === callId)
     const [first] = own
     if (first === undefined) {
-      tool.tellStart()
+      tool.emitStart()
       return undefined
     }
     this.#buffered = this.#buffered.filter(record => !own.includes(record))
     tool.startAt = Math.min(tool.startAt, first.at)
-    tool.tellStart()
+    tool.emitStart()
     for (const record of own) this.#emit(record, tool.id)
     return own.at(-1)?.at
   }
@@ -68,6 +68,6 @@ export class ToolHooks {
   }
 
   #emit({ hook, at, payload }: ControlHookRecord, toolId = payload.tool_call_id): void {
-    this.#turn.tell(hook, at, { ...payload, tool_call_id: toolId })
+    this.#turn.emit(hook, at, { ...payload, tool_call_id: toolId })
   }
 }

@@ -46,14 +46,14 @@ const SHAPES: readonly Shape[] = [
 ]
 
 /** The response of a tool, as text if its shape is known, otherwise unchanged. */
-export function resultSeen(response: unknown): unknown {
+export function resultText(response: unknown): unknown {
   return shapeOf(response)?.seen(response) ?? response
 }
 
 /**
  * Builds a response in the shape of the tool. Claude Code ignores any other shape, and the model receives the original response.
  */
-export function resultSaid(response: unknown, value: unknown): unknown {
+export function resultInShape(response: unknown, value: unknown): unknown {
   const shape = shapeOf(response)
   return shape === undefined || typeof value !== 'string' ? plainCopy(value) : shape.said(response, value)
 }

@@ -1,9 +1,9 @@
 import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
-import type { Scope } from './records.ts'
+import type { RecordScope } from './records.ts'
 
 /** One tool call. Its id must be unique in the turn. Times are epoch milliseconds. */
-export class Tool<Of extends Scope = Scope> {
+export class Tool<Of extends RecordScope = RecordScope> {
   readonly turn: Of
   id: string
   name: unknown
@@ -21,22 +21,22 @@ export class Tool<Of extends Scope = Scope> {
   }
 
   /** Emits the start once; later calls do nothing. */
-  tellStart(correlation?: Correlation): void {
+  emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
     const { records, sessionId: session_id, turnId: turn_id } = this.turn
     const facts = { session_id, turn_id, tool_call_id: this.id, api_request_id: this.requestId }
-    records.add('pre_tool_call', this.startAt, { ...facts, tool_name: this.name, args: this.args }, correlation)
+    records.addRecord('pre_tool_call', this.startAt, { ...facts, tool_name: this.name, args: this.args }, correlation)
   }
 
   /** Emits the end once; later calls do nothing. @param facts a new object, which is modified */
-  tellEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
+  emitEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'
     const whole = facts as { tool_call_id?: string; api_request_id?: string | undefined; tool_name?: unknown }
     whole.tool_call_id = this.id
     whole.api_request_id = this.requestId
     whole.tool_name = this.name
-    this.turn.tell('post_tool_call', at, facts, correlation)
+    this.turn.emit('post_tool_call', at, facts, correlation)
   }
 }

@@ -1,9 +1,9 @@
-import { Scope } from './records.ts'
+import { RecordScope } from './records.ts'
 
-export type Outcome = 'completed' | 'failed' | 'interrupted'
+export type TurnResult = 'completed' | 'failed' | 'interrupted'
 
-export interface TurnEnd {
-  readonly outcome: Outcome
+export interface RecordedTurnEnd {
+  readonly outcome: TurnResult
   /** The reason of the end, in one word. */
   readonly reason?: unknown
   readonly model?: unknown
@@ -11,16 +11,16 @@ export interface TurnEnd {
 }
 
 /** One turn: a user's prompt and all work for it, or the work of a child agent. */
-export class Turn extends Scope {
+export class RecordedTurn extends RecordScope {
   /** Records the end of the loop of requests and tools. */
-  answered(at: number, answer: unknown, model?: unknown): void {
+  emitAnswer(at: number, answer: unknown, model?: unknown): void {
     const { sessionId: session_id, turnId: turn_id } = this
-    this.records.add('post_llm_call', at, { session_id, turn_id, assistant_response: answer, model })
+    this.records.addRecord('post_llm_call', at, { session_id, turn_id, assistant_response: answer, model })
   }
 
-  over(at: number, { outcome, reason, model, platform }: TurnEnd): void {
+  emitEnd(at: number, { outcome, reason, model, platform }: RecordedTurnEnd): void {
     const { sessionId: session_id, turnId: turn_id } = this
-    this.records.add('on_session_end', at, {
+    this.records.addRecord('on_session_end', at, {
       session_id,
       turn_id,
       completed: outcome === 'completed',

@@ -1,7 +1,7 @@
 import { numberOf } from '../../contract/foreign.ts'
 
 /** Token counts of the contract: the prompt includes the cache, the output includes reasoning. */
-export interface Usage {
+export interface TokenUsage {
   readonly prompt_tokens: number
   readonly output_tokens: number
   readonly cache_read_tokens: number
@@ -13,7 +13,7 @@ export interface Usage {
 }
 
 /** Unchecked counts of an agent. */
-export interface Counts {
+export interface ReportedCounts {
   readonly input: unknown
   readonly output: unknown
   readonly cacheRead?: unknown
@@ -23,7 +23,7 @@ export interface Counts {
 }
 
 /** How an agent's counts differ from the contract. */
-export interface Counting {
+export interface CountRules {
   /** The input count excludes cache reads and writes. */
   readonly cacheIsOutside?: boolean
   /** The output count excludes reasoning. */
@@ -35,7 +35,10 @@ function count(tokens: unknown): number {
 }
 
 /** Returns undefined if all counts are zero: agents report zeros for a request that did not end. */
-export function usageOf(counts: Counts, { cacheIsOutside, reasoningIsOutside }: Counting = {}): Usage | undefined {
+export function usageOf(
+  counts: ReportedCounts,
+  { cacheIsOutside, reasoningIsOutside }: CountRules = {},
+): TokenUsage | undefined {
   const cacheRead = count(counts.cacheRead)
   const cacheWrite = count(counts.cacheWrite)
   const reasoning = count(counts.reasoning)
@@ -53,7 +56,7 @@ function usage(
   cacheWrite: number,
   reasoning: number,
   cacheWriteLong = 0,
-): Usage {
+): TokenUsage {
   return {
     prompt_tokens: prompt,
     output_tokens: output,
@@ -65,10 +68,10 @@ function usage(
   }
 }
 
-export const NO_USAGE: Usage = usage(0, 0, 0, 0, 0)
+export const NO_USAGE: TokenUsage = usage(0, 0, 0, 0, 0)
 
 /** Combines each count of both by one function: `plus`, `minus`, `Math.max` or `Math.min`. */
-export function combined(one: Usage, other: Usage, rule: (a: number, b: number) => number): Usage {
+export function combineUsage(one: TokenUsage, other: TokenUsage, rule: (a: number, b: number) => number): TokenUsage {
   return usage(
     rule(one.prompt_tokens, other.prompt_tokens),
     rule(one.output_tokens, other.output_tokens),
@@ -82,13 +85,13 @@ export function combined(one: Usage, other: Usage, rule: (a: number, b: number) 
 export const plus = (a: number, b: number): number => a + b
 export const minus = (a: number, b: number): number => a - b
 
-export function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : combined(one, other, plus)
+export function addUsage(one: TokenUsage | undefined, other: TokenUsage | undefined): TokenUsage | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : combineUsage(one, other, plus)
 }
 
 /** Converts usage to the `ModelUsage` of guards, a type that machines do not import. */
 export function modelUsage(
-  usage: Usage | undefined,
+  usage: TokenUsage | undefined,
   costUsd?: number,
 ): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number | undefined } | undefined {
   return usage && { inputTokens: usage.prompt_tokens, outputTokens: usage.output_tokens, costUsd }

@@ -1,136 +1,93 @@
-import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
-import { attemptOfTool, tellPrompt } from './requests.ts'
-import type { Call, Loop, Session } from './session.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { endCall } from '../claude-code/calls.ts'
+import type { ClaudeCall } from '../claude-code/session.ts'
+import type { LiveSessions } from './live-sessions.ts'
+import type { SdkLoop, SdkSession } from './session.ts'
 
 const BATCH_LIMIT = 1000
+/** Limit of approvals that precede the hook of their tool. */
+const EARLY_LIMIT = 100
 
-/** Handles `PreToolUse`. */
-export function toolStarted(loop: Loop, at: number, data: unknown): Call | undefined {
-  const id = idOf(peek(data, 'tool_use_id'))
-  if (id === undefined) return undefined
-  const call = loop.session.callOf(loop, id)
-  call.name = textOf(peek(data, 'tool_name')) ?? call.name
-  call.args = peek(data, 'tool_input') ?? call.args
-  startCall(call, at)
-  return call
-}
+/** Handles `canUseTool`, which has a tool call id and no session id. */
+export class SdkApprovals {
+  readonly #sessions: LiveSessions
+  readonly #early = new LimitedMap<string, TimedEvent[]>(EARLY_LIMIT)
 
-function startCall(call: Call, at: number): void {
-  if (call.state !== 'asked') return
-  call.requestId ??= attemptOfTool(call.turn, at)?.id
-  tellPrompt(call.turn)
-  call.startAt = at
-  call.tellStart()
-}
-
-interface CallEnd {
-  readonly status: 'completed' | 'error' | 'blocked' | 'cancelled'
-  readonly result?: unknown
-  readonly durationMillis?: number | undefined
-  readonly message?: string | undefined
-}
-
-function endCall(call: Call, at: number, { status, result, durationMillis, message }: CallEnd): void {
-  if (call.state === 'ended') return
-  startCall(call, at)
-  call.args = undefined
-  call.approval?.answer(at - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.tellEnd(at, {
-    result,
-    // Left undefined so that the core reads the status from the result, for example `async_launched`.
-    status: status === 'completed' ? undefined : status,
-    duration_ms: durationMillis,
-    error_message: message,
-  })
-}
-
-/** Handles `PostToolUse` and `PostToolUseFailure`. */
-export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefined {
-  const id = idOf(peek(data, 'tool_use_id'))
-  if (id === undefined) return undefined
-  const call = loop.session.callOf(loop, id)
-  call.name ??= textOf(peek(data, 'tool_name'))
-  call.args ??= peek(data, 'tool_input')
-  const durationMillis = numberOf(peek(data, 'duration_ms'))
-  const message = textOf(peek(data, 'error'))
-  const result = peek(data, 'tool_response')
-  const hasFailed =
-    peek(data, 'hook_event_name') === 'PostToolUseFailure' || (message !== undefined && result === undefined)
-  if (!hasFailed) endCall(call, at, { status: 'completed', result, durationMillis })
-  else {
-    const status = peek(data, 'is_interrupt') === true ? 'cancelled' : 'error'
-    endCall(call, at, { status, result: message, durationMillis, message })
+  constructor(sessions: LiveSessions) {
+    this.#sessions = sessions
   }
-  return call
+
+  handleEvent(moment: TimedEvent): void {
+    const id = idOf(peek(moment.data, 'toolUseID'))
+    if (id === undefined) return
+    const query = idOf(peek(moment.context, 'query'))
+    const [call, ...others] = this.#sessions.findCalls(id, query)
+    if (call !== undefined && others.length === 0) emitApproval(call, moment)
+    else this.#buffer(`${query} ${id}`, moment)
+  }
+
+  /** Emits the buffered approvals of a tool that has started. */
+  emitBuffered(call: ClaudeCall, { context }: TimedEvent): void {
+    if (this.#early.size === 0) return
+    const key = `${idOf(peek(context, 'query'))} ${call.id}`
+    const early = this.#early.get(key) ?? []
+    this.#early.delete(key)
+    for (const moment of early) emitApproval(call, moment)
+  }
+
+  #buffer(key: string, moment: TimedEvent): void {
+    const known = this.#early.get(key)
+    if (known === undefined) this.#early.set(key, [moment])
+    else if (known.length < EARLY_LIMIT) known.push(moment)
+  }
 }
 
-/** Handles `PermissionDenied` and the equivalent message. */
-export function toolDenied(loop: Loop, at: number, data: unknown): void {
-  const id = idOf(peek(data, 'tool_use_id'))
-  if (id === undefined) return
-  const call = loop.session.callOf(loop, id)
-  call.name ??= textOf(peek(data, 'tool_name'))
-  call.isDenied = true
-  const result = textOf(peek(data, 'message')) ?? textOf(peek(data, 'reason'))
-  endCall(call, at, { status: 'blocked', result })
+function emitApproval(call: ClaudeCall, { event, at, data }: TimedEvent): void {
+  if (event === 'canUseTool') askApproval(call, at, 'canUseTool', data)
+  else approvalAnswered(call, at, data)
 }
 
 /** Handles results as sent to the model. They are the only report of a call that was denied or could not be made. */
-export function toolResults(session: Session, at: number, data: unknown): void {
-  const meta = elementsOf(peek(data, 'tool_result_meta'), BATCH_LIMIT)
+export function toolResults(session: SdkSession, at: number, data: unknown): void {
+  const metas = elementsOf(peek(data, 'tool_result_meta'), BATCH_LIMIT)
   for (const block of elementsOf(peek(peek(data, 'message'), 'content'), BATCH_LIMIT)) {
-    const call = peek(block, 'type') === 'tool_result' ? callOf(session, block) : undefined
+    const call =
+      peek(block, 'type') === 'tool_result' ? session.calls.get(idOf(peek(block, 'tool_use_id')) ?? '') : undefined
     if (call === undefined || call.state === 'ended') continue
-    const said = meta.find(one => idOf(peek(one, 'id')) === call.id)
+    const meta = metas.find(one => idOf(peek(one, 'id')) === call.id)
     const result = peek(block, 'content')
     const isRefused =
       call.isDenied ||
-      peek(said, 'non_execution_kind') !== undefined ||
-      peek(peek(said, 'permission_decision'), 'decision') === 'reject'
+      peek(meta, 'non_execution_kind') !== undefined ||
+      peek(peek(meta, 'permission_decision'), 'decision') === 'reject'
     if (isRefused) endCall(call, at, { status: 'blocked', result })
     else if (peek(block, 'is_error') !== true) endCall(call, at, { status: 'completed', result })
     else endCall(call, at, { status: 'error', result, message: textOf(result) })
   }
 }
 
-function callOf(session: Session, value: unknown): Call | undefined {
-  return session.call(idOf(peek(value, 'tool_use_id')))
-}
-
-/**
- * Handles `PostToolBatch`, which the next request follows. A call still open was denied or failed; a later message shows which.
- */
-export function toolsOver(loop: Loop, at: number, data: unknown): void {
-  loop.askedAt = at
-  for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
-    const call = callOf(loop.session, one)
-    if (call === undefined || call.state === 'ended') continue
-    const response = peek(one, 'tool_response')
-    if (call.isDenied) endCall(call, at, { status: 'blocked', result: response })
-    else call.batched = { at, response }
-  }
-}
-
-export function endCalls(loop: Loop, at: number, denied?: ReadonlySet<string>): void {
-  for (const call of loop.calls) {
-    loop.session.calls.delete(call.id)
+/** Ends the remaining calls of a loop. A batched call without a result in a message has failed. */
+export function endCalls(loop: SdkLoop, at: number, denied?: ReadonlySet<string>): void {
+  for (const call of [...loop.calls]) {
+    loop.calls.delete(call)
     if (call.state !== 'running') continue
-    const { batched } = call
-    const result = batched?.response
-    if (call.isDenied || denied?.has(call.id)) endCall(call, batched?.at ?? at, { status: 'blocked', result })
-    else if (batched === undefined) endCall(call, at, { status: 'cancelled' })
-    else endCall(call, batched.at, { status: 'error', result, message: textOf(result) })
+    const { batchEnd } = call
+    const result = batchEnd?.result
+    if (call.isDenied || denied?.has(call.id)) endCall(call, batchEnd?.at ?? at, { status: 'blocked', result })
+    else if (batchEnd === undefined) endCall(call, at, { status: 'cancelled' })
+    else endCall(call, batchEnd.at, { status: 'error', result, message: textOf(result) })
   }
-  loop.calls.clear()
 }
 
 /** Handles `canUseTool`, and `PermissionRequest` if the host decides by itself. */
-export function askApproval(call: Call, at: number, surface: string, details: unknown): void {
+export function askApproval(call: ClaudeCall, at: number, surface: string, details: unknown): void {
   if (call.approval !== undefined || call.state === 'ended') return
   const input = call.args ?? peek(details, 'i') ?? peek(details, 'tool_input')
   call.approval = new Approval(call.turn, call.id, call.name, at)
-  call.approval.ask({
+  call.approval.emitRequest({
     command: textOf(peek(input, 'command')),
     description: textOf(peek(details, 'title')) ?? textOf(peek(details, 'description')),
     surface,
@@ -138,12 +95,12 @@ export function askApproval(call: Call, at: number, surface: string, details: un
 }
 
 /** Handles the response of `canUseTool`. */
-export function approvalAnswered(call: Call, at: number, data: unknown): void {
+export function approvalAnswered(call: ClaudeCall, at: number, data: unknown): void {
   const result = peek(data, 'r')
   const behavior = peek(result, 'behavior')
   // Null: the response takes another path, and the decision follows from the tool's end.
   if (result === null) return
-  const answer = (choice: string): void => call.approval?.answer(at, choice, undefined, 'canUseTool')
+  const answer = (choice: string): void => call.approval?.emitResponse(at, choice, undefined, 'canUseTool')
   if (behavior === 'allow') {
     answer(grantOf(peek(result, 'updatedPermissions')))
     return

@@ -1,31 +1,52 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import {
+  type EventHandler,
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  type TimedEvent,
+} from '../base/event-machine.ts'
+import { batchOver, toolDenied, toolEnded, toolStarted } from '../claude-code/calls.ts'
+import { subagentStarted } from '../claude-code/children.ts'
 import type { HostMachine } from '../host-event.ts'
-import { Approvals } from './approvals.ts'
-import { askApproval, toolDenied, toolEnded, toolResults, toolStarted, toolsOver } from './calls.ts'
-import {
-  delegationReturned,
-  endChild,
-  loopOfAgent,
-  subagentStarted,
-  subagentStopped,
-  taskNotified,
-  taskStarted,
-} from './children.ts'
+import { askApproval, SdkApprovals, toolResults } from './calls.ts'
+import { delegationReturned, endChild, loopOfAgent, subagentStopped, taskNotified, taskStarted } from './children.ts'
 import { LiveSessions } from './live-sessions.ts'
-import { HOOKS, MESSAGES } from './names.ts'
-import { assistantMessage, retried, SYNTHETIC, syntheticMessage } from './requests.ts'
-import type { Loop, Session } from './session.ts'
-import { streamEvent } from './stream.ts'
+import { assistantMessage, retried, SYNTHETIC, streamEvent, syntheticMessage } from './requests.ts'
+import type { SdkLoop, SdkSession } from './session.ts'
 import {
+  emitCompaction,
   endCompaction,
   endWithoutResult,
-  openTurn,
   resultArrived,
   settlePrompt,
   startCompaction,
-  tellCompaction,
+  startTurn,
 } from './turns.ts'
+
+/** Hooks of the SDK (0.3.330). */
+const HOOKS: readonly string[] = [
+  ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Notification', 'UserPromptSubmit'],
+  ...['UserPromptExpansion', 'SessionStart', 'SessionEnd', 'Stop', 'StopFailure', 'SubagentStart'],
+  ...['SubagentStop', 'PreCompact', 'PostCompact', 'PreModelSwitch', 'PostModelSwitch', 'PermissionRequest'],
+  ...['PermissionDenied', 'Setup', 'TeammateIdle', 'TaskCreated', 'TaskCompleted', 'Elicitation'],
+  ...['ElicitationResult', 'ConfigChange', 'WorktreeCreate', 'WorktreeRemove', 'InstructionsLoaded'],
+  ...['CwdChanged', 'FileChanged', 'DirectoryAdded', 'MessageDisplay'],
+]
+
+/** Messages of the SDK: `type` or `type.subtype`. For `result`, any subtype is accepted. */
+const MESSAGES: readonly string[] = [
+  ...['assistant', 'user', 'stream_event', 'active_goal', 'conversation_reset', 'tool_progress'],
+  ...['tool_use_summary', 'auth_status', 'rate_limit_event', 'prompt_suggestion', 'system.api_retry'],
+  ...['system.background_tasks_changed', 'system.commands_changed', 'system.compact_boundary'],
+  ...['system.control_request_progress', 'system.elicitation_complete', 'system.files_persisted'],
+  ...['system.hook_progress', 'system.hook_response', 'system.hook_started', 'system.informational'],
+  ...['system.init', 'system.local_command_output', 'system.memory_recall', 'system.mirror_error'],
+  ...['system.model_refusal_fallback', 'system.model_refusal_no_fallback', 'system.notification'],
+  ...['system.permission_denied', 'system.plugin_install', 'system.session_state_changed'],
+  ...['system.session_writes_lost', 'system.status', 'system.task_notification', 'system.task_progress'],
+  ...['system.task_started', 'system.task_updated', 'system.thinking_tokens', 'system.worker_shutting_down'],
+]
 
 /** Limits on hooks of the next turn that are buffered until the result of this one arrives. */
 const WAITING_LIMIT = 1000
@@ -35,7 +56,7 @@ const SEEN_LIMIT = 200
 const HOOK = 'hook.'
 const MESSAGE = 'msg.'
 
-type LoopReading = (loop: Loop, at: number, data: unknown) => unknown
+type LoopReading = (loop: SdkLoop, at: number, data: unknown) => unknown
 
 const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
   ['assistant', (loop, at, data) => (isSynthetic(data) ? syntheticMessage : assistantMessage)(loop, at, data)],
@@ -44,7 +65,7 @@ const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
   ['system.permission_denied', toolDenied],
 ])
 
-type SessionReading = (session: Session, at: number, data: unknown) => void
+type SessionReading = (session: SdkSession, at: number, data: unknown) => void
 
 const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, SessionReading>([
   ['user', toolResults],
@@ -63,28 +84,28 @@ function isSynthetic(data: unknown): boolean {
  */
 class ClaudeAgentSdkMachine extends EventMachine {
   readonly #sessions = new LiveSessions(this.records)
-  readonly #approvals = new Approvals(this.#sessions)
-  protected readonly events: Events = eventsOf({
+  readonly #approvals = new SdkApprovals(this.#sessions)
+  protected readonly events: EventHandlers = eventHandlers({
     ...named(HOOK, HOOKS, hook => moment => this.#hook(hook, moment)),
     ...named(MESSAGE, MESSAGES, kind => moment => this.#message(kind, moment)),
-    canUseTool: moment => this.#approvals.take(moment),
-    'canUseTool.end': moment => this.#approvals.take(moment),
-    'iterator.end': moment => this.#queryOver(moment, 'ended'),
-    'iterator.error': moment => this.#queryOver(moment, 'error'),
-    'iterator.return': moment => this.#queryOver(moment, 'closed'),
+    canUseTool: moment => this.#approvals.handleEvent(moment),
+    'canUseTool.end': moment => this.#approvals.handleEvent(moment),
+    'iterator.end': moment => this.#endQuery(moment, 'ended'),
+    'iterator.error': moment => this.#endQuery(moment, 'error'),
+    'iterator.return': moment => this.#endQuery(moment, 'closed'),
   })
 
-  protected override readingOf(event: string): Reading | undefined {
+  protected override handlerOf(event: string): EventHandler | undefined {
     const isResult = typeof event === 'string' && event.startsWith('msg.result')
-    return isResult ? moment => this.#message('result', moment) : super.readingOf(event)
+    return isResult ? moment => this.#message('result', moment) : super.handlerOf(event)
   }
 
-  protected finish(at: number): void {
+  protected endSessions(at: number): void {
     for (const session of this.#sessions.all()) this.#endSession(session, Math.max(at, this.now), 'ended')
   }
 
-  #hook(hook: string, moment: Moment): void {
-    const session = this.#sessions.of(moment, hook === 'UserPromptSubmit' || hook === 'SessionStart')
+  #hook(hook: string, moment: TimedEvent): void {
+    const session = this.#sessions.findSession(moment, hook === 'UserPromptSubmit' || hook === 'SessionStart')
     if (session === undefined) return
     const { data } = moment
     if (hook === 'UserPromptSubmit') this.#prompt(session, moment)
@@ -95,19 +116,19 @@ class ClaudeAgentSdkMachine extends EventMachine {
     else this.#mainHook(hook, moment, session)
   }
 
-  #childHook(hook: string, moment: Moment, session: Session): void {
+  #childHook(hook: string, moment: TimedEvent, session: SdkSession): void {
     const { at, data } = moment
     settlePrompt(session)
     const agentId = idOf(peek(data, 'agent_id'))
     if (hook === 'SubagentStart') subagentStarted(session, at, data)
     else if (hook === 'SubagentStop') subagentStopped(session, at, data)
     else if (agentId !== undefined) {
-      const loop = loopOfAgent(session, at, { agentId, role: textOf(peek(data, 'agent_type')) })
+      const loop = loopOfAgent(session, at, agentId, data)
       if (loop !== undefined) this.#loopHook(hook, moment, loop)
     }
   }
 
-  #prompt(session: Session, moment: Moment): void {
+  #prompt(session: SdkSession, moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'prompt_id'))
     if (session.prompt !== undefined) {
       if (session.prompt.id === id) return
@@ -115,39 +136,41 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
     const { main } = session
     const isNext = main !== undefined && (id === undefined ? main.stopped !== undefined : main.promptId !== id)
-    if (isNext) this.#wait(session, moment)
+    if (isNext) this.#bufferHook(session, moment)
     // A prompt with the id of a running or ended turn is a message that joined that turn.
     else if (main === undefined && (id === undefined || id !== session.endedPromptId)) {
       session.prompt = { at: moment.at, id, text: peek(moment.data, 'prompt') }
     }
   }
 
-  #mainHook(hook: string, moment: Moment, session: Session): void {
+  #mainHook(hook: string, moment: TimedEvent, session: SdkSession): void {
     const promptId = idOf(peek(moment.data, 'prompt_id'))
     settlePrompt(session)
     const { main } = session
     if (main !== undefined) main.promptId ??= promptId
-    if (main !== undefined && promptId !== undefined && main.promptId !== promptId) this.#wait(session, moment)
+    if (main !== undefined && promptId !== undefined && main.promptId !== promptId) this.#bufferHook(session, moment)
     else if (hook === 'PreCompact') startCompaction(session, moment.at)
     else if (hook === 'PostCompact') endCompaction(session, moment.at)
     else {
-      const loop = main ?? (hook === 'PreToolUse' ? lazily(session, moment.at, promptId) : undefined)
+      const loop = main ?? (hook === 'PreToolUse' ? turnFor(session, moment.at, promptId) : undefined)
       if (loop !== undefined) this.#loopHook(hook, moment, loop)
     }
   }
 
-  #loopHook(hook: string, moment: Moment, loop: Loop): void {
+  #loopHook(hook: string, moment: TimedEvent, loop: SdkLoop): void {
     const { at, data } = moment
     loop.lastAt = at
     if (hook === 'PreToolUse') {
       const call = toolStarted(loop, at, data)
-      if (call !== undefined) this.#approvals.started(call, moment)
+      if (call !== undefined) this.#approvals.emitBuffered(call, moment)
     } else if (hook === 'PostToolUse' || hook === 'PostToolUseFailure') {
-      const call = toolEnded(loop, at, data)
-      if (call !== undefined) delegationReturned(call, at, data)
-    } else if (hook === 'PostToolBatch') toolsOver(loop, at, data)
-    else if (hook === 'PermissionRequest') {
-      const call = loop.session.call(moment.tool_use_id)
+      toolEnded(loop, at, data)
+      delegationReturned(loop, at, data)
+    } else if (hook === 'PostToolBatch') {
+      loop.askedAt = at
+      batchOver(loop, at, data)
+    } else if (hook === 'PermissionRequest') {
+      const call = loop.session.calls.get(moment.tool_use_id ?? '')
       if (call !== undefined) askApproval(call, at, 'PermissionRequest', data)
     } else if (hook === 'PermissionDenied') toolDenied(loop, at, data)
     else if (hook === 'StopFailure') loop.failure = textOf(peek(data, 'error')) ?? 'unknown'
@@ -158,24 +181,24 @@ class ClaudeAgentSdkMachine extends EventMachine {
     }
   }
 
-  #wait(session: Session, moment: Moment): void {
+  #bufferHook(session: SdkSession, moment: TimedEvent): void {
     const [first] = session.waiting
     const isLong = session.waiting.length >= WAITING_LIMIT || moment.at - (first?.at ?? moment.at) > WAITING_MILLIS
     session.waiting.push(moment)
     if (!isLong) return
     endWithoutResult(session, moment.at, 'superseded')
-    this.#goOn(session)
+    this.#handleBuffered(session)
   }
 
   /** Processes the hooks that were buffered until the end of the turn. */
-  #goOn(session: Session): void {
+  #handleBuffered(session: SdkSession): void {
     const { waiting } = session
     session.waiting = []
     for (const moment of waiting) this.#hook(moment.event.slice(HOOK.length), moment)
   }
 
-  #message(kind: string, moment: Moment): void {
-    const session = this.#sessions.of(moment, kind === 'system.init' && moment.context !== undefined)
+  #message(kind: string, moment: TimedEvent): void {
+    const session = this.#sessions.findSession(moment, kind === 'system.init' && moment.context !== undefined)
     if (session === undefined || isRepeated(session, moment)) return
     const { at, data } = moment
     if (kind === 'system.init') session.model = textOf(peek(data, 'model')) ?? session.model
@@ -188,62 +211,65 @@ class ClaudeAgentSdkMachine extends EventMachine {
       read(loop, at, data)
     } else if (kind === 'result') {
       resultArrived(session, at, data)
-      this.#goOn(session)
+      this.#handleBuffered(session)
     } else SESSION_MESSAGES.get(kind)?.(session, at, data)
   }
 
-  #queryOver({ at, data, context }: Moment, reason: string): void {
+  #endQuery({ at, data, context }: TimedEvent, reason: string): void {
     const query = idOf(peek(context, 'query'))
     if (query === undefined) return
     const isAborted = peek(data, 'aborted') === true
-    for (const session of this.#sessions.takeQuery(query)) this.#endSession(session, at, isAborted ? 'aborted' : reason)
+    for (const session of this.#sessions.closeQuery(query))
+      this.#endSession(session, at, isAborted ? 'aborted' : reason)
   }
 
-  #endSession(session: Session, at: number, reason: string): void {
+  #endSession(session: SdkSession, at: number, reason: string): void {
     settlePrompt(session)
     while (session.main !== undefined || session.waiting.length > 0) {
       endWithoutResult(session, at, reason)
-      this.#goOn(session)
+      this.#handleBuffered(session)
       settlePrompt(session)
     }
     for (const child of session.children.values()) endChild(child, at)
-    tellCompaction(session, at)
-    this.#sessions.close(session)
+    emitCompaction(session, at)
+    this.#sessions.closeSession(session)
     // Skips sessions without records, for example one with only the answer to a command.
     if (!session.isAnnounced && session.children.size + session.compactions === 0) return
-    this.records.add('on_session_finalize', at, { session_id: session.id, reason })
+    this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
   }
 }
 
-function named(prefix: string, names: readonly string[], read: (name: string) => Reading): Record<string, Reading> {
+function named(
+  prefix: string,
+  names: readonly string[],
+  read: (name: string) => EventHandler,
+): Record<string, EventHandler> {
   return Object.fromEntries(names.map(name => [`${prefix}${name}`, read(name)]))
 }
 
 /** Returns the turn of an event whose prompt was not received, and starts it if necessary. Returns undefined for a late event. */
-function lazily(session: Session, at: number, promptId: string | undefined): Loop | undefined {
+function turnFor(session: SdkSession, at: number, promptId: string | undefined): SdkLoop | undefined {
   settlePrompt(session)
   if (session.main !== undefined) return session.main
   if (promptId !== undefined && promptId === session.endedPromptId) return undefined
-  return openTurn(session, at, promptId, undefined)
+  return startTurn(session, at, promptId)
 }
 
-function loopOf(session: Session, at: number, kind: string, data: unknown): Loop | undefined {
+function loopOf(session: SdkSession, at: number, kind: string, data: unknown): SdkLoop | undefined {
   const callId = idOf(peek(data, 'parent_tool_use_id'))
   const agentId = idOf(peek(data, 'agent_id')) ?? childOf(session, callId) ?? callId
-  if (agentId !== undefined) {
-    return loopOfAgent(session, at, { agentId, callId, role: textOf(peek(data, 'subagent_type')) })
-  }
+  if (agentId !== undefined) return loopOfAgent(session, at, agentId, data)
   // A synthetic message, for example the answer to a command, starts no turn.
-  return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : lazily(session, at, undefined))
+  return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : turnFor(session, at, undefined))
 }
 
-function childOf(session: Session, callId: string | undefined): string | undefined {
+function childOf(session: SdkSession, callId: string | undefined): string | undefined {
   if (callId === undefined) return undefined
   for (const child of session.children.values()) if (child.callId === callId) return child.agentId
   return undefined
 }
 
-function isRepeated({ seen }: Session, { data }: Moment): boolean {
+function isRepeated({ seen }: SdkSession, { data }: TimedEvent): boolean {
   const id = idOf(peek(data, 'uuid'))
   if (id === undefined) return false
   if (seen.has(id)) return true

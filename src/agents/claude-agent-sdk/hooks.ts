@@ -5,22 +5,20 @@
  * blocked. Several callbacks run at once, and the last rewrite wins.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { plainCopy } from '../../guards/frozen-copy.ts'
+import { isArray, peek } from '../../contract/foreign.ts'
 import {
   type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
   type HostHooksOptions,
-  type Injection,
-  type Outcome,
   type Phase,
 } from '../../guards/index.ts'
-import { runningPlugin, tellRunning } from '../attach.ts'
+import type { EventOf } from '../../guards/phases.ts'
+import { forwardEarly, runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { hasKnownShape, resultSaid, resultSeen } from '../base/tool-response.ts'
-import { toolSeen } from './hook-shapes.ts'
+import { hasKnownShape, resultInShape } from '../base/tool-response.ts'
+import { failClosedReply, idsIn, replyTo, requestIn } from '../claude-code/guard-protocol.ts'
 import { changed } from './query-options.ts'
 
 const HOST = 'claude-agent-sdk'
@@ -45,7 +43,7 @@ export const ABLE: Capabilities = {
 }
 
 /** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+export type ClaudeSdkAttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
  * Returns options of `query()` with guards added after the existing hooks. If hookspan traces the query, the trace records their
@@ -57,49 +55,51 @@ export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 export function attachHooks<Options extends object>(
   options: Options,
   hooks: ControlHooks,
-  { limitMillis = LIMIT_MILLIS, report }: AttachOptions = {},
+  { limitMillis = LIMIT_MILLIS, report }: ClaudeSdkAttachOptions = {},
 ): Options {
   const plugin = () => runningPlugin(HOST)
-  const asked = new HostHooks({ host: HOST, hooks, capabilities: ABLE, limitMillis, plugin, report })
+  const hostHooks = new HostHooks({ host: HOST, hooks, capabilities: ABLE, limitMillis, plugin, report })
   // Without a user to ask, the SDK denies tools for which a hook requests approval.
-  const hasPerson = ['canUseTool', 'permissionPromptToolName'].some(key => peek(options, key) !== undefined)
+  const hasUser = ['canUseTool', 'permissionPromptToolName'].some(key => peek(options, key) !== undefined)
   const timeout = (limitMillis + DELAY_LIMIT_MILLIS + SPARE_MILLIS) / 1000
   const own = peek(options, 'hooks') ?? {}
   const merged: Record<string, unknown> = {}
-  for (const [event, callback] of new ClaudeHooks(asked, hasPerson).callbacks()) {
+  for (const [event, callback] of new SdkGuards(hostHooks, hasUser).callbacks()) {
     const before = peek(own, event)
     merged[event] = [...(isArray(before) ? before : []), { hooks: [callback], timeout }]
   }
   return changed(options, { hooks: changed(own, merged) })
 }
 
-interface Heard {
-  readonly input: unknown
-  readonly ids: HookIds
-  readonly signal: AbortSignal | undefined
-}
-
 /** The response to the SDK. `{}` leaves the decision to the SDK. */
-type Answer = Readonly<Record<string, unknown>>
+type HookOutput = Readonly<Record<string, unknown>>
 
-type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<Answer>
+type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<HookOutput>
 
-interface TurnOfSession {
+interface GuardedTurn {
   readonly ids: HookIds
   retries: number
 }
 
-const NOTHING: Answer = Object.freeze({})
+const NOTHING: HookOutput = Object.freeze({})
 
-class ClaudeHooks {
+const PHASES: Readonly<Record<string, Phase>> = {
+  UserPromptSubmit: 'beforeTurn',
+  PreToolUse: 'beforeTool',
+  PostToolUse: 'afterTool',
+  Stop: 'afterTurn',
+  SubagentStop: 'afterTurn',
+}
+
+class SdkGuards {
   readonly #hooks: HostHooks
-  readonly #hasPerson: boolean
+  readonly #hasUser: boolean
   /** Turns by session id or child agent id. */
-  readonly #turns = new LimitedMap<string, TurnOfSession>(SESSIONS_LIMIT)
+  readonly #turns = new LimitedMap<string, GuardedTurn>(SESSIONS_LIMIT)
 
-  constructor(hooks: HostHooks, hasPerson: boolean) {
+  constructor(hooks: HostHooks, hasUser: boolean) {
     this.#hooks = hooks
-    this.#hasPerson = hasPerson
+    this.#hasUser = hasUser
   }
 
   /**
@@ -108,88 +108,45 @@ class ClaudeHooks {
    */
   callbacks(): Map<string, Callback> {
     const found = new Map<string, Callback>()
-    const on = (
-      phase: Phase,
-      event: string,
-      answer: (heard: Heard) => Promise<Answer>,
-      blocked: (reason: string, input: unknown) => Answer,
-    ): void => {
-      if (!this.#hooks.handles(phase)) return
-      found.set(
-        event,
-        async (input, _, options) =>
-          (await this.#hooks.guard(
-            phase,
-            () => answer({ input, ids: idsOf(input), signal: signalOf(options) }),
-            reason => blocked(reason, input),
-          )) ?? NOTHING,
-      )
-    }
-    on('beforeTurn', 'UserPromptSubmit', heard => this.#prompted(heard), refusedPrompt)
-    on('beforeTool', 'PreToolUse', heard => this.#calls(heard), deniedTool)
-    on('afterTool', 'PostToolUse', heard => this.#returns(heard), withheldResult)
-    for (const event of ['Stop', 'SubagentStop']) {
-      on(
-        'afterTurn',
-        event,
-        heard => this.#stops(heard),
-        () => NOTHING,
-      )
-      if (!found.has(event)) found.set(event, input => Promise.resolve(this.#over(idsOf(input))))
+    for (const [event, phase] of Object.entries(PHASES)) {
+      const decide: Callback = async (input, _, options) =>
+        (await this.#hooks.guard(
+          phase,
+          () => this.#decide(input, signalOf(options)),
+          reason => blocked(event, input, reason),
+        )) ?? NOTHING
+      if (this.#hooks.handles(phase)) found.set(event, decide)
+      else if (phase === 'afterTurn') found.set(event, input => Promise.resolve(this.#endTurn(idsIn(input))))
     }
     return found
   }
 
-  async #prompted({ input, ids, signal }: Heard): Promise<Answer> {
-    this.#turnOf(ids)
-    const outcome = await this.#hooks.run('beforeTurn', ids, { prompt: String(peek(input, 'prompt') ?? '') }, signal)
-    if (outcome.decision === 'block') return { ...refusedPrompt(outcome.reason ?? ''), ...shown(outcome) }
-    return outcome.injected.length === 0 ? NOTHING : specific('UserPromptSubmit', contextOf(outcome.injected))
-  }
-
-  async #calls({ input, ids, signal }: Heard): Promise<Answer> {
+  async #decide(input: unknown, signal: AbortSignal | undefined): Promise<HookOutput> {
+    const request = requestIn(input)
+    if (request === undefined) throw new TypeError('not a hook of the SDK')
+    const { phase, ids } = request
     // All callbacks run at once, and the tracing callback comes after this one.
-    tellRunning(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
-    const tool = toolSeen(input)
-    const canAsk = this.#hasPerson && peek(input, 'permission_mode') !== ASKS_NOBODY
-    const outcome = await this.#hooks.run('beforeTool', { ...ids, toolCallId: tool.id }, { tool }, signal, canAsk)
-    const { decision, reason, value, isRewritten, injected } = outcome
-    if (decision === 'block') return { ...deniedTool(reason ?? ''), ...shown(outcome) }
-    const said = {
-      // Never "allow", which would skip the approval by the user.
-      ...(decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}),
-      ...(isRewritten ? { updatedInput: plainCopy(value) } : {}),
-      ...contextOf(injected),
+    if (phase === 'beforeTool') forwardEarly(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
+    const turn = phase === 'beforeTurn' || phase === 'afterTurn' ? this.#turnOf(ids) : undefined
+    const event = phase === 'afterTurn' ? { ...request.event, attempt: turn?.retries } : request.event
+    const canAsk = this.#hasUser && peek(input, 'permission_mode') !== ASKS_NOBODY
+    const outcome = await this.#hooks.run<Phase>(phase, ids, event as EventOf<Phase>, signal, canAsk)
+    const { decision, reason = '', detail, delayMillis = 0 } = outcome
+    if (phase === 'afterTurn' && turn !== undefined) {
+      if (decision !== 'retry') return this.#endTurn(ids)
+      turn.retries++
+      const millis = Math.min(delayMillis, DELAY_LIMIT_MILLIS)
+      if (millis > 0) await sleep(millis, undefined, { signal }).catch(() => undefined)
+      return { decision: 'block', reason: outcome.reason ?? GO_ON }
     }
-    return Object.keys(said).length === 0 ? NOTHING : specific('PreToolUse', said)
-  }
-
-  async #returns({ input, ids, signal }: Heard): Promise<Answer> {
-    const tool = toolSeen(input)
-    const response = peek(input, 'tool_response')
-    const seen = { tool, result: resultSeen(response), isError: false, attempt: 0 }
-    const outcome = await this.#hooks.run('afterTool', { ...ids, toolCallId: tool.id }, seen, signal)
-    if (outcome.decision === 'block') return { ...withheldResult(outcome.reason ?? '', input), ...shown(outcome) }
-    const said = {
-      ...(outcome.isRewritten ? { updatedToolOutput: resultSaid(response, outcome.value) } : {}),
-      ...contextOf(outcome.injected),
-    }
-    return Object.keys(said).length === 0 ? NOTHING : specific('PostToolUse', said)
-  }
-
-  async #stops({ input, ids, signal }: Heard): Promise<Answer> {
-    const turn = this.#turnOf(ids)
-    const seen = { answer: textOf(peek(input, 'last_assistant_message')) ?? '', attempt: turn.retries }
-    const outcome = await this.#hooks.run('afterTurn', ids, seen, signal)
-    if (outcome.decision !== 'retry') return this.#over(ids)
-    turn.retries++
-    const millis = Math.min(outcome.delayMillis ?? 0, DELAY_LIMIT_MILLIS)
-    if (millis > 0) await sleep(millis, undefined, { signal }).catch(() => undefined)
-    return { decision: 'block', reason: outcome.reason ?? GO_ON }
+    const answer = phase === 'afterTool' && decision === 'block' ? withheldResult(input, reason) : undefined
+    const output = answer ?? { ...replyTo(input, outcome, ABLE).body }
+    // The detail is displayed to the user alone.
+    return decision === 'block' && detail !== undefined ? { ...output, systemMessage: detail } : output
   }
 
   /** Returns the current turn. A new turn of a session ends the previous one, whose end may not have been reported. */
-  #turnOf(ids: HookIds): TurnOfSession {
+  #turnOf(ids: HookIds): GuardedTurn {
     const key = ids.sessionId ?? ''
     const known = this.#turns.get(key)
     if (known !== undefined && known.ids.turnId === ids.turnId) return known
@@ -199,18 +156,11 @@ class ClaudeHooks {
     return turn
   }
 
-  #over(ids: HookIds): Answer {
+  #endTurn(ids: HookIds): HookOutput {
     this.#hooks.endTurn(ids)
     this.#turns.delete(ids.sessionId ?? '')
     return NOTHING
   }
-}
-
-/** A child agent has its own session in the trace; its open turn applies. */
-function idsOf(input: unknown): HookIds {
-  const agent = idOf(peek(input, 'agent_id'))
-  if (agent !== undefined) return { sessionId: agent }
-  return { sessionId: idOf(peek(input, 'session_id')), turnId: idOf(peek(input, 'prompt_id')) }
 }
 
 function signalOf(options: unknown): AbortSignal | undefined {
@@ -218,29 +168,14 @@ function signalOf(options: unknown): AbortSignal | undefined {
   return signal instanceof AbortSignal ? signal : undefined
 }
 
-function specific(hookEventName: string, said: object): Answer {
-  return { hookSpecificOutput: { hookEventName, ...said } }
+function blocked(event: string, input: unknown, reason: string): HookOutput {
+  if (event === 'PostToolUse') return withheldResult(input, reason)
+  return { ...failClosedReply({ hook_event_name: event }, reason).body }
 }
 
-function contextOf(injected: readonly Injection[]): object {
-  return injected.length === 0 ? {} : { additionalContext: injected.map(({ text }) => text).join('\n\n') }
-}
-
-/** The part of the response that only the user sees. */
-function shown({ detail }: Outcome<Phase>): Answer {
-  return detail === undefined ? NOTHING : { systemMessage: detail }
-}
-
-function refusedPrompt(reason: string): Answer {
-  return { decision: 'block', reason }
-}
-
-function deniedTool(permissionDecisionReason: string): Answer {
-  return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason })
-}
-
-function withheldResult(reason: string, input: unknown): Answer {
+function withheldResult(input: unknown, reason: string): HookOutput {
   const response = peek(input, 'tool_response')
   if (!hasKnownShape(response)) return { continue: false, stopReason: reason }
-  return specific('PostToolUse', { updatedToolOutput: resultSaid(response, reason) })
+  const updatedToolOutput = resultInShape(response, reason)
+  return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } }
 }

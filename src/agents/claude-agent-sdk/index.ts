@@ -32,11 +32,11 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
       const toolUse = toolUseId === undefined ? {} : { tool_use_id: toolUseId }
       // A query that is wrapped twice emits each event twice, with the same session and tool ids.
       const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
-      attachment.take({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
+      attachment.handleEvent({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
     }
-    const seen = attachment.guard(() => tracedParameters(parameters, tell)) ?? parameters
+    const seen = attachment.catchErrors(() => tracedParameters(parameters, tell)) ?? parameters
     const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
-    return attachment.guard(() => observedQuery(running, tell, () => isAborted(parameters))) ?? running
+    return attachment.catchErrors(() => observedQuery(running, tell, () => isAborted(parameters))) ?? running
   }
   return traced as unknown as Query
 }

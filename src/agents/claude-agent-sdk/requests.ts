@@ -1,49 +1,20 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { combined, minus, NO_USAGE, plus, type Usage } from '../base/usage.ts'
+import { combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
+import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { Attempt, type Loop } from './session.ts'
-import { larger } from './usage.ts'
+import { PROVIDER, type SdkAttempt, type SdkLoop } from './session.ts'
 
-export const PROVIDER = 'anthropic'
-export const PLATFORM = 'claude-agent-sdk'
 /** The model name in messages written by the SDK itself. */
 export const SYNTHETIC = '<synthetic>'
 const BLOCKS_LIMIT = 1000
-const TOLD_LIMIT = 8
-
-/** Emits the start of the loop at the first sign of the model, which the prompt's hook does not contain. */
-export function tellPrompt(loop: Loop, seen?: string | undefined): void {
-  loop.model ??= seen
-  if (loop.prompt === undefined) return
-  const { at, text } = loop.prompt
-  loop.prompt = undefined
-  const facts = { user_message: text, model: loop.usedModel, provider: PROVIDER, platform: PLATFORM }
-  loop.tell('pre_llm_call', at, facts)
-}
-
-/** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
-export function beginAttempt(
-  loop: Loop,
-  at: number,
-  { model, sentAt }: { model?: string | undefined; sentAt?: number | undefined } = {},
-): Attempt {
-  tellPrompt(loop, model)
-  const since = loop.askedAt ?? at
-  const startAt = Math.min(at, Math.max(since, sentAt ?? since))
-  const attempt = new Attempt(loop, startAt, loop.requests.numbers(), sentAt !== undefined)
-  attempt.model = model ?? loop.usedModel
-  loop.askedAt = undefined
-  loop.open.push(attempt)
-  attempt.tellStart({ model: attempt.model, provider: PROVIDER }, attempt.isTimed ? undefined : 'inferred')
-  return attempt
-}
+const EMITTED_IDS_LIMIT = 8
 
 /** Handles an assistant message: one content block of an answer. The blocks of one answer share its id. */
-export function assistantMessage(loop: Loop, at: number, data: unknown): void {
+export function assistantMessage(loop: SdkLoop, at: number, data: unknown): void {
   const message = peek(data, 'message')
   const id = idOf(peek(message, 'id'))
-  if (id !== undefined && loop.told.includes(id)) return
+  if (id !== undefined && loop.emittedIds.includes(id)) return
   const blocks = elementsOf(peek(message, 'content'), BLOCKS_LIMIT)
   const model = textOf(peek(message, 'model'))
   const saidAt = Date.parse(textOf(peek(data, 'timestamp')) ?? '')
@@ -58,16 +29,16 @@ export function assistantMessage(loop: Loop, at: number, data: unknown): void {
 }
 
 /** Creates the tool call when it is requested, even if it never runs. */
-function noteCall(loop: Loop, attempt: Attempt, block: unknown): void {
+function noteCall(loop: SdkLoop, attempt: SdkAttempt, block: unknown): void {
   const id = peek(block, 'type') === 'tool_use' ? idOf(peek(block, 'id')) : undefined
   if (id === undefined) return
-  const call = loop.session.callOf(loop, id)
+  const call = loop.session.callOf(loop, id, loop.lastAt)
   call.requestId ??= attempt.id
   call.name ??= textOf(peek(block, 'name'))
   call.args ??= peek(block, 'input')
 }
 
-interface Answer {
+interface AnswerBlocks {
   readonly id: string | undefined
   readonly model: string | undefined
   readonly blocks: readonly unknown[]
@@ -77,43 +48,44 @@ interface Answer {
  * Finds the attempt that a message answers. If the application reads slowly, hooks overtake messages, so a tool that ran first
  * may have opened the attempt.
  */
-function bindAttempt(loop: Loop, at: number, { id, model, blocks }: Answer): Attempt {
-  const last = loop.open.at(-1)
+function bindAttempt(loop: SdkLoop, at: number, { id, model, blocks }: AnswerBlocks): SdkAttempt {
+  const last = loop.attempts.at(-1)
   if (last !== undefined && isAnswered(last) && (id === undefined ? loop.askedAt === undefined : last.messageId === id))
     return last
   const found =
-    (id === undefined ? undefined : loop.open.find(attempt => attempt.messageId === id)) ??
+    (id === undefined ? undefined : loop.attempts.find(attempt => attempt.messageId === id)) ??
     askedBy(loop, blocks) ??
-    loop.open.find(attempt => !isAnswered(attempt)) ??
-    beginAttempt(loop, at, { model })
+    loop.attempts.find(attempt => !isAnswered(attempt)) ??
+    loop.beginAttempt(at, { model })
   loop.requests.failures = 0
   found.messageId ??= id
   found.model = model ?? found.model
   found.endAt ??= found.startAt
-  for (const earlier of loop.open.slice(0, loop.open.indexOf(found))) if (isAnswered(earlier)) endAttempt(loop, earlier)
+  for (const earlier of loop.attempts.slice(0, loop.attempts.indexOf(found)))
+    if (isAnswered(earlier)) endAttempt(loop, earlier)
   return found
 }
 
-function isAnswered(attempt: Attempt): boolean {
+function isAnswered(attempt: SdkAttempt): boolean {
   return attempt.endAt !== undefined
 }
 
-function askedBy(loop: Loop, blocks: readonly unknown[]): Attempt | undefined {
+function askedBy(loop: SdkLoop, blocks: readonly unknown[]): SdkAttempt | undefined {
   for (const block of blocks) {
-    const request = loop.session.call(idOf(peek(block, 'id')))?.requestId
-    const attempt = request === undefined ? undefined : loop.open.find(open => open.id === request)
+    const request = loop.session.calls.get(idOf(peek(block, 'id')) ?? '')?.requestId
+    const attempt = request === undefined ? undefined : loop.attempts.find(open => open.id === request)
     if (attempt !== undefined && !isAnswered(attempt)) return attempt
   }
   return undefined
 }
 
 /** Handles a synthetic message. Only an error of the last attempt is recorded. */
-export function syntheticMessage(loop: Loop, at: number, data: unknown): void {
+export function syntheticMessage(loop: SdkLoop, at: number, data: unknown): void {
   const error = textOf(peek(data, 'error'))
   if (error === undefined) return
-  const waiting = loop.open.find(attempt => !isAnswered(attempt))
+  const waiting = loop.attempts.find(attempt => !isAnswered(attempt))
   if (waiting === undefined && loop.askedAt === undefined) return
-  const attempt = waiting ?? beginAttempt(loop, at)
+  const attempt = waiting ?? loop.beginAttempt(at)
   const [block] = elementsOf(peek(peek(data, 'message'), 'content'), 1)
   loop.failure = error
   failAttempt(loop, attempt, at, {
@@ -125,15 +97,16 @@ export function syntheticMessage(loop: Loop, at: number, data: unknown): void {
 }
 
 /** Handles `api_retry`: an attempt failed, and the next one follows after a delay. */
-export function retried(loop: Loop, at: number, data: unknown): void {
+export function retried(loop: SdkLoop, at: number, data: unknown): void {
   const { askedAt } = loop
-  const waiting = loop.open.find(open => !isAnswered(open))
-  const isOvertaken = waiting !== undefined && [...loop.calls].some(call => call.requestId === waiting.id)
+  const waiting = loop.attempts.find(open => !isAnswered(open))
+  const isOvertaken =
+    waiting !== undefined && [...loop.session.calls.values()].some(call => call.requestId === waiting.id)
   // An answer without a later event was cut off.
-  const cut = askedAt === undefined ? loop.open.at(-1) : undefined
+  const cut = askedAt === undefined ? loop.attempts.at(-1) : undefined
   // A tool of the pending attempt is running, so an earlier attempt failed.
   if (isOvertaken) loop.askedAt = waiting.startAt
-  const attempt = (isOvertaken ? undefined : (waiting ?? cut)) ?? beginAttempt(loop, at)
+  const attempt = (isOvertaken ? undefined : (waiting ?? cut)) ?? loop.beginAttempt(at)
   const error = textOf(peek(data, 'error'))
   failAttempt(loop, attempt, at, {
     status_code: numberOf(peek(data, 'error_status')),
@@ -146,19 +119,23 @@ export function retried(loop: Loop, at: number, data: unknown): void {
   loop.askedAt = isOvertaken ? askedAt : at + Math.max(0, numberOf(peek(data, 'retry_delay_ms')) ?? 0)
 }
 
-function failAttempt(loop: Loop, attempt: Attempt, at: number, facts: LoosePayload<'api_request_error'>): void {
+export function larger(one: TokenUsage, other: TokenUsage | undefined): TokenUsage {
+  return combineUsage(one, other ?? NO_USAGE, Math.max)
+}
+
+function failAttempt(loop: SdkLoop, attempt: SdkAttempt, at: number, facts: LoosePayload<'api_request_error'>): void {
   remove(loop, attempt)
   loop.requests.failures = 0
   const payload = { ...facts, model: attempt.model, provider: PROVIDER }
-  attempt.tellFailure(Math.max(at, attempt.startAt), payload, 'inferred')
+  attempt.emitFailure(Math.max(at, attempt.startAt), payload, 'inferred')
 }
 
-export function endAttempt(loop: Loop, attempt: Attempt): void {
+export function endAttempt(loop: SdkLoop, attempt: SdkAttempt): void {
   remove(loop, attempt)
   const { messageId, model, content } = attempt
   if (messageId !== undefined) {
-    if (loop.told.length >= TOLD_LIMIT) loop.told.shift()
-    loop.told.push(messageId)
+    if (loop.emittedIds.length >= EMITTED_IDS_LIMIT) loop.emittedIds.shift()
+    loop.emittedIds.push(messageId)
   }
   countTokens(loop, attempt)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
@@ -172,60 +149,96 @@ export function endAttempt(loop: Loop, attempt: Attempt): void {
     assistant_tool_call_count: calls.length,
     response: { message: responseMessage(content, calls) },
   }
-  attempt.tellAnswer(attempt.endAt ?? loop.lastAt, payload, attempt.isTimed && attempt.isExact ? undefined : 'inferred')
-}
-
-function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
-  const tool_calls = calls.map(block => ({
-    id: peek(block, 'id'),
-    name: peek(block, 'name'),
-    arguments: peek(block, 'input'),
-  }))
-  return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
+  attempt.emitAnswer(attempt.endAt ?? loop.lastAt, payload, attempt.isTimed && attempt.isExact ? undefined : 'inferred')
 }
 
 /** Counts an attempt's tokens once, even if they are corrected later. */
-export function countTokens(loop: Loop, attempt: Attempt): void {
-  const added = combined(attempt.tokens ?? NO_USAGE, attempt.counted, minus)
+export function countTokens(loop: SdkLoop, attempt: SdkAttempt): void {
+  const added = combineUsage(attempt.tokens ?? NO_USAGE, attempt.counted, minus)
   attempt.counted = attempt.tokens ?? NO_USAGE
-  loop.reported = combined(loop.reported, added, plus)
-  loop.session.counted = combined(loop.session.counted, added, plus)
+  loop.reported = combineUsage(loop.reported, added, plus)
+  loop.session.counted = combineUsage(loop.session.counted, added, plus)
 }
 
-/** Finds the attempt of a tool whose message was not read yet. */
-export function attemptOfTool(loop: Loop, at: number): Attempt | undefined {
-  return loop.askedAt === undefined ? loop.open.at(-1) : beginAttempt(loop, at)
-}
-
-export interface LoopEnd {
+interface SdkLoopEnd {
   readonly at: number
   /** The stop reason of the result, which applies to the last answer. */
   readonly stopReason?: string | undefined
   /** All tokens of the loop, if the host reports them. */
-  readonly total?: Usage | undefined
+  readonly total?: TokenUsage | undefined
   /** The end may have cut off a request without any events. */
   readonly isCut?: boolean
 }
 
 /** Ends all attempts. Tokens of the loop that no message reported are added to the last one. */
-export function endAttempts(loop: Loop, { at, stopReason, total, isCut }: LoopEnd): void {
+export function endAttempts(loop: SdkLoop, { at, stopReason, total, isCut }: SdkLoopEnd): void {
   if (isCut === true && loop.askedAt !== undefined && loop.askedAt < at) {
-    const cut = beginAttempt(loop, at)
+    const cut = loop.beginAttempt(at)
     cut.endAt = at
     cut.stopReason = 'aborted'
   }
-  const last = loop.open.at(-1)
-  for (const attempt of loop.open) countTokens(loop, attempt)
+  const last = loop.attempts.at(-1)
+  for (const attempt of loop.attempts) countTokens(loop, attempt)
   if (last !== undefined && total !== undefined && !last.isExact) {
-    const missing = larger(combined(total, loop.reported, minus), NO_USAGE)
-    const tokens = combined(last.tokens ?? NO_USAGE, missing, plus)
+    const missing = larger(combineUsage(total, loop.reported, minus), NO_USAGE)
+    const tokens = combineUsage(last.tokens ?? NO_USAGE, missing, plus)
     last.tokens = tokens.total_tokens === 0 ? undefined : tokens
   }
   if (last !== undefined) last.stopReason ??= stopReason
-  for (const attempt of [...loop.open]) endAttempt(loop, attempt)
+  for (const attempt of [...loop.attempts]) endAttempt(loop, attempt)
 }
 
-function remove(loop: Loop, attempt: Attempt): void {
-  const index = loop.open.indexOf(attempt)
-  if (index >= 0) loop.open.splice(index, 1)
+function remove(loop: SdkLoop, attempt: SdkAttempt): void {
+  const index = loop.attempts.indexOf(attempt)
+  if (index >= 0) loop.attempts.splice(index, 1)
+}
+
+/**
+ * Handles events of the model's stream, which require `includePartialMessages`. They contain the times of the request and the
+ * first chunk, and the final usage.
+ */
+export function streamEvent(loop: SdkLoop, at: number, data: unknown): void {
+  const event = peek(data, 'event')
+  const type = peek(event, 'type')
+  if (type === 'message_start') startStream(loop, at, data, peek(event, 'message'))
+  else if (type === 'message_delta') updateStream(streamedAttempt(loop, data), event)
+  else if (type === 'message_stop') endStream(loop, at, streamedAttempt(loop, data))
+}
+
+function startStream(loop: SdkLoop, at: number, data: unknown, message: unknown): void {
+  const id = idOf(peek(message, 'id'))
+  if (id === undefined || loop.emittedIds.includes(id) || loop.attempts.some(attempt => attempt.messageId === id))
+    return
+  const model = textOf(peek(message, 'model'))
+  const untilFirstChunk = numberOf(peek(data, 'ttft_ms'))
+  const sentAt = untilFirstChunk === undefined ? undefined : at - Math.max(0, untilFirstChunk)
+  const waiting = loop.attempts.find(open => open.endAt === undefined && open.messageId === undefined)
+  const attempt = waiting ?? loop.beginAttempt(at, { model, sentAt })
+  loop.requests.failures = 0
+  attempt.messageId = id
+  attempt.model = model ?? attempt.model
+  attempt.firstChunkAt = at
+  attempt.endAt = at
+  attempt.tokens = tokensOf(peek(message, 'usage')) ?? attempt.tokens
+}
+
+/** Finds the attempt of the current answer, by its id in newer SDK versions. */
+function streamedAttempt(loop: SdkLoop, data: unknown): SdkAttempt | undefined {
+  const id = idOf(peek(data, 'api_message_id'))
+  return loop.attempts.findLast(open => (id === undefined ? open.firstChunkAt !== undefined : open.messageId === id))
+}
+
+function updateStream(attempt: SdkAttempt | undefined, event: unknown): void {
+  if (attempt === undefined) return
+  attempt.stopReason = textOf(peek(peek(event, 'delta'), 'stop_reason')) ?? attempt.stopReason
+  const tokens = tokensOf(peek(event, 'usage'))
+  if (tokens === undefined) return
+  attempt.tokens = larger(tokens, attempt.tokens)
+  attempt.isExact = true
+}
+
+function endStream(loop: SdkLoop, at: number, attempt: SdkAttempt | undefined): void {
+  if (attempt === undefined) return
+  attempt.endAt = at
+  if (attempt.isExact) endAttempt(loop, attempt)
 }

@@ -1,137 +1,111 @@
-import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import type { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { ModelRequest, type Numbers, Requests } from '../base/requests.ts'
-import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
-import { NO_USAGE, type Usage } from '../base/usage.ts'
+import { ModelRequest } from '../base/requests.ts'
+import { NO_USAGE, type TokenUsage } from '../base/usage.ts'
+import {
+  type ClaudeCall,
+  type ClaudeChild,
+  ClaudeLoop,
+  ClaudeSession,
+  type Dialect,
+  type LoopIds,
+} from '../claude-code/session.ts'
+
+export const PROVIDER = 'anthropic'
+const SDK: Dialect = { platform: 'claude-agent-sdk', provider: PROVIDER, usageOf: tokensOf }
 
 /** One attempt at a model request, until its end is emitted. */
-export class Attempt extends ModelRequest {
+export class SdkAttempt extends ModelRequest {
   /** Undefined until the message that answers it is read. */
   messageId: string | undefined
   model: string | undefined
   /** Content blocks, which the SDK sends one by one. */
   readonly content: unknown[] = []
-  tokens: Usage | undefined
+  tokens: TokenUsage | undefined
   /** The part of `tokens` that the session has counted. */
-  counted: Usage = NO_USAGE
+  counted: TokenUsage = NO_USAGE
   /** The tokens are final. */
   isExact = false
-  /** The host reported start and end; otherwise they are derived from earlier events. */
-  readonly isTimed: boolean
+  /** The SDK reported start and end; otherwise they are derived from earlier events. */
+  isTimed = false
   stopReason: string | undefined
   endAt: number | undefined
-
-  constructor(loop: Loop, startAt: number, numbers: Numbers, isTimed: boolean) {
-    super(loop, startAt, numbers)
-    this.isTimed = isTimed
-  }
 }
 
-/** One tool call, from the message that requests it until the end of its turn. */
-export class Call extends Tool<Loop> {
-  approval: Approval | undefined
-  /** The call was denied by the user, a rule or a callback. */
-  isDenied = false
-  /** Set if the call's batch ended before any hook reported the call's end. */
-  batched: { readonly at: number; readonly response: unknown } | undefined
-}
-
-/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends Turn {
-  readonly session: Session
+/** A loop whose requests are known from messages, which the application may read late. */
+export class SdkLoop extends ClaudeLoop {
+  declare readonly session: SdkSession
   promptId: string | undefined
-  /** Emitted once the model is known. */
-  prompt: { readonly at: number; readonly text: unknown } | undefined
-  model: string | undefined
-  /** The session's model, for a child without messages. */
-  readonly assumedModel: string | undefined
   /** The time from which a request without any events may be running. */
   askedAt: number | undefined
-  /** Attempts in order. Answered ones stay until later messages can no longer change them. */
-  readonly open: Attempt[] = []
+  /** In order. Answered attempts stay until later messages can no longer change them. */
+  readonly attempts: SdkAttempt[] = []
   /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
-  readonly told: string[] = []
-  readonly requests: Requests = new Requests(this)
-  reported: Usage = NO_USAGE
-  readonly calls: Set<Call> = new Set()
+  readonly emittedIds: string[] = []
+  reported: TokenUsage = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
-  isInterrupted = false
-  lastAt: number
 
-  constructor(
-    session: Session,
-    ids: { readonly sessionId: string; readonly turnId: string },
-    at: number,
-    text: unknown,
-  ) {
-    super(session.records, ids.sessionId, ids.turnId)
-    this.session = session
-    this.prompt = { at, text }
-    this.assumedModel = session.model
+  constructor(session: SdkSession, ids: LoopIds, at: number, text: unknown) {
+    super(session, ids, at, text)
+    this.promptId = ids.promptId
     this.askedAt = at
-    this.lastAt = at
   }
 
-  get usedModel(): string | undefined {
-    return this.model ?? this.assumedModel
+  /** Begins an attempt. If its start is unknown, it is the last event after which the SDK sends a request. */
+  beginAttempt(
+    at: number,
+    { model, sentAt }: { model?: string | undefined; sentAt?: number | undefined } = {},
+  ): SdkAttempt {
+    this.emitPrompt(model)
+    const since = this.askedAt ?? at
+    const startAt = Math.min(at, Math.max(since, sentAt ?? since))
+    const attempt = new SdkAttempt(this, startAt, this.requests.nextNumbers())
+    attempt.isTimed = sentAt !== undefined
+    attempt.model = this.model
+    this.askedAt = undefined
+    this.attempts.push(attempt)
+    attempt.emitStart({ model: attempt.model, provider: PROVIDER }, attempt.isTimed ? undefined : 'inferred')
+    return attempt
+  }
+
+  /** A tool whose message was not read yet belongs to the pending attempt. */
+  override beforeTool(call: ClaudeCall, at: number): void {
+    call.requestId ??= (this.askedAt === undefined ? this.attempts.at(-1) : this.beginAttempt(at))?.id
+    this.emitPrompt()
   }
 }
 
-/** A child agent; its loop is undefined when it is idle. */
-export interface Child {
-  readonly agentId: string
-  loop: Loop | undefined
-  readonly task: Delegation
-  readonly runs: number
-  callId: string | undefined
-  notified: { readonly at: number; readonly data: unknown } | undefined
-  handedBack: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
+export interface SdkChild extends ClaudeChild {
+  loop: SdkLoop
+  notified?: { readonly at: number; readonly data: unknown } | undefined
+  handedBack?: { readonly at: number; readonly response: unknown; readonly hasFailed: boolean } | undefined
 }
 
-export class Session {
-  readonly records: Records
-  readonly id: string
-  model: string | undefined
-  isAnnounced = false
-  turns = 0
-  main: Loop | undefined
+export class SdkSession extends ClaudeSession {
+  declare main: SdkLoop | undefined
+  declare readonly children: LimitedMap<string, SdkChild>
   /** A prompt whose turn begins with the next event, when the model is known. */
   prompt: { readonly at: number; readonly id: string | undefined; readonly text: unknown } | undefined
   /** `prompt_id` of the latest ended turn, whose late events begin no turn. */
   endedPromptId: string | undefined
   /** Hooks of the next turn, buffered while messages of the current turn are unread. */
-  waiting: Moment[] = []
-  readonly calls: Map<string, Call> = new Map()
-  readonly children: Map<string, Child> = new Map()
-  compactions = 0
+  waiting: TimedEvent[] = []
   readonly seen: Set<string> = new Set()
-  /** The compaction whose usage is not known yet. */
-  compaction: { readonly request: ModelRequest; endAt: number | undefined } | undefined
+  /** The end of a compaction whose usage is not known yet. */
+  compactionEndAt: number | undefined
   /** Tokens emitted for requests since the last result. */
-  counted: Usage = NO_USAGE
+  counted: TokenUsage = NO_USAGE
   /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */
-  owed: Usage = NO_USAGE
+  pendingTokens: TokenUsage = NO_USAGE
 
   constructor(records: Records, id: string) {
-    this.records = records
-    this.id = id
+    super(records, id, SDK)
   }
 
-  call(id: unknown): Call | undefined {
-    return typeof id === 'string' ? this.calls.get(id) : undefined
-  }
-
-  /** Returns the call with this id, and creates it if there is none. */
-  callOf(loop: Loop, id: string): Call {
-    const known = this.calls.get(id)
-    if (known !== undefined) return known
-    const call = new Call(loop, id, undefined, loop.lastAt)
-    this.calls.set(id, call)
-    loop.calls.add(call)
-    return call
+  override createLoop(ids: LoopIds, at: number, text: unknown): SdkLoop {
+    return new SdkLoop(this, ids, at, text)
   }
 }

@@ -1,53 +1,45 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { Scope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { Outcome } from '../base/turn.ts'
-import { combined, minus, NO_USAGE, plus, type Usage } from '../base/usage.ts'
+import type { TurnResult } from '../base/turn.ts'
+import { combineUsage, minus, NO_USAGE, plus, type TokenUsage, usageOf } from '../base/usage.ts'
+import { compacting, openTurn } from '../claude-code/turns.ts'
 import { endCalls } from './calls.ts'
 import { endChild } from './children.ts'
-import { countTokens, endAttempts, PLATFORM, PROVIDER, tellPrompt } from './requests.ts'
-import { Loop, type Session } from './session.ts'
-import { larger, tokensOfModels } from './usage.ts'
+import { countTokens, endAttempts, larger } from './requests.ts'
+import { PROVIDER, type SdkLoop, type SdkSession } from './session.ts'
 
 const DENIALS_LIMIT = 1000
 
 /** Opens the turn of a pending prompt; its model is known by now. */
-export function settlePrompt(session: Session): void {
+export function settlePrompt(session: SdkSession): void {
   const { prompt } = session
   if (prompt === undefined) return
   session.prompt = undefined
-  openTurn(session, prompt.at, prompt.id, prompt.text)
+  startTurn(session, prompt.at, prompt.id, prompt.text)
 }
 
-export function openTurn(session: Session, at: number, promptId: string | undefined, text: unknown): Loop {
-  session.turns += 1
-  const turnId = promptId ?? `${session.id}:${session.turns}`
-  const loop = new Loop(session, { sessionId: session.id, turnId }, at, text)
-  loop.promptId = promptId
-  session.main = loop
-  if (!session.isAnnounced) {
-    session.isAnnounced = true
-    loop.tell('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
-  }
-  tellPrompt(loop)
+/** Starts a turn, whose prompt is emitted even if the model is unknown. */
+export function startTurn(session: SdkSession, at: number, promptId: string | undefined, text?: unknown): SdkLoop {
+  const loop = openTurn(session, at, { promptId, text }) as SdkLoop
+  loop.emitPrompt()
   return loop
 }
 
-interface LoopOver {
+interface SdkTurnEnd {
   readonly at: number
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason: string | undefined
   readonly result?: unknown
 }
 
 /** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
-export function resultArrived(session: Session, at: number, data: unknown): void {
+export function resultArrived(session: SdkSession, at: number, data: unknown): void {
   const loop = session.main
   if (loop === undefined) {
     // The result of a command such as `/compact`.
     settleTokens(session, data)
-    tellCompaction(session, at)
+    emitCompaction(session, at)
     return
   }
   const reason = textOf(peek(data, 'terminal_reason')) ?? textOf(peek(data, 'subtype'))
@@ -58,7 +50,7 @@ export function resultArrived(session: Session, at: number, data: unknown): void
 }
 
 /** Ends a turn without a result. The outcome depends on whether the agent had stopped by itself. */
-export function endWithoutResult({ main }: Session, at: number, reason: string | undefined): void {
+export function endWithoutResult({ main }: SdkSession, at: number, reason: string | undefined): void {
   if (main === undefined) return
   const { stopped, failure } = main
   if (failure !== undefined) endTurn(main, { at: main.lastAt, outcome: 'failed', reason: failure })
@@ -66,8 +58,9 @@ export function endWithoutResult({ main }: Session, at: number, reason: string |
   else endTurn(main, { at, outcome: reason === 'error' ? 'failed' : 'interrupted', reason })
 }
 
-function endTurn(loop: Loop, { at, outcome, reason, result }: LoopOver): void {
+function endTurn(loop: SdkLoop, { at, outcome, reason, result }: SdkTurnEnd): void {
   const { session } = loop
+  loop.hasEnded = true
   session.main = undefined
   session.endedPromptId = loop.promptId
   endAttempts(loop, {
@@ -79,12 +72,12 @@ function endTurn(loop: Loop, { at, outcome, reason, result }: LoopOver): void {
   endCalls(loop, at, deniedIn(result))
   endForegroundChildren(loop, at)
   settleTokens(session, result)
-  tellCompaction(session, at)
-  tellUnlisted(loop, at)
+  emitCompaction(session, at)
+  emitUnlisted(loop, at)
   const answer = outcome === 'completed' ? (textOf(peek(result, 'result')) ?? loop.stopped?.text) : undefined
-  const model = loop.usedModel
-  loop.answered(at, answer, model)
-  loop.over(at, { outcome, reason, model })
+  const model = loop.model
+  loop.emitAnswer(at, answer, model)
+  loop.emitEnd(at, { outcome, reason, model })
 }
 
 function deniedIn(result: unknown): ReadonlySet<string> {
@@ -93,67 +86,82 @@ function deniedIn(result: unknown): ReadonlySet<string> {
 }
 
 /** Ends foreground children: they cannot run after their tool's turn. */
-function endForegroundChildren({ session, turnId }: Loop, at: number): void {
+function endForegroundChildren({ session, turnId }: SdkLoop, at: number): void {
   for (const child of session.children.values()) {
     if (child.task.ids.parent_turn_id === turnId && child.handedBack !== undefined) endChild(child, at)
   }
 }
 
 /** Adds the difference between the tokens that the SDK counted since the last result and those emitted. */
-function settleTokens(session: Session, result: unknown): void {
+function settleTokens(session: SdkSession, result: unknown): void {
   const counted = tokensOfModels(peek(result, 'model_usage_since_last_result'))
-  for (const { loop: child } of session.children.values()) {
-    for (const attempt of child?.open ?? []) {
-      if (child === undefined) continue
-      countTokens(child, attempt)
+  for (const { loop } of session.children.values()) {
+    for (const attempt of loop.attempts) {
+      countTokens(loop, attempt)
       attempt.isExact = counted !== undefined || attempt.isExact
     }
   }
-  if (counted !== undefined) session.owed = combined(session.owed, combined(counted, session.counted, minus), plus)
+  if (counted !== undefined)
+    session.pendingTokens = combineUsage(session.pendingTokens, combineUsage(counted, session.counted, minus), plus)
   session.counted = NO_USAGE
 }
 
-function takeOwed(session: Session): Usage | undefined {
-  const owed = larger(session.owed, NO_USAGE)
-  if (owed.total_tokens === 0) return undefined
-  session.owed = combined(session.owed, NO_USAGE, Math.min)
-  return owed
+function takePendingTokens(session: SdkSession): TokenUsage | undefined {
+  const pending = larger(session.pendingTokens, NO_USAGE)
+  if (pending.total_tokens === 0) return undefined
+  session.pendingTokens = combineUsage(session.pendingTokens, NO_USAGE, Math.min)
+  return pending
 }
 
 /**
  * Emits tokens that appear in no message as one auxiliary call of the turn, so that the sum of a trace equals the SDK's count.
  * Examples: output of children beyond the first token of each answer, titles, other auxiliary calls.
  */
-function tellUnlisted(loop: Loop, at: number): void {
-  const usage = takeOwed(loop.session)
+function emitUnlisted(loop: SdkLoop, at: number): void {
+  const usage = takePendingTokens(loop.session)
   if (usage === undefined) return
   const request = new ModelRequest(loop, at, { id: `${loop.turnId}:unlisted`, task: 'unlisted' })
-  request.tellStart({ provider: PROVIDER }, 'inferred')
-  request.tellAnswer(at, { provider: PROVIDER, usage }, 'inferred')
+  request.emitStart({ provider: PROVIDER }, 'inferred')
+  request.emitAnswer(at, { provider: PROVIDER, usage }, 'inferred')
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
-export function startCompaction(session: Session, at: number): void {
-  if (session.compaction !== undefined && session.compaction.endAt === undefined) return
-  tellCompaction(session, at)
-  session.compactions += 1
-  const scope = session.main ?? new Scope(session.records, session.id)
-  const id = `${session.id}:compaction:${session.compactions}`
-  const request = new ModelRequest(scope, at, { id, task: 'compression' })
-  session.compaction = { request, endAt: undefined }
-  request.tellStart({ provider: PROVIDER })
+export function startCompaction(session: SdkSession, at: number): void {
+  if (session.compactionEndAt !== undefined) emitCompaction(session, at)
+  compacting(session, at)
 }
 
 /** Handles `PostCompact` and `compact_boundary`. The usage is known with the next result. */
-export function endCompaction(session: Session, at: number): void {
-  if (session.compaction !== undefined) session.compaction.endAt ??= at
+export function endCompaction(session: SdkSession, at: number): void {
+  if (session.compaction !== undefined) session.compactionEndAt ??= at
 }
 
 /** Emits the compaction. If there are children, it has no usage, because the pending tokens cannot be attributed. */
-export function tellCompaction(session: Session, at: number): void {
-  const { compaction } = session
+export function emitCompaction(session: SdkSession, at: number): void {
+  const { compaction, compactionEndAt } = session
   if (compaction === undefined) return
   session.compaction = undefined
-  const usage = session.children.size === 0 ? takeOwed(session) : undefined
-  compaction.request.tellAnswer(compaction.endAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
+  session.compactionEndAt = undefined
+  const usage = session.children.size === 0 ? takePendingTokens(session) : undefined
+  compaction.emitAnswer(compactionEndAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
+}
+
+/** Tokens that the SDK counted for all models since the last result, including children and auxiliary calls. */
+function tokensOfModels(byModel: unknown): TokenUsage | undefined {
+  if (typeof byModel !== 'object' || byModel === null) return undefined
+  return Object.values(byModel).reduce<TokenUsage>(
+    (all, usage) => combineUsage(all, tokensOfModel(usage), plus),
+    NO_USAGE,
+  )
+}
+
+function tokensOfModel(usage: unknown): TokenUsage {
+  const counts = {
+    input: peek(usage, 'inputTokens'),
+    output: peek(usage, 'outputTokens'),
+    cacheRead: peek(usage, 'cacheReadInputTokens'),
+    cacheWrite: peek(usage, 'cacheCreationInputTokens'),
+    reasoning: peek(usage, 'thinkingTokens'),
+  }
+  return usageOf(counts, { cacheIsOutside: true }) ?? NO_USAGE
 }

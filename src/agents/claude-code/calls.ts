@@ -1,8 +1,8 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import type { Outcome } from '../base/turn.ts'
-import type { Call, Loop } from './session.ts'
+import type { TurnResult } from '../base/turn.ts'
+import { type ClaudeCall, type ClaudeLoop, DELEGATING } from './session.ts'
 
 const BATCH_LIMIT = 1000
 /** Prefix of the result of a call that could not be made, for example an unknown tool or invalid input. */
@@ -14,12 +14,13 @@ const REFUSED =
 export const LAUNCHED = 'Async agent launched'
 
 /** Handles `PreToolUse`. */
-export function toolStarted(loop: Loop, at: number, data: unknown): void {
+export function toolStarted(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const call = callIn(loop, at, data)
   if (call !== undefined) startCall(call, at)
+  return call
 }
 
-function callIn(loop: Loop, at: number, data: unknown): Call | undefined {
+function callIn(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.session.callOf(loop, id, at)
@@ -29,11 +30,11 @@ function callIn(loop: Loop, at: number, data: unknown): Call | undefined {
   return call
 }
 
-function startCall(call: Call, at: number, correlation?: 'inferred'): void {
+function startCall(call: ClaudeCall, at: number, correlation?: 'inferred'): void {
   if (call.state !== 'asked') return
-  call.turn.tellPrompt()
+  call.turn.beforeTool(call, at)
   call.startAt = at
-  call.tellStart(correlation)
+  call.emitStart(correlation)
 }
 
 interface CallEnd {
@@ -47,14 +48,16 @@ interface CallEnd {
   readonly isInferred?: boolean
 }
 
-function endCall(call: Call, at: number, end: CallEnd): void {
+export function endCall(call: ClaudeCall, at: number, end: CallEnd): void {
   if (call.state === 'ended') return
   const { status, result, durationMillis = 0, message, startAt = at - durationMillis, isInferred } = end
   startCall(call, Math.min(startAt, at), isInferred === true ? 'inferred' : undefined)
   call.turn.calls.delete(call)
+  // Frees the input, which may be large; a child that is resumed needs that of its call.
+  if (!DELEGATING.has(call.name)) call.args = undefined
   const endAt = Math.max(at, call.startAt)
-  call.approval?.answer(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.tellEnd(
+  call.approval?.emitResponse(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
+  call.emitEnd(
     endAt,
     {
       result,
@@ -68,15 +71,17 @@ function endCall(call: Call, at: number, end: CallEnd): void {
 }
 
 /** Handles `PostToolUse` and `PostToolUseFailure`. @returns the call, if this ends it */
-export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefined {
+export function toolEnded(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const call = callIn(loop, at, data)
   if (call === undefined || call.state === 'ended') return undefined
   const durationMillis = numberOf(peek(data, 'duration_ms'))
   const message = textOf(peek(data, 'error'))
-  const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
+  const result = peek(data, 'tool_response')
+  const hasFailed =
+    peek(data, 'hook_event_name') === 'PostToolUseFailure' || (message !== undefined && result === undefined)
   if (!hasFailed) {
     const startAt = durationMillis === undefined ? call.startAt : undefined
-    endCall(call, at, { status: 'completed', result: peek(data, 'tool_response'), durationMillis, startAt })
+    endCall(call, at, { status: 'completed', result, durationMillis, startAt })
   } else {
     const status = peek(data, 'is_interrupt') === true ? 'cancelled' : 'error'
     endCall(call, at, { status, result: message, durationMillis, message })
@@ -87,7 +92,7 @@ export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefin
 const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
 /** Handles `transcript:result`. @returns the call, if this ends it */
-export function resultFound(loop: Loop, data: unknown): Call | undefined {
+export function resultFound(loop: ClaudeLoop, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined) return undefined
@@ -130,22 +135,24 @@ function resultOf(response: unknown): unknown {
 }
 
 /** Handles `PermissionDenied`. */
-export function toolDenied(loop: Loop, at: number, data: unknown): void {
+export function toolDenied(loop: ClaudeLoop, at: number, data: unknown): void {
   const call = callIn(loop, at, data)
-  if (call !== undefined) endCall(call, at, { status: 'blocked', result: textOf(peek(data, 'reason')) })
+  const result = textOf(peek(data, 'message')) ?? textOf(peek(data, 'reason'))
+  if (call !== undefined) endCall(call, at, { status: 'blocked', result })
 }
 
 /**
  * Handles `PostToolBatch`: all tools of one answer have ended. Denied and unknown tools fire no other hook. Other calls still
  * open are left to the transcript: the hook of their end may have timed out.
  */
-export function batchOver(loop: Loop, at: number, data: unknown): void {
+export function batchOver(loop: ClaudeLoop, at: number, data: unknown): void {
   for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
     const call = callIn(loop, at, one)
     if (call === undefined || call.state === 'ended') continue
     const result = peek(one, 'tool_response')
     const text = plainText(result)
-    const status = isImpossible(text) ? 'error' : text !== undefined && REFUSED.test(text) ? 'blocked' : undefined
+    const isBlocked = call.isDenied || (text !== undefined && REFUSED.test(text))
+    const status = isImpossible(text) ? 'error' : isBlocked ? 'blocked' : undefined
     if (status === undefined) {
       call.batchEnd = { at, result }
       continue
@@ -155,7 +162,7 @@ export function batchOver(loop: Loop, at: number, data: unknown): void {
 }
 
 /** Ends the remaining calls of a loop. Calls whose results were sent to the model had ended before. */
-export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
+export function settleCalls(loop: ClaudeLoop, at: number, outcome: TurnResult): void {
   for (const call of [...loop.calls]) {
     const { batchEnd, sentOnAt } = call
     const endAt = batchEnd?.at ?? sentOnAt ?? (outcome === 'completed' ? at : undefined)
@@ -178,7 +185,7 @@ export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
  * Handles `PermissionRequest`. The hook has no call id, so the newest running call of the same name and input without an approval
  * is used.
  */
-export function askApproval(loop: Loop, at: number, data: unknown): void {
+export function askApproval(loop: ClaudeLoop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
   const running = [...loop.calls].filter(call => call.state === 'running' && call.name === name)
@@ -187,5 +194,5 @@ export function askApproval(loop: Loop, at: number, data: unknown): void {
   if (call === undefined) return
   call.approval = new Approval(loop, call.id, name, at)
   const command = textOf(peek(input, 'command'))
-  call.approval.ask({ command, surface: 'PermissionRequest' }, 'inferred')
+  call.approval.emitRequest({ command, surface: 'PermissionRequest' }, 'inferred')
 }

@@ -1,44 +1,55 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { plainText } from '../base/messages.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { LAUNCHED, settleCalls } from './calls.ts'
 import { settleRequest } from './requests.ts'
-import { type Call, type Child, Loop, type Session } from './session.ts'
-
-const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
+import { type ClaudeCall, type ClaudeChild, type ClaudeLoop, type ClaudeSession, DELEGATING } from './session.ts'
 
 /** Handles `transcript:agent`. */
-export function agentFound(session: Session, data: unknown): void {
+export function agentFound(session: ClaudeSession, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   const callId = idOf(peek(data, 'tool_use_id'))
   if (agentId !== undefined && callId !== undefined) session.callOfAgent.set(agentId, callId)
 }
 
 /** Handles `SubagentStart`. A second one resumes an agent that had ended. */
-export function subagentStarted(session: Session, at: number, data: unknown): void {
+export function subagentStarted(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
-  if (agentId === undefined || session.children.get(agentId)?.loop.isOver === false) return
-  startChild(session, at, agentId, data)
+  if (agentId === undefined || session.children.get(agentId)?.loop.hasEnded === false) return
+  startChild(session, at, { agentId, data })
 }
 
 /** Returns the loop of a child agent, and starts it if it is unknown. */
-export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop {
-  return (session.children.get(agentId) ?? startChild(session, at, agentId, data)).loop
+export function loopOfAgent(session: ClaudeSession, at: number, agentId: string, data: unknown): ClaudeLoop {
+  return (session.children.get(agentId) ?? startChild(session, at, { agentId, data })).loop
 }
 
-function startChild(session: Session, at: number, agentId: string, data: unknown): Child {
+/**
+ * @param data a hook or message of the agent or about it
+ * @param starter the agent that started it, if it is known and the tool call is not
+ */
+export function startChild(
+  session: ClaudeSession,
+  at: number,
+  {
+    agentId,
+    data,
+    starter,
+  }: { readonly agentId: string; readonly data: unknown; readonly starter?: ClaudeLoop | undefined },
+): ClaudeChild {
   const known = session.children.get(agentId)
   const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
-  const role = textOf(peek(data, 'agent_type')) ?? textOf(peek(found?.args, 'subagent_type'))
-  const call = found ?? delegatingCall(session, role)
+  const type = peek(data, 'agent_type') ?? peek(data, 'subagent_type')
+  const role = textOf(type) ?? textOf(peek(found?.args, 'subagent_type'))
+  const call = found ?? (starter === undefined ? delegatingCall(session, role) : undefined)
   const promptId = idOf(peek(data, 'prompt_id'))
-  const parent = call?.turn ?? session.main ?? session.last
+  const parent = call?.turn ?? starter ?? session.main ?? session.last
   const parent_session_id = parent?.sessionId ?? session.id
-  const goal = peek(call?.args, 'prompt')
+  const goal = peek(call?.args, 'prompt') ?? peek(data, 'prompt') ?? peek(data, 'description')
   const runs = (known?.runs ?? 0) + 1
-  const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
-  const task = new Delegation(session.records, at, {
+  const loop = session.createLoop({ sessionId: agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id,
     parent_turn_id: parent?.turnId,
     child_session_id: agentId,
@@ -48,14 +59,14 @@ function startChild(session: Session, at: number, agentId: string, data: unknown
   })
   const child = { agentId, loop, task, runs, callId: call?.id }
   session.children.set(agentId, child)
-  task.tellStart(goal, found === undefined ? 'inferred' : undefined)
+  task.emitStart(goal, found === undefined ? 'inferred' : undefined)
   const { platform } = session.dialect
-  loop.tell('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
+  loop.emit('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
   return child
 }
 
 /** Guesses the call of an agent, which no hook reports: the first running call that fits and has no agent yet. */
-function delegatingCall(session: Session, role: string | undefined): Call | undefined {
+function delegatingCall(session: ClaudeSession, role: string | undefined): ClaudeCall | undefined {
   const taken = new Set([...session.children.values()].map(child => child.callId))
   for (const call of session.calls.values()) {
     const fits = DELEGATING.has(call.name) && call.state === 'running' && !taken.has(call.id)
@@ -65,35 +76,35 @@ function delegatingCall(session: Session, role: string | undefined): Call | unde
 }
 
 /** Handles `SubagentStop`. Claude Code's internal agents, for example for a summary, fire only this hook and are ignored. */
-export function subagentStopped(session: Session, at: number, data: unknown): void {
+export function subagentStopped(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id')) ?? ''
   const isJoined = session.callOfAgent.has(agentId)
-  const child = session.children.get(agentId) ?? (isJoined ? startChild(session, at, agentId, data) : undefined)
+  const child = session.children.get(agentId) ?? (isJoined ? startChild(session, at, { agentId, data }) : undefined)
   if (child !== undefined) endChild(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
 /** Handles `StopFailure` of a child, for which no other hook reports the end. */
-export function subagentFailed(session: Session, at: number, data: unknown): void {
+export function subagentFailed(session: ClaudeSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
   const reason = textOf(peek(data, 'error')) ?? 'unknown'
   if (child !== undefined) endChild(child, at, { outcome: 'failed', reason })
 }
 
 /** Ends the child of a synchronous delegating tool, in case no hook reported the child's end. */
-export function delegationReturned(call: Call, at: number, response: unknown, hasFailed: boolean): void {
+export function delegationReturned(call: ClaudeCall, at: number, response: unknown, hasFailed: boolean): void {
   if (!DELEGATING.has(call.name)) return
   if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
   if (plainText(response)?.startsWith(LAUNCHED) === true) return
   endChildrenOf(call, at, hasFailed ? 'failed' : 'completed')
 }
 
-function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
+function endChildrenOf(call: ClaudeCall, at: number, outcome: TurnResult): void {
   for (const child of call.turn.session.children.values())
     if (child.callId === call.id) endChild(child, at, { outcome })
 }
 
 /** Ends the children of the loop's calls when the loop stops. */
-export function stopChildrenOf(loop: Loop, at: number): void {
+export function stopChildrenOf(loop: ClaudeLoop, at: number): void {
   for (const call of loop.calls) {
     const { batchEnd, sentOnAt } = call
     if (batchEnd !== undefined) delegationReturned(call, batchEnd.at, batchEnd.result, false)
@@ -102,19 +113,19 @@ export function stopChildrenOf(loop: Loop, at: number): void {
 }
 
 interface ChildEnd {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string
   readonly text?: unknown
 }
 
-export function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: ChildEnd): void {
-  if (loop.isOver) return
-  loop.isOver = true
-  loop.tellPrompt()
+export function endChild({ loop, task }: ClaudeChild, at: number, { outcome, reason, text }: ChildEnd): void {
+  if (loop.hasEnded) return
+  loop.hasEnded = true
+  loop.emitPrompt()
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
   settleCalls(loop, at, outcome)
-  loop.answered(at, text, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
-  task.tellEnd(at, { status: outcome, summary: text })
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model })
+  task.emitEnd(at, { status: outcome, summary: text })
 }

@@ -1,6 +1,6 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { tokensOf } from '../base/anthropic-usage.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { askApproval, batchOver, resultFound, toolDenied, toolEnded, toolStarted } from './calls.ts'
@@ -13,7 +13,7 @@ import {
   subagentStopped,
 } from './children.ts'
 import { answered, failed, sent } from './requests.ts'
-import { type Dialect, type Loop, Session } from './session.ts'
+import { type ClaudeLoop, ClaudeSession, type Dialect } from './session.ts'
 import {
   compacted,
   compacting,
@@ -30,10 +30,10 @@ import {
 } from './turns.ts'
 import { QUIET_HOOKS, READS_FIRST, READS_UNHEARD } from './types.ts'
 
-type Taking = (session: Session, at: number, data: unknown, context: unknown) => unknown
+type Taking = (session: ClaudeSession, at: number, data: unknown, context: unknown) => unknown
 
 /** Wraps a handler of model and tool hooks: it receives the loop of the turn, or of the child that the hook names. */
-function ofLoop(take: (loop: Loop, at: number, data: unknown) => unknown): Taking {
+function ofLoop(take: (loop: ClaudeLoop, at: number, data: unknown) => unknown): Taking {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
@@ -70,13 +70,13 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   SessionEnd: sessionEnded,
 }
 
-function toolOver(loop: Loop, at: number, data: unknown): void {
+function toolOver(loop: ClaudeLoop, at: number, data: unknown): void {
   const call = toolEnded(loop, at, data)
   const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
   if (call !== undefined) delegationReturned(call, at, peek(data, 'tool_response'), hasFailed)
 }
 
-function resultRead(loop: Loop, data: unknown): void {
+function resultRead(loop: ClaudeLoop, data: unknown): void {
   const call = resultFound(loop, data)
   const at = numberOf(peek(data, 'at'))
   if (call === undefined || at === undefined) return
@@ -95,10 +95,10 @@ const OF_A_TURN: ReadonlySet<string> = new Set([
  */
 class ClaudeCodeMachine extends EventMachine {
   readonly #dialect: Dialect
-  readonly #sessions = new SessionStates(id => new Session(this.records, id, this.#dialect))
-  protected readonly events: Events = eventsOf(
+  readonly #sessions = new SessionStates(id => new ClaudeSession(this.records, id, this.#dialect))
+  protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
       'transcript:agent': ({ data }) => this.#found(data, session => agentFound(session, data)),
       'transcript:prompt': ({ data }) =>
         this.#found(data, session => {
@@ -120,11 +120,11 @@ class ClaudeCodeMachine extends EventMachine {
     this.#dialect = dialect
   }
 
-  protected finish(): void {
+  protected endSessions(): void {
     for (const session of this.#sessions.values()) release(session)
   }
 
-  #hook(moment: Moment): void {
+  #hook(moment: TimedEvent): void {
     const id = idOf(peek(moment.data, 'session_id'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
@@ -134,12 +134,12 @@ class ClaudeCodeMachine extends EventMachine {
     else take(session, moment)
   }
 
-  #found(data: unknown, read: (session: Session) => void): void {
+  #found(data: unknown, read: (session: ClaudeSession) => void): void {
     const id = idOf(peek(data, 'session_id'))
     if (id !== undefined) read(this.#sessions.get(id))
   }
 
-  #request({ at, data }: Moment, read: (loop: Loop, data: unknown) => void): void {
+  #request({ at, data }: TimedEvent, read: (loop: ClaudeLoop, data: unknown) => void): void {
     this.#found(data, session => {
       const since = numberOf(peek(data, 'started_at')) ?? numberOf(peek(data, 'ended_at')) ?? at
       const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
@@ -153,7 +153,7 @@ class ClaudeCodeMachine extends EventMachine {
  * Returns the loop of a finding. The finding starts a turn or child only if it was read for one of their hooks, or if the child's
  * call is known.
  */
-function loopOfFound(session: Session, at: number, data: unknown): Loop | undefined {
+function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeLoop | undefined {
   const { held } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
@@ -166,28 +166,28 @@ function loopOfFound(session: Session, at: number, data: unknown): Loop | undefi
 }
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
-function isAtWork({ held }: Session, promptId: string | undefined): boolean {
+function isAtWork({ held }: ClaudeSession, promptId: string | undefined): boolean {
   return held !== undefined && OF_A_TURN.has(held.event) && promptOf(held.data) === promptId
 }
 
 /** Returns true for a repetition of the buffered hook, which must not wait for itself. */
-function isRepeated({ held }: Session, { event, at, data }: Moment): boolean {
+function isRepeated({ held }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
   return held?.event === event && held.at === at && JSON.stringify(held.data) === JSON.stringify(data)
 }
 
 /** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
-function isUnheard({ calls }: Session, { event, data }: Moment): boolean {
+function isUnheard({ calls }: ClaudeSession, { event, data }: TimedEvent): boolean {
   return READS_UNHEARD.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
 }
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
-function release(session: Session, goesOn = false): void {
+function release(session: ClaudeSession, goesOn = false): void {
   const { held } = session
   session.held = undefined
   if (held !== undefined && !goesOn) take(session, held)
 }
 
-function take(session: Session, { event, at, data, context }: Moment): void {
+function take(session: ClaudeSession, { event, at, data, context }: TimedEvent): void {
   HOOKS[event]?.(session, at, data, context)
 }
 

@@ -1,34 +1,34 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import type { Loop, Session } from './session.ts'
+import type { ClaudeLoop, ClaudeSession } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
 
 /** Returns the pending request, and starts it if it is unknown. */
-function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
+function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
   loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
-  loop.tellPrompt(model)
+  loop.emitPrompt(model)
   if (loop.open !== undefined) return loop.open
-  const request = loop.requests.next(startAt)
+  const request = loop.requests.nextRequest(startAt)
   for (const call of loop.calls) if (call.startAt <= startAt) call.sentOnAt ??= startAt
   const isGuessed = peek(data, 'start_is_guessed') === true
-  request.tellStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
+  request.emitStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
   loop.open = request
   return request
 }
 
 /** Handles `transcript:request`. */
-export function sent(loop: Loop, data: unknown): void {
+export function sent(loop: ClaudeLoop, data: unknown): void {
   const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
   // An answered request: the file is being read again.
-  if (loop.isOver || at < loop.answeredAt) return
+  if (loop.hasEnded || at < loop.answeredAt) return
   const { startAt } = openRequest(loop, Math.max(loop.startAt, at), data)
   loop.lastAt = Math.max(loop.lastAt, startAt)
 }
 
 /** Handles `transcript:response`. */
-export function answered(loop: Loop, data: unknown): void {
+export function answered(loop: ClaudeLoop, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'message_id'))
   const endAt = numberOf(peek(data, 'ended_at'))
@@ -53,17 +53,17 @@ export function answered(loop: Loop, data: unknown): void {
     assistant_tool_call_count: calls.length,
     response: { message: responseMessage(content, calls) },
   }
-  request.tellAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
+  request.emitAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
 }
 
-function close(loop: Loop, at: number): void {
+function close(loop: ClaudeLoop, at: number): void {
   loop.open = undefined
   loop.answeredAt = Math.max(loop.answeredAt, at)
   loop.lastAt = Math.max(loop.lastAt, at)
 }
 
 /** Clamps the start: a request is sent after its loop began and before its answer. */
-function sentAt(loop: Loop, data: unknown, endAt: number): number {
+function sentAt(loop: ClaudeLoop, data: unknown, endAt: number): number {
   return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
@@ -74,13 +74,13 @@ interface Asking {
   readonly at: number
 }
 
-function noteCall({ asked, calls }: Session, { call, requestId, at }: Asking): void {
+function noteCall({ asked, calls }: ClaudeSession, { call, requestId, at }: Asking): void {
   const id = idOf(peek(call, 'id'))
   if (id === undefined || calls.has(id)) return
   asked.set(id, { requestId, name: peek(call, 'name'), args: peek(call, 'input'), at })
 }
 
-function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
+export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
   const tool_calls = calls.map(block => ({
     id: peek(block, 'id'),
     name: peek(block, 'name'),
@@ -90,7 +90,7 @@ function responseMessage(content: readonly unknown[], calls: readonly unknown[])
 }
 
 /** Handles `transcript:failure`. */
-export function failed(loop: Loop, data: unknown): void {
+export function failed(loop: ClaudeLoop, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
@@ -98,7 +98,7 @@ export function failed(loop: Loop, data: unknown): void {
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined
   close(loop, at)
-  request.tellFailure(at, {
+  request.emitFailure(at, {
     model: loop.model,
     provider: loop.provider,
     status_code: numberOf(peek(data, 'status')),
@@ -111,9 +111,9 @@ export function failed(loop: Loop, data: unknown): void {
 }
 
 /** Ends the pending request when the loop ends: its answer was cut off, or is written too late. */
-export function settleRequest(loop: Loop, at: number, isCut: boolean): void {
+export function settleRequest(loop: ClaudeLoop, at: number, isCut: boolean): void {
   const { open, model } = loop
   if (open === undefined) return
   close(loop, at)
-  open.tellAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
+  open.emitAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
 }

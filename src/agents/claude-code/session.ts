@@ -1,13 +1,13 @@
 import { textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
-import type { Usage } from '../base/usage.ts'
+import { RecordedTurn } from '../base/turn.ts'
+import type { TokenUsage } from '../base/usage.ts'
 
 /** An agent with Claude Code's hook protocol. */
 export interface Dialect {
@@ -15,23 +15,27 @@ export interface Dialect {
   /** Undefined if each answer names its provider. */
   readonly provider: string | undefined
   /** Converts the token counts of the agent's transcripts. */
-  usageOf(said: unknown): Usage | undefined
+  usageOf(said: unknown): TokenUsage | undefined
   /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean
 }
 
+/** Tools that start a child agent. */
+export const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
 const CHILDREN_LIMIT = 1000
 const CALLS_LIMIT = 10_000
 
-export class Call extends Tool<Loop> {
+export class ClaudeCall extends Tool<ClaudeLoop> {
   approval: Approval | undefined
+  /** Denied by a callback of the application. */
+  isDenied = false
   /** The end according to the batch, until the transcript has a more precise one. */
   batchEnd: { readonly at: number; readonly result: unknown } | undefined
   /** When the results were sent to the model: the call had ended by then. */
   sentOnAt: number | undefined
 }
 
-export interface AskedCall {
+export interface RequestedCall {
   readonly requestId: string
   readonly name: unknown
   readonly args: unknown
@@ -39,7 +43,7 @@ export interface AskedCall {
   readonly at: number
 }
 
-interface LoopIds extends Pick<Turn, 'sessionId' | 'turnId'> {
+export interface LoopIds extends Pick<RecordedTurn, 'sessionId' | 'turnId'> {
   readonly promptId: string | undefined
 }
 
@@ -51,8 +55,8 @@ export function isNotification(prompt: unknown): boolean {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends Turn {
-  readonly session: Session
+export class ClaudeLoop extends RecordedTurn {
+  readonly session: ClaudeSession
   /** All prompt ids of the turn: prompts that wait together are answered together. */
   readonly promptIds: Set<string | undefined>
   readonly isNotified: boolean
@@ -61,15 +65,16 @@ export class Loop extends Turn {
   /** Emitted once the model is known, which no hook reports for a first prompt. */
   prompt: { readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   model: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   open: ModelRequest | undefined
   /** Calls that have not ended. */
-  readonly calls: Set<Call> = new Set()
+  readonly calls: Set<ClaudeCall> = new Set()
   lastAt: number
   answeredAt = 0
-  isOver = false
+  hasEnded = false
+  isInterrupted = false
 
-  constructor(session: Session, ids: LoopIds, at: number, text: unknown) {
+  constructor(session: ClaudeSession, ids: LoopIds, at: number, text: unknown) {
     super(session.records, ids.sessionId, ids.turnId)
     this.session = session
     this.promptIds = new Set([ids.promptId])
@@ -88,8 +93,13 @@ export class Loop extends Turn {
     return this.session.dialect.provider ?? this.session.provider
   }
 
+  /** Called before the start of a tool is emitted. */
+  beforeTool(_call: ClaudeCall, _at: number): void {
+    this.emitPrompt()
+  }
+
   /** Emits the start of the loop once. @param model the model, if it is newly known */
-  tellPrompt(model?: string | undefined): void {
+  emitPrompt(model?: string | undefined): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return
     const { text, traceparent } = this.prompt
@@ -101,19 +111,19 @@ export class Loop extends Turn {
       platform: this.session.dialect.platform,
       traceparent,
     }
-    this.tell('pre_llm_call', this.startAt, facts)
+    this.emit('pre_llm_call', this.startAt, facts)
   }
 }
 
-export interface Child {
+export interface ClaudeChild {
   readonly agentId: string
-  loop: Loop
-  task: Delegation
+  loop: ClaudeLoop
+  task: DelegatedTask
   callId: string | undefined
   runs: number
 }
 
-export class Session {
+export class ClaudeSession {
   readonly records: Records
   readonly id: string
   readonly dialect: Dialect
@@ -125,18 +135,18 @@ export class Session {
   caller: string | undefined
   isAnnounced = false
   turns = 0
-  main: Loop | undefined
+  main: ClaudeLoop | undefined
   /** The previous turn, which late events may belong to. */
-  last: Loop | undefined
+  last: ClaudeLoop | undefined
   /** A hook that is processed after the files have been read. */
-  held: Moment | undefined
+  held: TimedEvent | undefined
   compactions = 0
   compaction: ModelRequest | undefined
-  readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
+  readonly children: LimitedMap<string, ClaudeChild> = new LimitedMap(CHILDREN_LIMIT)
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
-  readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
+  readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(CALLS_LIMIT)
   /** Calls in answers, by id. */
-  readonly asked: LimitedMap<string, AskedCall> = new LimitedMap(CALLS_LIMIT)
+  readonly asked: LimitedMap<string, RequestedCall> = new LimitedMap(CALLS_LIMIT)
   /** Ids of emitted answers and failures: files are read again when a receiver starts. */
   readonly found: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 
@@ -146,6 +156,10 @@ export class Session {
     this.dialect = dialect
   }
 
+  createLoop(ids: LoopIds, at: number, text: unknown): ClaudeLoop {
+    return new ClaudeLoop(this, ids, at, text)
+  }
+
   isNew(id: string): boolean {
     if (this.found.has(id)) return false
     this.found.set(id, true)
@@ -153,11 +167,11 @@ export class Session {
   }
 
   /** Returns the call with this id, and creates it if there is none. */
-  callOf(loop: Loop, id: string, at: number): Call {
+  callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
     const asked = this.asked.get(id)
-    const call = new Call(loop, id, textOf(asked?.name), asked?.at ?? at)
+    const call = new ClaudeCall(loop, id, textOf(asked?.name), asked?.at ?? at)
     const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
     call.args = asked?.args
     call.requestId = asked?.requestId ?? loop.open?.id ?? last

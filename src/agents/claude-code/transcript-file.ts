@@ -1,7 +1,8 @@
-import { LineReader } from '../base/line-reader.ts'
-import type { AdapterEnvironment } from '../inlet.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import type { AdapterEnvironment } from '../receiver-adapter.ts'
 import { TranscriptLines } from './transcript-lines.ts'
-import { openFile, type Place } from './transcript-place.ts'
+import { openFile } from './transcript-place.ts'
 import type { Whose } from './types.ts'
 
 /**
@@ -17,7 +18,7 @@ export const LOOK_MILLIS = 20
 
 export class TranscriptFile {
   readonly #path: string
-  readonly #reader = new LineReader()
+  readonly #reader = new AppendedLineReader()
   readonly whose: Whose
   readonly lines: TranscriptLines
   isThere = false
@@ -66,11 +67,11 @@ export class TranscriptFile {
     this.lines.advance(Number.POSITIVE_INFINITY, false)
   }
 
-  async #read(place: Place): Promise<boolean> {
+  async #read(place: AgentFolders): Promise<boolean> {
     const file = await openFile(this.#path, place)
     if (file === undefined) return false
     try {
-      await this.#reader.read(
+      await this.#reader.readNewLines(
         file,
         line => this.lines.line(line),
         () => this.lines.restart(),

@@ -1,15 +1,13 @@
 import type { FileHandle } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
-import { openOwnFile, type Place } from '../base/own-file.ts'
-
-export type { Place } from '../base/own-file.ts'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 
 /** The format of Claude Code's agent ids. In a path, it cannot leave the folder. */
 const AGENT_ID = /^[\w-]{1,128}$/
 
 /** @param env environment of the reading process */
-export function ownPlace(env: Readonly<Record<string, string | undefined>>): Place {
+export function ownPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = env['CLAUDE_CONFIG_DIR']?.trim() ?? ''
   const folders = [join(homedir(), '.claude'), ...(isAbsolute(own) ? [own] : [])]
   return { folders: folders.map(folder => normalize(folder)), uid: process.getuid?.() }
@@ -24,6 +22,6 @@ export function agentFile(transcript: string, agentId: string, ending: '.jsonl' 
 }
 
 /** Opens a file of Claude Code below `projects` in a configuration folder. */
-export async function openFile(path: string, place: Place): Promise<FileHandle | undefined> {
-  return openOwnFile(path, place, 'projects')
+export async function openFile(path: string, place: AgentFolders): Promise<FileHandle | undefined> {
+  return openAgentFile(path, place, 'projects')
 }

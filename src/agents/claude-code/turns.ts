@@ -1,14 +1,14 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Scope } from '../base/records.ts'
+import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { settleCalls } from './calls.ts'
 import { endChild, stopChildrenOf } from './children.ts'
 import { sent, settleRequest } from './requests.ts'
-import { isNotification, Loop, type Session } from './session.ts'
+import { type ClaudeLoop, type ClaudeSession, isNotification } from './session.ts'
 
 /** Handles a new process of the agent. A process that was killed has left its turn open. */
-export function sessionStarted(session: Session, at: number, data: unknown, context: unknown): void {
+export function sessionStarted(session: ClaudeSession, at: number, data: unknown, context: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
   const { main } = session
@@ -21,7 +21,7 @@ export function sessionStarted(session: Session, at: number, data: unknown, cont
 }
 
 /** Handles `UserPromptSubmit`. */
-export function prompted(session: Session, at: number, data: unknown): void {
+export function prompted(session: ClaudeSession, at: number, data: unknown): void {
   const id = idOf(peek(data, 'prompt_id'))
   // The id of a known turn: a message that joined the running turn, or a repeated hook.
   if (id !== undefined && turnOf(session, id) !== undefined) return
@@ -33,7 +33,7 @@ export function prompted(session: Session, at: number, data: unknown): void {
 }
 
 /** Handles `transcript:prompt`. */
-export function promptFound(session: Session, data: unknown): void {
+export function promptFound(session: ClaudeSession, data: unknown): void {
   const promptId = idOf(peek(data, 'prompt_id'))
   const at = numberOf(peek(data, 'at'))
   if (promptId === undefined || at === undefined || turnOf(session, promptId) !== undefined) return
@@ -45,54 +45,54 @@ interface Opening {
   readonly text?: unknown
 }
 
-function openTurn(session: Session, at: number, { promptId, text }: Opening): Loop {
+export function openTurn(session: ClaudeSession, at: number, { promptId, text }: Opening): ClaudeLoop {
   const { main } = session
   if (main !== undefined) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
   session.turns += 1
   const turnId = promptId ?? `${session.id}:${session.turns}`
-  const loop = new Loop(session, { sessionId: session.id, turnId, promptId }, at, text)
+  const loop = session.createLoop({ sessionId: session.id, turnId, promptId }, at, text)
   session.main = loop
   const traceparent = session.caller
   const { platform } = session.dialect
   if (session.isAnnounced) loop.prompt = { text, traceparent }
-  else loop.tell('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
+  else loop.emit('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
   session.isAnnounced = true
-  if (loop.model !== undefined) loop.tellPrompt()
+  if (loop.model !== undefined) loop.emitPrompt()
   return loop
 }
 
 /** Returns the turn with this `prompt_id`, also after its end. */
-export function turnOf({ main, last }: Session, promptId: string | undefined): Loop | undefined {
+export function turnOf({ main, last }: ClaudeSession, promptId: string | undefined): ClaudeLoop | undefined {
   if (promptId === undefined || main?.promptIds.has(promptId) === true) return main
   return last?.promptIds.has(promptId) === true ? last : undefined
 }
 
 /** Like `turnOf`, but starts a turn if its prompt was not received. */
-export function turnFor(session: Session, at: number, promptId: string | undefined): Loop {
+export function turnFor(session: ClaudeSession, at: number, promptId: string | undefined): ClaudeLoop {
   return turnOf(session, promptId) ?? openTurn(session, at, { promptId })
 }
 
 /** Handles `Stop`. */
-export function stopped(session: Session, at: number, data: unknown): void {
+export function stopped(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
 /** Handles `transcript:stopped`, which matters if the hook was not received. */
-export function stopFound(session: Session, data: unknown): void {
+export function stopFound(session: ClaudeSession, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (at !== undefined && loop !== undefined && at >= loop.startAt) stopped(session, at, data)
 }
 
 /** Handles `StopFailure` of a turn. */
-export function turnFailed(session: Session, at: number, data: unknown): void {
+export function turnFailed(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
 /** Handles `transcript:interrupted`. */
-export function interrupted(session: Session, data: unknown): void {
+export function interrupted(session: ClaudeSession, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
@@ -105,7 +105,7 @@ export function interrupted(session: Session, data: unknown): void {
 const CLEARED = 'clear'
 
 /** Handles `SessionEnd`. */
-export function sessionEnded(session: Session, at: number, data: unknown): void {
+export function sessionEnded(session: ClaudeSession, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
   if (session.main !== undefined) endTurn(session.main, at, { outcome: 'interrupted', reason })
   endChildren(session)
@@ -114,46 +114,50 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
   session.isAnnounced = false
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
   if (reason !== CLEARED) return
-  session.records.add('on_session_finalize', at, { session_id: session.id, platform: session.dialect.platform, reason })
+  session.records.addRecord('on_session_finalize', at, {
+    session_id: session.id,
+    platform: session.dialect.platform,
+    reason,
+  })
 }
 
 /** Ends the children, whose process is gone. */
-function endChildren(session: Session): void {
+function endChildren(session: ClaudeSession): void {
   for (const child of session.children.values()) endChild(child, child.loop.lastAt, { outcome: 'interrupted' })
 }
 
 interface TurnOver {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string
   readonly text?: unknown
 }
 
-function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): void {
-  if (loop.isOver) return
-  loop.isOver = true
+function endTurn(loop: ClaudeLoop, at: number, { outcome, reason, text }: TurnOver): void {
+  if (loop.hasEnded) return
+  loop.hasEnded = true
   const { session } = loop
   session.main = undefined
   session.last = loop
-  loop.tellPrompt()
+  loop.emitPrompt()
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
   settleCalls(loop, at, outcome)
-  loop.answered(at, text, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests that no transcript contains. */
-export function compacting(session: Session, at: number): void {
+export function compacting(session: ClaudeSession, at: number): void {
   if (session.compaction !== undefined) return
   session.compactions += 1
-  const scope = session.main ?? new Scope(session.records, session.id)
+  const scope = session.main ?? new RecordScope(session.records, session.id)
   const id = `${session.id}:compaction:${session.compactions}`
   session.compaction = new ModelRequest(scope, at, { id, task: 'compression' })
-  session.compaction.tellStart({ provider: session.dialect.provider })
+  session.compaction.emitStart({ provider: session.dialect.provider })
 }
 
 /** Handles `PostCompact`. */
-export function compacted(session: Session, at: number): void {
-  session.compaction?.tellAnswer(at, { provider: session.dialect.provider })
+export function compacted(session: ClaudeSession, at: number): void {
+  session.compaction?.emitAnswer(at, { provider: session.dialect.provider })
   session.compaction = undefined
 }

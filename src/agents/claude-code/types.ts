@@ -5,7 +5,7 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload, with the session in `session_id`. `context` is
  *   `{traceparent}` if the process was started inside a span.
- * - `transcript:…`: findings of `inlet.ts` in the session's files, see below. `data` has the `session_id`, and the `agent_id` for
+ * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files, see below. `data` has the `session_id`, and the `agent_id` for
  *   a child agent. They follow the hook that triggered the read. That hook is processed after them, so that a request precedes
  *   the tools it asked for.
  *

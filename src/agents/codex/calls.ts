@@ -38,7 +38,7 @@ function startCall(call: Call, at: number): void {
   if (call.state !== 'asked') return
   call.turn.tellPrompt()
   call.startAt = at
-  call.tellStart()
+  call.emitStart()
 }
 
 interface CallEnd {
@@ -50,9 +50,9 @@ interface CallEnd {
 function endCall(call: Call, at: number, { status, result, exitCode }: CallEnd): void {
   if (call.state === 'ended') return
   startCall(call, call.startAt)
-  call.approval?.answer(Math.min(at, call.verdict?.ranAt ?? at), choiceOf(status), 'inferred')
+  call.approval?.emitResponse(Math.min(at, call.verdict?.ranAt ?? at), choiceOf(status), 'inferred')
   const text = textOf(result)
-  call.tellEnd(at, {
+  call.emitEnd(at, {
     // Wrapped so that the core does not read a status from data that the tool returned.
     result: text !== undefined && looksLikeJson(text) ? { output: text } : result,
     status,
@@ -144,7 +144,10 @@ export function askApproval(loop: Loop, at: number, data: unknown): void {
   if (call === undefined) return
   call.approval = new Approval(loop, call.id, name, at)
   const command = textOf(peek(input, 'command'))
-  call.approval.ask({ command, description: peek(input, 'description'), surface: 'PermissionRequest' }, 'inferred')
+  call.approval.emitRequest(
+    { command, description: peek(input, 'description'), surface: 'PermissionRequest' },
+    'inferred',
+  )
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */

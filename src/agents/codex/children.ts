@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { type Call, type Loop, PLATFORM, type Session } from './session.ts'
 
 /** The tool that starts a child agent, with any namespace. */
@@ -20,7 +20,7 @@ export function taskOfCall(call: Call, at: number, agent: unknown): void {
   session.delegating.set(keyOf(call), true)
   if (isTold) return
   const task = taskIn(session, at, { agentId, role: textOf(peek(agent, 'role')), call, parent: call.turn })
-  task.tellStart(peek(call.args, 'message'))
+  task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)
 }
 
@@ -31,11 +31,11 @@ export function openChild(session: Session, agentId: string, loop: Loop, data: u
   session.tasks.delete(agentId)
   loop.task = told ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
-  loop.tell('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
+  loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
 }
 
 /** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
-function guessedTask(session: Session, agentId: string, loop: Loop, role: string | undefined): Delegation {
+function guessedTask(session: Session, agentId: string, loop: Loop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
   const calls = [...(session.main?.calls.values() ?? [])]
   const call = calls.findLast(
@@ -43,12 +43,12 @@ function guessedTask(session: Session, agentId: string, loop: Loop, role: string
   )
   if (call !== undefined) session.delegating.set(keyOf(call), true)
   const task = taskIn(session, loop.startAt, { agentId, role, call, parent: session.main })
-  task.tellStart(peek(call?.args, 'message'), 'inferred')
+  task.emitStart(peek(call?.args, 'message'), 'inferred')
   return task
 }
 
-function taskIn(session: Session, at: number, { agentId, role, call, parent }: Task): Delegation {
-  return new Delegation(session.records, at, {
+function taskIn(session: Session, at: number, { agentId, role, call, parent }: Task): DelegatedTask {
+  return new DelegatedTask(session.records, at, {
     parent_session_id: parent?.sessionId ?? session.id,
     parent_turn_id: parent?.turnId,
     child_session_id: agentId,

@@ -1,5 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { askApproval, judged, returned, toolEnded, toolStarted } from './calls.ts'
@@ -46,8 +46,8 @@ const HOOKS: Readonly<Record<string, Taking>> = {
  */
 class CodexMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new Session(this.records, id))
-  protected readonly events: Events = eventsOf({
-    ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
+  protected readonly events: EventHandlers = eventHandlers({
+    ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
     'rollout:call': this.#found(asked),
     'rollout:answer': this.#found(answered),
     'rollout:failure': this.#found(failed),
@@ -60,7 +60,7 @@ class CodexMachine extends EventMachine {
     },
   })
 
-  protected finish(): void {
+  protected endSessions(): void {
     for (const session of this.#sessions.values()) release(session)
   }
 
@@ -69,7 +69,7 @@ class CodexMachine extends EventMachine {
     return id === undefined ? undefined : this.#sessions.get(id)
   }
 
-  #hook(moment: Moment): void {
+  #hook(moment: TimedEvent): void {
     const session = this.#sessionOf(moment.data)
     if (session === undefined) return
     release(session)
@@ -78,7 +78,7 @@ class CodexMachine extends EventMachine {
   }
 
   /** Skips findings of turns without a received or buffered hook: they are history. */
-  #found(read: (loop: Loop, data: unknown) => void): (moment: Moment) => void {
+  #found(read: (loop: Loop, data: unknown) => void): (moment: TimedEvent) => void {
     return ({ data }) => {
       const session = this.#sessionOf(data)
       const whose = whoseOf(data)

@@ -7,8 +7,8 @@ import {
   type RawToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
-import type { Guarding, Question, Reply } from '../guarding.ts'
+import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 /** Codex cannot ask the user: `ask` becomes `block`. */
 const ABLE: Capabilities = {
@@ -26,7 +26,7 @@ const BLOCKS = 2
 /** Replaces a blank reason, which Codex ignores: the original result would stay. */
 const EMPTY = '(empty)'
 
-const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Question>> = {
+const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
   UserPromptSubmit: (ids, body) => {
     return { phase: 'beforeTurn', ids, event: { prompt: textOf(peek(body, 'prompt')) ?? '' } }
   },
@@ -40,7 +40,7 @@ const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Questi
   SubagentStop: stopping,
 }
 
-function stopping(ids: HookIds, body: unknown): Question {
+function stopping(ids: HookIds, body: unknown): GuardRequest {
   const answer = textOf(peek(body, 'last_assistant_message')) ?? ''
   return { phase: 'afterTurn', ids, event: { answer, attempt: peek(body, 'stop_hook_active') === true ? 1 : 0 } }
 }
@@ -114,9 +114,9 @@ function inputOf(name: unknown, value: unknown): unknown {
   return COMMANDS.has(name) ? { command: peek(value, 'command') } : value
 }
 
-export const codexGuarding: Guarding = {
-  able: ABLE,
-  question: body => {
+export const codexGuarding: GuardProtocol = {
+  capabilities: ABLE,
+  requestIn: body => {
     const event = eventOf(body)
     return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(idsOf(body), body) : undefined
   },
@@ -125,8 +125,8 @@ export const codexGuarding: Guarding = {
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   },
   // The end of a turn cannot fail closed: blocking it makes the agent go on.
-  closed: (body, reason): Reply => {
-    const phase = codexGuarding.question(body)?.phase
+  failClosedReply: (body, reason): HookReply => {
+    const phase = codexGuarding.requestIn(body)?.phase
     return phase === undefined || phase === 'afterTurn' ? {} : { exitCode: BLOCKS, error: reason }
   },
   isEndOfTurn: body => ENDS.has(eventOf(body)),

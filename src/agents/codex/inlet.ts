@@ -2,11 +2,11 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LineReader } from '../base/line-reader.ts'
-import { openOwnFile, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AdapterEnvironment, Delivery, ReceiverAdapter } from '../inlet.ts'
+import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import type { Found } from './found-events.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { type ItemFound, READS_FIRST, type ReadOver } from './types.ts'
@@ -36,12 +36,12 @@ class CodexInlet implements ReceiverAdapter {
     this.#world = world
   }
 
-  events({ body, at }: Delivery): readonly HostEvent[] {
+  events({ body, at }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     return event === undefined || event.startsWith('rollout:') ? [] : [{ event, at, data: body }]
   }
 
-  async more({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
+  async enrich({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (!READS_FIRST.has(event) || session_id === undefined) return []
     const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
@@ -110,7 +110,7 @@ function hasGoneOn(lines: RolloutLines, { event, at, data, turnId }: Occasion): 
 
 class Rollout {
   readonly #path: string
-  readonly #reader = new LineReader()
+  readonly #reader = new AppendedLineReader()
   readonly about: ConstructorParameters<typeof RolloutLines>[0]
   readonly lines: RolloutLines
 
@@ -121,11 +121,11 @@ class Rollout {
   }
 
   /** @returns true if the file exists and may be read */
-  async read(place: Place): Promise<boolean> {
-    const file = await openOwnFile(this.#path, place, 'sessions')
+  async read(place: AgentFolders): Promise<boolean> {
+    const file = await openAgentFile(this.#path, place, 'sessions')
     if (file === undefined) return false
     try {
-      await this.#reader.read(
+      await this.#reader.readNewLines(
         file,
         line => this.lines.line(line),
         () => this.lines.restart(),
@@ -138,7 +138,7 @@ class Rollout {
 }
 
 /** Returns the folders of Codex, which contain rollouts below `sessions`. @param env environment of the reading process */
-function ownPlace(env: Readonly<Record<string, string | undefined>>): Place {
+function ownPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = env['CODEX_HOME']?.trim() ?? ''
   const homes = [join(homedir(), '.codex'), ...(isAbsolute(own) ? [own] : [])]
   return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }

@@ -13,8 +13,8 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   const { compaction } = loop
   if (compaction === undefined) loop.tellPrompt()
   if (loop.open !== undefined) return loop.open
-  const request = compaction === undefined ? loop.requests.next(startAt) : compression(loop, startAt)
-  request.tellStart({ model: loop.model, provider: session.provider })
+  const request = compaction === undefined ? loop.requests.nextRequest(startAt) : compression(loop, startAt)
+  request.emitStart({ model: loop.model, provider: session.provider })
   loop.open = request
   return request
 }
@@ -62,7 +62,7 @@ export function answered(loop: Loop, data: unknown): void {
   const calls = elementsOf(peek(data, 'calls'), CALLS_LIMIT)
   const { model } = loop
   const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
-  request.tellAnswer(at, {
+  request.emitAnswer(at, {
     model,
     provider: session.provider,
     response_id: id,
@@ -89,7 +89,7 @@ export function failed(loop: Loop, data: unknown): void {
   const request = openRequest(loop, sentAt(loop, data, at), data)
   loop.open = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
-  request.tellFailure(at, {
+  request.emitFailure(at, {
     model: loop.model,
     provider: loop.session.provider,
     status_code: numberOf(peek(data, 'status')),
@@ -103,5 +103,5 @@ export function failed(loop: Loop, data: unknown): void {
 export function settleRequest(loop: Loop, at: number): void {
   const { open, model, session } = loop
   loop.open = undefined
-  open?.tellAnswer(Math.max(at, open.startAt), { model, provider: session.provider }, 'inferred')
+  open?.emitAnswer(Math.max(at, open.startAt), { model, provider: session.provider }, 'inferred')
 }

@@ -1,11 +1,11 @@
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 
 export const PLATFORM = 'codex'
 
@@ -29,7 +29,7 @@ export class Call extends Tool<Loop> {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or of a child agent. */
-export class Loop extends Turn {
+export class Loop extends RecordedTurn {
   readonly session: Session
   /** Undefined in the session itself. */
   readonly agentId: string | undefined
@@ -38,10 +38,10 @@ export class Loop extends Turn {
   /** Emitted with the first activity: earlier work, such as a compaction, does not belong to the prompt. */
   prompt: { readonly at: number; readonly text: unknown } | undefined
   model: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   open: ModelRequest | undefined
   readonly calls: LimitedMap<string, Call> = new LimitedMap(FOUND_LIMIT)
-  task: Delegation | undefined
+  task: DelegatedTask | undefined
   /** Start of the running compaction. */
   compaction: { readonly at: number } | undefined
   lastAt: number
@@ -63,7 +63,7 @@ export class Loop extends Turn {
     const { at, text } = this.prompt
     this.prompt = undefined
     const provider = this.session.provider
-    this.tell('pre_llm_call', at, { user_message: text, model: this.model, provider, platform: PLATFORM })
+    this.emit('pre_llm_call', at, { user_message: text, model: this.model, provider, platform: PLATFORM })
   }
 
   /** Returns the call with this id, and creates it if there is none. */
@@ -86,11 +86,11 @@ export class Session {
   readonly loops: LimitedMap<string, Loop> = new LimitedMap(LOOPS_LIMIT)
   main: Loop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
-  readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(LOOPS_LIMIT)
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(LOOPS_LIMIT)
   /** Calls that have started child agents. */
   readonly delegating: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
   /** A hook that is processed after the rollout has been read. */
-  held: Moment | undefined
+  held: TimedEvent | undefined
   /** Ids of emitted findings: rollouts are read again when the receiver starts. */
   readonly #found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
 

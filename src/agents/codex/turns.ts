@@ -1,5 +1,5 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { settleCalls } from './calls.ts'
 import { openChild } from './children.ts'
 import { settleRequest } from './requests.ts'
@@ -34,7 +34,7 @@ function openTurn(session: Session, loop: Loop): void {
   session.main = loop
   if (session.isAnnounced) return
   session.isAnnounced = true
-  loop.tell('on_session_start', loop.startAt, { model: loop.model, platform: PLATFORM })
+  loop.emit('on_session_start', loop.startAt, { model: loop.model, platform: PLATFORM })
 }
 
 /** Handles `UserPromptSubmit`. For a running turn, it is a message that joined the turn. */
@@ -60,12 +60,12 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
 /** @param at if undefined, each turn ends at its last event */
 function endAll({ loops, tasks }: Session, reason: string, at?: number): void {
   for (const loop of loops.values()) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
-  for (const task of tasks.values()) task.tellEnd(at ?? task.startAt, { status: 'interrupted' })
+  for (const task of tasks.values()) task.emitEnd(at ?? task.startAt, { status: 'interrupted' })
   tasks.clear()
 }
 
 interface LoopEnd {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string | undefined
   readonly text?: unknown
 }
@@ -98,7 +98,7 @@ function endLoop(loop: Loop, at: number, { outcome, reason, text }: LoopEnd): vo
   loop.tellPrompt()
   settleRequest(loop, at)
   settleCalls(loop, at)
-  loop.answered(at, text, model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
-  loop.task?.tellEnd(at, { status: outcome, summary: text })
+  loop.emitAnswer(at, text, model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
+  loop.task?.emitEnd(at, { status: outcome, summary: text })
 }

@@ -1,9 +1,15 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
-import { EventMachine, type Events, eventsOf, type Moment, saidAt } from '../base/event-machine.ts'
-import { type Called, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
+import {
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  plausibleTime,
+  type TimedEvent,
+} from '../base/event-machine.ts'
+import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { LINES, RECORDED_HOOKS } from './recorded-lines.ts'
@@ -23,7 +29,7 @@ const CHILDREN_LIMIT = 10_000
 
 class CopilotSession extends HookedSession {
   /** A hook that is processed after the session file, or the turn's spans, have been read. */
-  held: Moment | undefined
+  held: TimedEvent | undefined
   /** When the first hook fired, if it was the first of a turn. */
   since: number | undefined
   /** Requests that began after the buffered hook, in a turn that is not known yet. */
@@ -38,30 +44,30 @@ function ofTurn(take: (turn: HookedTurn, at: number, data: unknown) => void): Ta
   return (session, at, data) => take(session.turnFor(at), at, data)
 }
 
-const OUTCOMES: Readonly<Record<string, Outcome>> = { complete: 'completed', error: 'failed', timeout: 'failed' }
+const OUTCOMES: Readonly<Record<string, TurnResult>> = { complete: 'completed', error: 'failed', timeout: 'failed' }
 
 const HOOKS: Readonly<Record<string, Taking>> = {
   SessionStart: () => undefined,
-  UserPromptSubmit: (session, at, data) => session.prompted(at, peek(data, 'prompt')),
-  PreToolUse: ofTurn((turn, at, data) => turn.toolStarted(at, calledIn(data))),
+  UserPromptSubmit: (session, at, data) => session.startTurn(at, peek(data, 'prompt')),
+  PreToolUse: ofTurn((turn, at, data) => turn.startTool(at, calledIn(data))),
   PostToolUse: ofTurn((turn, at, data) => {
     const result = peek(peek(data, 'tool_result'), 'text_result_for_llm')
-    turn.toolEnded(at, calledIn(data), { status: 'completed', result })
+    turn.endTool(at, calledIn(data), { status: 'completed', result })
   }),
   PostToolUseFailure: ofTurn((turn, at, data) => {
-    turn.toolEnded(at, calledIn(data), { status: 'error', message: textOf(peek(data, 'error')) })
+    turn.endTool(at, calledIn(data), { status: 'error', message: textOf(peek(data, 'error')) })
   }),
   ErrorOccurred: ofTurn(failed),
   Stop: ofTurn((turn, at) => turn.end(at, 'completed')),
   SessionEnd: (session, at, data) => {
     tellEarly(session)
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
-    session.ended(at, (Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined) ?? 'interrupted', reason)
+    session.endSession(at, (Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined) ?? 'interrupted', reason)
   },
 }
 
 /** The hook has a call id only if VS Code reads the same files. */
-function calledIn(data: unknown): Called {
+function calledIn(data: unknown): ReportedCall {
   return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
@@ -71,11 +77,11 @@ function failed(turn: HookedTurn, at: number, data: unknown): void {
   const error = peek(data, 'error')
   const type = textOf(peek(error, 'name'))
   const retryable = peek(data, 'recoverable') === true
-  turn.tellPrompt()
-  const request = turn.requests.next(turn.beforeAt)
+  turn.emitPrompt()
+  const request = turn.requests.nextRequest(turn.previousAt)
   turn.requests.failures += 1
-  request.tellStart({ model: turn.model }, 'inferred')
-  request.tellFailure(at, { retryable, reason: type, error: { type, message: peek(error, 'message') } })
+  request.emitStart({ model: turn.model }, 'inferred')
+  request.emitFailure(at, { retryable, reason: type, error: { type, message: peek(error, 'message') } })
 }
 
 /** Handles a request's span. Failed requests are skipped: hooks report them immediately. */
@@ -95,7 +101,7 @@ function tellEarly(session: CopilotSession): void {
   for (const span of session.early.splice(0)) requestFound(session, span)
 }
 
-function take(session: CopilotSession, { event, at, data }: Moment): void {
+function take(session: CopilotSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
   // After the end of a turn, they stay buffered for the next one.
   if (event !== 'Stop') tellEarly(session)
@@ -109,15 +115,15 @@ function take(session: CopilotSession, { event, at, data }: Moment): void {
 class CopilotMachine extends EventMachine {
   /** Sessions by the id in the hook: a child agent has its own. */
   readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
-  readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.look(id)?.since ?? 0))
+  readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.find(id)?.since ?? 0))
   /** The session whose file contains a child agent, by agent id. */
   readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
-  protected readonly events: Events = eventsOf({
+  protected readonly events: EventHandlers = eventHandlers({
     ...Object.fromEntries(
-      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: Moment) => this.#hook(moment)]),
+      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: TimedEvent) => this.#hook(moment)]),
     ),
     ...Object.fromEntries(
-      Object.entries(LINES).map(([type, read]) => [`file:${type}`, (moment: Moment) => this.#line(moment, read)]),
+      Object.entries(LINES).map(([type, read]) => [`file:${type}`, (moment: TimedEvent) => this.#line(moment, read)]),
     ),
     [SPAN_REQUEST]: ({ data }) => this.#span(data),
     [SPAN_READ]: ({ data }) => this.#read(data),
@@ -131,7 +137,7 @@ class CopilotMachine extends EventMachine {
     return isStray ? undefined : super.accept(event)
   }
 
-  protected finish(): void {
+  protected endSessions(): void {
     for (const session of this.#hooked.values()) {
       this.#release(session)
       tellEarly(session)
@@ -139,16 +145,16 @@ class CopilotMachine extends EventMachine {
   }
 
   #read(data: unknown): void {
-    const session = this.#hooked.look(idOf(peek(data, 'session_id')) ?? '')
+    const session = this.#hooked.find(idOf(peek(data, 'session_id')) ?? '')
     if (session !== undefined) this.#release(session)
   }
 
-  #hook({ event, at, data }: Moment): void {
+  #hook({ event, at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const session = this.#hooked.get(id)
     this.#release(session)
-    const moment = { event, at: saidAt(timeOf(peek(data, 'timestamp')), at), data }
+    const moment = { event, at: plausibleTime(timeOf(peek(data, 'timestamp')), at), data }
     session.since ??= FIRST_HOOKS.has(event) ? moment.at : 0
     session.held = moment
   }
@@ -157,7 +163,7 @@ class CopilotMachine extends EventMachine {
     const { held } = session
     session.held = undefined
     if (held === undefined) return
-    const recorded = this.#recorded.look(this.#fileOf(held.data))
+    const recorded = this.#recorded.find(this.#fileOf(held.data))
     if (recorded === undefined) take(session, held)
     else RECORDED_HOOKS[held.event]?.(recorded, held.at, held.data)
   }
@@ -169,12 +175,12 @@ class CopilotMachine extends EventMachine {
     return known ?? idOf(peek(data, agentId === undefined ? 'session_id' : 'parent_agent_id')) ?? ''
   }
 
-  #line({ event, at, data }: Moment, read: (session: RecordedSession, at: number, data: unknown) => void): void {
+  #line({ event, at, data }: TimedEvent, read: (session: RecordedSession, at: number, data: unknown) => void): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
-    const hooked = this.#hooked.look(id)
+    const hooked = this.#hooked.find(id)
     // The file appeared too late: the turn continues from hooks alone.
-    if (this.#recorded.look(id) === undefined && hooked?.turn?.isOver === false) return
+    if (this.#recorded.find(id) === undefined && hooked?.turn?.hasEnded === false) return
     const session = this.#recorded.get(id)
     const agentId = idOf(peek(data, 'agent_id'))
     if (agentId !== undefined) this.#sessionOfChild.set(agentId, id)
@@ -193,12 +199,12 @@ class CopilotMachine extends EventMachine {
   }
 
   #isRecorded(span: unknown): boolean {
-    return this.#recorded.look(conversationOf(span)) !== undefined
+    return this.#recorded.find(conversationOf(span)) !== undefined
   }
 
   /** Returns the session of a span. Ended sessions are excluded, because late requests would look like a turn. */
   #ofSpan(span: unknown): CopilotSession | undefined {
-    const session = this.#hooked.look(conversationOf(span))
+    const session = this.#hooked.find(conversationOf(span))
     return session?.isOpen === true || session?.held !== undefined ? session : undefined
   }
 }

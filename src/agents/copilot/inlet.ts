@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, ReceiverAdapter } from '../inlet.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { copilotPlace } from './session-file.ts'
 import { SessionFiles } from './session-files.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
@@ -22,7 +22,7 @@ export type Wait = (millis: number, signal: AbortSignal) => Promise<unknown>
 
 /** The environment, with other files and another clock in tests. */
 export interface CopilotWorld {
-  readonly place: Place
+  readonly place: AgentFolders
   readonly wait: Wait
 }
 
@@ -53,7 +53,7 @@ class CopilotInlets {
       const event = textOf(peek(body, 'hook_event_name')) ?? UNNAMED
       return /^(?:span|file):/.test(event) ? [] : [{ event, at, data: body }]
     },
-    more: event => this.#more(event),
+    enrich: event => this.#more(event),
   }
 
   readonly spans: ReceiverAdapter = { events: delivery => this.#requests(delivery) }
@@ -90,7 +90,7 @@ class CopilotInlets {
     if (!session.isHeard) this.#isSilent = true
   }
 
-  #requests({ body, at }: Delivery): readonly HostEvent[] {
+  #requests({ body, at }: HookDelivery): readonly HostEvent[] {
     const attributes = peek(body, 'attributes')
     const session = this.#sessionOf(idOf(peek(attributes, CONVERSATION)) ?? '')
     session.isHeard = true

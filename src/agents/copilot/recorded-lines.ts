@@ -1,6 +1,6 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import {
   answered,
@@ -133,12 +133,12 @@ function openLoop(
   const task = agentId === undefined ? undefined : session.tasks.get(agentId)
   if (task !== undefined) {
     const { parent_session_id, child_role } = task.ids
-    loop.tell('on_session_start', at, { agent_name: child_role, platform: PLATFORM, parent_session_id })
+    loop.emit('on_session_start', at, { agent_name: child_role, platform: PLATFORM, parent_session_id })
   } else if (!session.isAnnounced) {
     session.isAnnounced = true
-    loop.tell('on_session_start', at, { model, platform: PLATFORM })
+    loop.emit('on_session_start', at, { model, platform: PLATFORM })
   }
-  loop.tell('pre_llm_call', at, { user_message: prompt, model, platform: PLATFORM })
+  loop.emit('pre_llm_call', at, { user_message: prompt, model, platform: PLATFORM })
   return loop
 }
 
@@ -151,7 +151,7 @@ function toolStarted(loop: Loop, at: number, data: unknown): void {
   call.name = textOf(peek(data, 'toolName')) ?? call.name
   call.args = peek(data, 'arguments') ?? call.args
   call.startAt = at
-  call.tellStart()
+  call.emitStart()
 }
 
 function toolEnded(loop: Loop, at: number, data: unknown): void {
@@ -165,9 +165,9 @@ function toolEnded(loop: Loop, at: number, data: unknown): void {
   const failed = (Object.hasOwn(STATUSES, code) ? STATUSES[code] : undefined) ?? 'error'
   const status = hasFailed ? failed : exitCode === 0 ? 'completed' : 'error'
   const text = textOf(peek(peek(data, 'result'), 'content'))
-  call.tellStart()
-  call.approval?.answer(at, status === 'blocked' ? 'deny' : 'cancelled', 'inferred')
-  call.tellEnd(at, {
+  call.emitStart()
+  call.approval?.emitResponse(at, status === 'blocked' ? 'deny' : 'cancelled', 'inferred')
+  call.emitEnd(at, {
     status,
     result: text !== undefined && looksLikeJson(text) ? { output: text } : text,
     error_message:
@@ -183,13 +183,17 @@ function approvalAsked(loop: Loop, at: number, data: unknown): void {
   const command = ['fullCommandText', 'path', 'url']
     .map(name => textOf(peek(request, name)))
     .find(text => text !== undefined)
-  call.approval.ask({ command, description: peek(request, 'intention'), surface: textOf(peek(request, 'kind')) })
+  call.approval.emitRequest({
+    command,
+    description: peek(request, 'intention'),
+    surface: textOf(peek(request, 'kind')),
+  })
 }
 
 function approvalAnswered(loop: Loop, at: number, data: unknown): void {
   const call = loop.calls.get(idOf(peek(data, 'toolCallId')) ?? '')
   const kind = textOf(peek(peek(data, 'result'), 'kind')) ?? ''
-  call?.approval?.answer(at, choiceOf(kind), undefined, textOf(peek(data, 'decisionSource')))
+  call?.approval?.emitResponse(at, choiceOf(kind), undefined, textOf(peek(data, 'decisionSource')))
 }
 
 /** `approved`, `approved-for-session`, `approved-for-location`, `denied-…`. */
@@ -204,7 +208,7 @@ function childStarted(session: RecordedSession, at: number, data: unknown): void
   const call = callId === undefined ? undefined : session.callWith(callId)
   if (agentId === undefined || call === undefined || session.tasks.has(agentId)) return
   const parent = call.turn
-  const task = new Delegation(session.records, at, {
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id: parent.sessionId,
     parent_turn_id: parent.turnId,
     child_session_id: agentId,
@@ -212,7 +216,7 @@ function childStarted(session: RecordedSession, at: number, data: unknown): void
     child_role: textOf(peek(data, 'agentName')),
     tool_call_id: callId,
   })
-  task.tellStart(peek(call.args, 'prompt'))
+  task.emitStart(peek(call.args, 'prompt'))
   session.tasks.set(agentId, task)
 }
 
@@ -231,7 +235,7 @@ function endTask(
 ): void {
   const task = session.tasks.get(agentId ?? '')
   session.tasks.delete(agentId ?? '')
-  task?.tellEnd(at, { status, summary })
+  task?.emitEnd(at, { status, summary })
 }
 
 /** @param at if absent, each turn ends at its last event */
@@ -255,10 +259,10 @@ function endLoop(loop: Loop, at: number, end: LoopEnd): void {
   for (const call of loop.calls.values()) {
     if (call.state !== 'running') continue
     const endAt = Math.max(at, call.startAt)
-    call.approval?.answer(endAt, 'cancelled', 'inferred')
-    call.tellEnd(endAt, { status: 'cancelled' })
+    call.approval?.emitResponse(endAt, 'cancelled', 'inferred')
+    call.emitEnd(endAt, { status: 'cancelled' })
   }
-  loop.answered(at, answer, model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
+  loop.emitAnswer(at, answer, model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
   if (agentId !== undefined && outcome === 'interrupted') endTask(session, agentId, at, outcome)
 }

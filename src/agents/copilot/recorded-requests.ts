@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { Failure, Loop } from './recorded-session.ts'
 
@@ -18,13 +18,13 @@ export function answered(loop: Loop, at: number, data: unknown): void {
   if (task === undefined) loop.model = model ?? loop.model
   const request =
     task === undefined
-      ? loop.requests.next(startAt)
+      ? loop.requests.nextRequest(startAt)
       : new ModelRequest(loop, startAt, { id: `${loop.turnId}:${task}:${startAt}`, task })
   if (task === undefined) loop.requests.failures = 0
   loop.hasGivenUp = false
   const wait = numberOf(peek(usage, 'timeToFirstTokenMs'))
   request.firstChunkAt = wait === undefined ? undefined : startAt + wait
-  request.tellStart({ model, provider: providerOf(usage) })
+  request.emitStart({ model, provider: providerOf(usage) })
   loop.open = { request, at, usage }
   loop.askedAt = at
   if (task !== undefined) settleRequest(loop)
@@ -64,7 +64,7 @@ function tellAnswer(loop: Loop, message?: object, callCount?: number): void {
   loop.open = undefined
   if (open === undefined) return
   const { request, at, usage } = open
-  request.tellAnswer(at, {
+  request.emitAnswer(at, {
     model: textOf(peek(usage, 'model')),
     provider: providerOf(usage),
     response_id: idOf(peek(usage, 'apiCallId')),
@@ -76,7 +76,7 @@ function tellAnswer(loop: Loop, message?: object, callCount?: number): void {
 }
 
 /** The input count includes the cache, and the output count includes reasoning. */
-function tokensOf(usage: unknown): Usage | undefined {
+function tokensOf(usage: unknown): TokenUsage | undefined {
   return usageOf({
     input: peek(usage, 'inputTokens'),
     output: peek(usage, 'outputTokens'),
@@ -124,11 +124,11 @@ export function settleRequest(loop: Loop): void {
 }
 
 function tellFailure(loop: Loop, { at, type, message, status }: Failure): void {
-  const request = loop.requests.next(Math.min(at, loop.askedAt))
+  const request = loop.requests.nextRequest(Math.min(at, loop.askedAt))
   loop.requests.failures += 1
   loop.askedAt = at
-  request.tellStart({ model: loop.model }, 'inferred')
-  request.tellFailure(at, {
+  request.emitStart({ model: loop.model }, 'inferred')
+  request.emitFailure(at, {
     model: loop.model,
     status_code: status,
     retryable: !loop.hasGivenUp,
@@ -142,7 +142,7 @@ export function compactionStarted(loop: Loop, at: number, data: unknown): void {
   settleRequest(loop)
   const id = `${loop.turnId}:compression:${idOf(peek(data, 'compactionAttemptId')) ?? at}`
   loop.compaction = new ModelRequest(loop, at, { id, task: 'compression' })
-  loop.compaction.tellStart({ model: textOf(peek(data, 'model')) })
+  loop.compaction.emitStart({ model: textOf(peek(data, 'model')) })
 }
 
 /** Handles `session.compaction_complete`. */
@@ -150,6 +150,6 @@ export function compactionEnded(loop: Loop, at: number, data: unknown): void {
   const { compaction } = loop
   loop.compaction = undefined
   const used = peek(data, 'compactionTokensUsed')
-  if (peek(data, 'success') === false) compaction?.tellFailure(at, { error: { message: peek(data, 'error') } })
-  else compaction?.tellAnswer(at, { model: textOf(peek(used, 'model')), usage: tokensOf(used) })
+  if (peek(data, 'success') === false) compaction?.emitFailure(at, { error: { message: peek(data, 'error') } })
+  else compaction?.emitAnswer(at, { model: textOf(peek(used, 'model')), usage: tokensOf(used) })
 }

@@ -1,10 +1,10 @@
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { type Outcome, Turn } from '../base/turn.ts'
+import { RecordedTurn, type TurnResult } from '../base/turn.ts'
 
 export const PLATFORM = 'copilot'
 
@@ -32,7 +32,7 @@ export interface Failure {
 }
 
 /** A turn of the session, or of a child agent: from a prompt to the answer. */
-export class Loop extends Turn {
+export class Loop extends RecordedTurn {
   readonly session: RecordedSession
   /** Undefined in the session itself. */
   readonly agentId: string | undefined
@@ -40,7 +40,7 @@ export class Loop extends Turn {
   readonly startAt: number
   lastAt: number
   model: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
   /** When the next request was prepared. */
   askedAt: number
@@ -83,7 +83,7 @@ export class RecordedSession {
   isAnnounced = false
   /** The open turn of the session (key ''), and of each child agent. */
   readonly loops: LimitedMap<string, Loop> = new LimitedMap(AGENTS_LIMIT)
-  readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(AGENTS_LIMIT)
+  readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(AGENTS_LIMIT)
   /** The last notification, which a turn may answer. */
   notice: { readonly at: number; readonly text: unknown } | undefined
   readonly #lines: LimitedMap<string, true> = new LimitedMap(LINES_LIMIT)
@@ -124,6 +124,6 @@ export class RecordedSession {
 }
 
 export interface LoopEnd {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string | undefined
 }

@@ -1,7 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookedTurn } from '../base/hooked-session.ts'
-import { joined } from '../base/messages.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { joinTexts } from '../base/messages.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { Attribute } from './types.ts'
 
@@ -29,7 +29,7 @@ export function requestIn(span: unknown): RequestSpan | undefined {
 }
 
 /** The input count includes the cache, as in OpenTelemetry's conventions. */
-function usedBy({ get }: RequestSpan): Usage | undefined {
+function usedBy({ get }: RequestSpan): TokenUsage | undefined {
   return usageOf({
     input: get('gen_ai.usage.input_tokens'),
     output: get('gen_ai.usage.output_tokens'),
@@ -46,12 +46,12 @@ export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
   const answer = answerIn(get('gen_ai.output.messages'))
   turn.model = textOf(get('gen_ai.response.model')) ?? model ?? turn.model
   turn.answer = answer ?? turn.answer
-  turn.tellPrompt()
-  const request = turn.requests.next(startAt, { isRetry: false })
+  turn.emitPrompt()
+  const request = turn.requests.nextRequest(startAt, { isRetry: false })
   const wait = numberOf(get('github.copilot.time_to_first_chunk'))
   request.firstChunkAt = wait === undefined ? undefined : startAt + wait * 1000
-  request.tellStart({ model, provider })
-  request.tellAnswer(endAt, {
+  request.emitStart({ model, provider })
+  request.emitAnswer(endAt, {
     model,
     provider,
     response_model: get('gen_ai.response.model'),
@@ -67,5 +67,5 @@ function answerIn(messages: unknown): string | undefined {
   const parts = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT).flatMap(message =>
     elementsOf(peek(message, 'parts'), PARTS_LIMIT),
   )
-  return joined(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
+  return joinTexts(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
 }

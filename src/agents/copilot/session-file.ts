@@ -1,7 +1,7 @@
 import { isAbsolute, join, normalize } from 'node:path'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { LineReader } from '../base/line-reader.ts'
-import { openOwnFile, type Place } from '../base/own-file.ts'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import { FILE_LINES, type FileLine } from './types.ts'
@@ -57,7 +57,7 @@ export function sessionFilePath(home: string, sessionId: string): string | undef
 export class SessionFile {
   readonly #path: string
   readonly #sessionId: string
-  readonly #reader = new LineReader()
+  readonly #reader = new AppendedLineReader()
   #waiting: Line[] = []
   #isFirst = true
   /** Time of the last line, including lines that are not read. */
@@ -71,11 +71,11 @@ export class SessionFile {
   }
 
   /** @returns true if the file exists and may be read */
-  async read(place: Place): Promise<boolean> {
-    const file = await openOwnFile(this.#path, place, PART)
+  async read(place: AgentFolders): Promise<boolean> {
+    const file = await openAgentFile(this.#path, place, PART)
     if (file === undefined) return false
     try {
-      await this.#reader.read(
+      await this.#reader.readNewLines(
         file,
         line => this.#line(line),
         () => {
@@ -163,7 +163,7 @@ function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
 }
 
 /** Returns the home folders of Copilot. @param env environment of the reading process */
-export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): Place {
+export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
   const own = env['COPILOT_HOME']?.trim() ?? ''
   const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]
   return { folders: homes.map(folder => normalize(folder)), uid: process.getuid?.() }

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import type { AgentFolders } from '../base/agent-file.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
 import { type Occasion, SessionFile, sessionFilePath } from './session-file.ts'
 
@@ -13,7 +13,7 @@ const CHILDREN_LIMIT = 10_000
 const FILE_NAME = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 
 export class SessionFiles {
-  readonly #place: Place
+  readonly #place: AgentFolders
   readonly #wait: (millis: number) => Promise<unknown>
   readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
   /** The session whose file contains a child agent, by agent id. */
@@ -23,7 +23,7 @@ export class SessionFiles {
   /** True if the last session had no file: this version of the agent writes none. */
   #isMissing: boolean
 
-  constructor(place: Place, wait: (millis: number) => Promise<unknown>) {
+  constructor(place: AgentFolders, wait: (millis: number) => Promise<unknown>) {
     this.#place = place
     this.#wait = wait
     this.#isMissing = place.folders.length === 0
@@ -33,7 +33,7 @@ export class SessionFiles {
   async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
     const session = this.#sessionOf(data)
     if (session === undefined) return undefined
-    const occasion = { event, at: saidAt(Date.parse(textOf(peek(data, 'timestamp')) ?? ''), at) }
+    const occasion = { event, at: plausibleTime(Date.parse(textOf(peek(data, 'timestamp')) ?? ''), at) }
     const before = this.#queues.get(session) ?? Promise.resolve()
     const reading = before.then(() => this.#readFor(session, occasion)).catch(() => undefined)
     this.#queues.set(session, reading)

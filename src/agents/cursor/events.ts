@@ -1,9 +1,9 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
-import { type Called, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import { HookedSession, type HookedTurn, type ReportedCall } from '../base/hooked-session.ts'
 import { looksLikeJson } from '../base/messages.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { QUIET_HOOKS, SPECIFIC_ENDS, SPECIFIC_STARTS, type SpecificTool } from './types.ts'
@@ -14,13 +14,13 @@ class CursorSession extends HookedSession {
   /** The generic hooks for all tools have been received. */
   isGeneric = false
   /** Running children, in order of their start. */
-  readonly children: { readonly role: string | undefined; readonly task: Delegation }[] = []
+  readonly children: { readonly role: string | undefined; readonly task: DelegatedTask }[] = []
 }
 
-type Taking = (session: CursorSession, moment: Moment) => void
+type Taking = (session: CursorSession, moment: TimedEvent) => void
 
 /** Wraps a handler for hooks of a turn. */
-function ofTurn(take: (turn: HookedTurn, moment: Moment, session: CursorSession) => void): Taking {
+function ofTurn(take: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): Taking {
   return (session, moment) => {
     const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
     take(turn, moment, session)
@@ -30,12 +30,12 @@ function ofTurn(take: (turn: HookedTurn, moment: Moment, session: CursorSession)
 const HOOKS: Readonly<Record<string, Taking>> = {
   sessionStart: () => undefined,
   beforeSubmitPrompt: (session, { at, data }) =>
-    session.prompted(at, peek(data, 'prompt'), idOf(peek(data, 'generation_id'))),
+    session.startTurn(at, peek(data, 'prompt'), idOf(peek(data, 'generation_id'))),
   preToolUse: ofTurn(toolStarted),
   postToolUse: ofTurn((turn, { at, data }, session) => {
     session.isGeneric = true
     const durationMillis = numberOf(peek(data, 'duration'))
-    turn.toolEnded(at, calledIn(data), {
+    turn.endTool(at, calledIn(data), {
       status: 'completed',
       result: resultOf(peek(data, 'tool_output')),
       durationMillis,
@@ -50,33 +50,33 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   stop: ofTurn((turn, { at, data }) => turn.end(at, outcomeOf(peek(data, 'status')), textOf(peek(data, 'status')))),
   sessionEnd: (session, { at, data }) => {
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
-    for (const { task } of session.children.splice(0)) task.tellEnd(at, { status: 'interrupted' }, 'inferred')
-    session.ended(at, outcomeOf(peek(data, 'final_status') ?? reason), reason)
+    for (const { task } of session.children.splice(0)) task.emitEnd(at, { status: 'interrupted' }, 'inferred')
+    session.endSession(at, outcomeOf(peek(data, 'final_status') ?? reason), reason)
   },
 }
 
-function outcomeOf(status: unknown): Outcome {
+function outcomeOf(status: unknown): TurnResult {
   return status === 'completed' ? 'completed' : status === 'error' ? 'failed' : 'interrupted'
 }
 
-function calledIn(data: unknown): Called {
+function calledIn(data: unknown): ReportedCall {
   return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
-function toolStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+function toolStarted(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const called = calledIn(data)
   // The first tool-specific hook precedes the generic one and may have started the same call.
-  const isTold = !session.isGeneric && turn.identified(called.id, specificOf(called))
+  const isTold = !session.isGeneric && turn.assignCallId(called.id, specificOf(called))
   session.isGeneric = true
-  if (!isTold) turn.toolStarted(at, called)
+  if (!isTold) turn.startTool(at, called)
 }
 
 /** Builds the call as the tool-specific hook reports it. */
-function specificOf({ name, args }: Called): Called {
+function specificOf({ name, args }: ReportedCall): ReportedCall {
   return { id: undefined, name, args: { command: peek(args, 'command') } }
 }
 
-function toolFailed(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+function toolFailed(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   session.isGeneric = true
   const failure = textOf(peek(data, 'failure_type'))
   const isInterrupt = peek(data, 'is_interrupt') === true
@@ -88,10 +88,10 @@ function toolFailed(turn: HookedTurn, { at, data }: Moment, session: CursorSessi
         ? 'timeout'
         : 'error'
   const message = textOf(peek(data, 'error_message'))
-  turn.toolEnded(at, calledIn(data), { status, message, durationMillis: numberOf(peek(data, 'duration')) })
+  turn.endTool(at, calledIn(data), { status, message, durationMillis: numberOf(peek(data, 'duration')) })
 }
 
-function specificIn({ name, fields }: SpecificTool, data: unknown): Called {
+function specificIn({ name, fields }: SpecificTool, data: unknown): ReportedCall {
   // The core's name for tools of MCP servers.
   if (name === 'MCP') {
     return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
@@ -105,12 +105,12 @@ function resultOf(output: unknown): unknown {
   return text !== undefined && looksLikeJson(text) ? { output: text } : output
 }
 
-function childStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+function childStarted(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const id = idOf(peek(data, 'subagent_id'))
   if (id === undefined) return
   const role = textOf(peek(data, 'subagent_type'))
-  turn.tellPrompt()
-  const task = new Delegation(session.records, at, {
+  turn.emitPrompt()
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id: session.id,
     parent_turn_id: turn.turnId,
     child_session_id: id,
@@ -118,45 +118,45 @@ function childStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSes
     child_role: role,
     tool_call_id: idOf(peek(data, 'tool_call_id')),
   })
-  task.tellStart(peek(data, 'task'))
+  task.emitStart(peek(data, 'task'))
   session.children.push({ role, task })
 }
 
 /** Ends a child. The hook has no id, so the first running child of the same type is used. */
-function childStopped({ children }: CursorSession, { at, data }: Moment): void {
+function childStopped({ children }: CursorSession, { at, data }: TimedEvent): void {
   const role = textOf(peek(data, 'subagent_type'))
   const index = children.findIndex(child => child.role === role)
   const [child] = index < 0 ? [] : children.splice(index, 1)
   const status = outcomeOf(peek(data, 'status'))
-  child?.task.tellEnd(at, { status, summary: peek(data, 'summary') }, 'inferred')
+  child?.task.emitEnd(at, { status, summary: peek(data, 'summary') }, 'inferred')
 }
 
 /** Translates the hooks of Cursor, which report neither requests nor tokens. */
 class CursorMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     Object.fromEntries([
       ...Object.entries(HOOKS).map(([name, take]) => [name, this.#reading(take)]),
       ...[...SPECIFIC_STARTS].map(([name, tool]) => [
         name,
-        this.#specific((turn, at, called) => turn.toolStarted(at, called), tool),
+        this.#specific((turn, at, called) => turn.startTool(at, called), tool),
       ]),
       ...[...SPECIFIC_ENDS].map(([name, tool]) => [
         name,
         this.#specific((turn, at, called, data) => {
           const result = resultOf(peek(data, tool.result))
-          turn.toolEnded(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
+          turn.endTool(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
         }, tool),
       ]),
     ]),
     QUIET_HOOKS,
   )
 
-  protected finish(): void {
+  protected endSessions(): void {
     // Empty: the core ends open spans.
   }
 
-  #reading(take: Taking): (moment: Moment) => void {
+  #reading(take: Taking): (moment: TimedEvent) => void {
     return moment => {
       const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
       if (id === undefined) return
@@ -167,9 +167,9 @@ class CursorMachine extends EventMachine {
   }
 
   #specific(
-    take: (turn: HookedTurn, at: number, called: Called, data: unknown) => void,
+    take: (turn: HookedTurn, at: number, called: ReportedCall, data: unknown) => void,
     tool: SpecificTool,
-  ): (moment: Moment) => void {
+  ): (moment: TimedEvent) => void {
     return this.#reading((session, { at, data }) => {
       if (session.isGeneric) return
       take(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)

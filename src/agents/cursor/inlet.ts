@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import type { ReceiverAdapter } from '../inlet.ts'
+import type { ReceiverAdapter } from '../receiver-adapter.ts'
 
 /** Event name for a body without a hook name, counted as ignored. */
 const UNNAMED = 'unnamed'

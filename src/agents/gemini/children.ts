@@ -1,6 +1,6 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
-import type { Outcome } from '../base/turn.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { cutOff } from './requests.ts'
 import { type Call, type Child, Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
 import { settleCalls } from './tools.ts'
@@ -32,7 +32,7 @@ function startChild(session: Session, main: Loop, { at, agentId, data }: Beginni
   const call = asked[0] ?? free[0]
   const role = textOf(peek(call?.args, 'agent_name'))
   const parent_session_id = session.id
-  const task = new Delegation(session.records, at, {
+  const task = new DelegatedTask(session.records, at, {
     parent_session_id,
     parent_turn_id: main.turnId,
     child_session_id: agentId,
@@ -43,8 +43,8 @@ function startChild(session: Session, main: Loop, { at, agentId, data }: Beginni
   const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:1` }, at, goal)
   const child = { agentId, loop, task, call }
   session.children.set(agentId, child)
-  task.tellStart(goal, asked.length === 1 ? undefined : 'inferred')
-  loop.tell('on_session_start', at, { agent_name: role, provider: PROVIDER, platform: PLATFORM, parent_session_id })
+  task.emitStart(goal, asked.length === 1 ? undefined : 'inferred')
+  loop.emit('on_session_start', at, { agent_name: role, provider: PROVIDER, platform: PLATFORM, parent_session_id })
   return child
 }
 
@@ -63,7 +63,7 @@ export function stopChildren(session: Session, at: number): void {
 }
 
 interface ChildEnd {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string | undefined
   readonly text?: unknown
 }
@@ -74,7 +74,7 @@ function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: 
   cutOff(loop, at)
   settleCalls(loop, at, outcome)
   const answer = text ?? loop.answer
-  loop.answered(at, outcome === 'completed' ? answer : undefined, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
-  task.tellEnd(at, { status: outcome, summary: answer })
+  loop.emitAnswer(at, outcome === 'completed' ? answer : undefined, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model })
+  task.emitEnd(at, { status: outcome, summary: answer })
 }

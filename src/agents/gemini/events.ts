@@ -1,5 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { delegationReturned, loopOfAgent } from './children.ts'
@@ -38,16 +38,16 @@ const FOUND: Readonly<Record<string, Finding>> = {
 /** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
 class GeminiMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new Session(this.records, id))
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
-      ...Object.fromEntries(Object.keys(FOUND).map(name => [name, (moment: Moment) => this.#found(moment)])),
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
+      ...Object.fromEntries(Object.keys(FOUND).map(name => [name, (moment: TimedEvent) => this.#found(moment)])),
       'session:read': ({ data }) => this.#of(data, release),
     },
     QUIET_HOOKS,
   )
 
-  protected finish(): void {
+  protected endSessions(): void {
     for (const session of this.#sessions.values()) {
       this.#findAgain(session, Number.POSITIVE_INFINITY)
       release(session)
@@ -59,7 +59,7 @@ class GeminiMachine extends EventMachine {
     if (id !== undefined) take(this.#sessions.get(id))
   }
 
-  #hook(moment: Moment): void {
+  #hook(moment: TimedEvent): void {
     this.#of(moment.data, session => {
       release(session)
       if (READS_FIRST.has(moment.event)) session.held = moment
@@ -71,16 +71,16 @@ class GeminiMachine extends EventMachine {
 
   /** Processes earlier findings that are not newer than the current hook. */
   #findAgain(session: Session, until: number): void {
-    for (const { event, at = until, data } of session.newer.takeUntil(until)) this.#find(session, { event, at, data })
+    for (const { event, at = until, data } of session.newer.drainUntil(until)) this.#find(session, { event, at, data })
   }
 
-  #found(moment: Moment): void {
+  #found(moment: TimedEvent): void {
     this.#of(moment.data, session => {
-      if (!session.newer.keep(moment, session.newestAt)) this.#find(session, moment)
+      if (!session.newer.bufferIfNewer(moment, session.newestAt)) this.#find(session, moment)
     })
   }
 
-  #find(session: Session, { event, at, data }: Moment): void {
+  #find(session: Session, { event, at, data }: TimedEvent): void {
     const agentId = idOf(peek(data, 'agent_id'))
     const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
     // Skips findings of an earlier turn: the session was resumed, or the file is being read again.
@@ -92,7 +92,7 @@ class GeminiMachine extends EventMachine {
  * Returns the latest time of findings for a hook. A turn's own prompt is sent after `BeforeAgent`, and no hook follows
  * `SessionEnd`.
  */
-function newestFor({ event, at }: Moment): number {
+function newestFor({ event, at }: TimedEvent): number {
   if (event === 'SessionEnd') return Number.POSITIVE_INFINITY
   return event === 'BeforeAgent' ? at - 1 : at
 }
@@ -104,7 +104,7 @@ function release(session: Session): void {
   if (held !== undefined) take(session, held)
 }
 
-function take(session: Session, { event, at, data }: Moment): void {
+function take(session: Session, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
 }
 

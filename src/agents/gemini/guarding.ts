@@ -8,8 +8,8 @@ import {
   type RawToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
-import type { Guarding, Question, Reply } from '../guarding.ts'
+import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 import { OpenCalls } from './open-calls.ts'
 
 /**
@@ -45,7 +45,7 @@ function messagesOf(body: unknown): ModelMessage[] {
   })
 }
 
-type Asking = (body: unknown, ids: HookIds) => Question
+type Asking = (body: unknown, ids: HookIds) => GuardRequest
 
 const QUESTIONS: Readonly<Record<string, Asking>> = {
   BeforeAgent: (body, ids) => ({
@@ -124,11 +124,11 @@ function answeredBy(text: string): object {
 }
 
 /** Tracks open turns and calls, which the hooks of Gemini CLI do not identify. */
-class GeminiGuarding implements Guarding {
-  readonly able: Capabilities = ABLE
+class GeminiGuarding implements GuardProtocol {
+  readonly capabilities: Capabilities = ABLE
   readonly #open = new OpenCalls()
 
-  question(body: unknown): Question | undefined {
+  requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)
     const asking = Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event] : undefined
     const question = asking?.(body, this.#idsOf(event, body))
@@ -136,14 +136,14 @@ class GeminiGuarding implements Guarding {
     return { ...question, event: { ...question.event, attempt: this.#open.attemptOf(body) } }
   }
 
-  reply(body: unknown, outcome: Outcome<Phase>): Reply {
+  reply(body: unknown, outcome: Outcome<Phase>): HookReply {
     const event = eventOf(body)
     if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewritten(body, outcome.value)
     if (event === 'AfterAgent' && outcome.decision === 'retry') this.#open.sentOn(body, reasonOf(outcome))
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   }
 
-  closed(body: unknown, reason: string): Reply {
+  failClosedReply(body: unknown, reason: string): HookReply {
     const event = eventOf(body)
     // The end of a turn cannot fail closed: blocking it makes the agent go on.
     return Object.hasOwn(QUESTIONS, event) && event !== 'AfterAgent' ? { exitCode: BLOCKS, error: reason } : {}
@@ -162,8 +162,8 @@ class GeminiGuarding implements Guarding {
   }
 }
 
-export function createGeminiGuarding(): Guarding {
+export function createGeminiGuarding(): GuardProtocol {
   return new GeminiGuarding()
 }
 
-export const geminiGuarding: Guarding = createGeminiGuarding()
+export const geminiGuarding: GuardProtocol = createGeminiGuarding()

@@ -1,12 +1,12 @@
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, normalize } from 'node:path'
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { type AgentFolders, listAgentFolder, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LineReader } from '../base/line-reader.ts'
-import { openOwnFile, ownNames, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, ReceiverAdapter } from '../inlet.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { eventsOfLine, isLastLine } from './session-lines.ts'
 import { READS_FIRST, type Whose } from './types.ts'
 
@@ -20,23 +20,23 @@ const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
 class GeminiInlet implements ReceiverAdapter {
-  readonly #place: Place
-  readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
+  readonly #place: AgentFolders
+  readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
   /** Files of child agents with a result; they do not change any more. */
   readonly #done = new LimitedMap<string, true>(DONE_LIMIT)
 
-  constructor(place: Place) {
+  constructor(place: AgentFolders) {
     this.#place = place
   }
 
-  events({ body, at }: Delivery): readonly HostEvent[] {
+  events({ body, at }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('session:')) return []
     // Prefers the hook's own timestamp: the time of receipt is that of the forwarding process's end.
-    return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+    return [{ event, at: plausibleTime(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
   }
 
-  async more({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
+  async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (!READS_FIRST.has(event) || session_id === undefined) return []
     const path = textOf(peek(data, 'transcript_path'))
@@ -49,7 +49,7 @@ class GeminiInlet implements ReceiverAdapter {
     const found = await this.#newIn(path, { session_id })
     if (ID.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await ownNames(folder, this.#place, PART, NAMES_LIMIT)) {
+      for (const name of await listAgentFolder(folder, this.#place, PART, NAMES_LIMIT)) {
         found.push(...(await this.#newOfChild(folder, name, session_id)))
       }
     }
@@ -64,7 +64,7 @@ class GeminiInlet implements ReceiverAdapter {
   }
 
   async #newIn(path: string, whose: Whose): Promise<HostEvent[]> {
-    const file = await openOwnFile(path, this.#place, PART)
+    const file = await openAgentFile(path, this.#place, PART)
     if (file === undefined) return []
     const found: HostEvent[] = []
     try {
@@ -73,27 +73,27 @@ class GeminiInlet implements ReceiverAdapter {
         found.push(...eventsOfLine(line, whose))
       }
       // A file that is read again yields its events again; the machine recognises them by their ids.
-      await this.#readerOf(path).read(file, take, () => undefined)
+      await this.#readerOf(path).readNewLines(file, take, () => undefined)
       return found
     } finally {
       await file.close()
     }
   }
 
-  #readerOf(path: string): LineReader {
-    const known = this.#readers.get(path) ?? new LineReader()
+  #readerOf(path: string): AppendedLineReader {
+    const known = this.#readers.get(path) ?? new AppendedLineReader()
     this.#readers.delete(path)
     this.#readers.set(path, known)
     return known
   }
 }
 
-export function createGeminiInlet(place: Place): ReceiverAdapter {
+export function createGeminiInlet(place: AgentFolders): ReceiverAdapter {
   return new GeminiInlet(place)
 }
 
 /** @param env environment of the reading process */
-function geminiPlace(env: Readonly<Record<string, string | undefined>>): Place {
+function geminiPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = env['GEMINI_CLI_HOME']?.trim() ?? ''
   const homes = [homedir(), ...(isAbsolute(own) ? [own] : [])]
   return { folders: homes.map(home => normalize(join(home, '.gemini'))), uid: process.getuid?.() }

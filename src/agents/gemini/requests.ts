@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainText } from '../base/messages.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 import { type Loop, PROVIDER } from './session.ts'
 
 function begin(loop: Loop, at: number, model?: string): ModelRequest {
@@ -11,8 +11,8 @@ function begin(loop: Loop, at: number, model?: string): ModelRequest {
   const isGuessed = loop.sentAt === undefined
   loop.sentAt = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
-  const request = loop.requests.next(startAt)
-  request.tellStart({ model: loop.model, provider: PROVIDER }, isGuessed ? 'inferred' : undefined)
+  const request = loop.requests.nextRequest(startAt)
+  request.emitStart({ model: loop.model, provider: PROVIDER }, isGuessed ? 'inferred' : undefined)
   return request
 }
 
@@ -26,7 +26,7 @@ export function answered(loop: Loop, at: number, data: unknown): void {
   loop.requestOf.set(id, request.id)
   const text = plainText(peek(data, 'content'))
   loop.answer = text ?? loop.answer
-  request.tellAnswer(at, {
+  request.emitAnswer(at, {
     model,
     provider: PROVIDER,
     usage: tokensOf(peek(data, 'tokens')),
@@ -35,7 +35,7 @@ export function answered(loop: Loop, at: number, data: unknown): void {
 }
 
 /** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
-function tokensOf(tokens: unknown): Usage | undefined {
+function tokensOf(tokens: unknown): TokenUsage | undefined {
   const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
   return usageOf(
     {
@@ -52,7 +52,7 @@ function tokensOf(tokens: unknown): Usage | undefined {
 export function failed(loop: Loop, at: number, message: string | undefined): void {
   const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
   const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
-  begin(loop, at).tellFailure(at, {
+  begin(loop, at).emitFailure(at, {
     model: loop.model,
     provider: PROVIDER,
     status_code: status === undefined ? undefined : Number(status),
@@ -65,7 +65,7 @@ export function failed(loop: Loop, at: number, message: string | undefined): voi
 /** Ends an unanswered request with its loop. */
 export function cutOff(loop: Loop, at: number): void {
   if (loop.sentAt === undefined) return
-  begin(loop, at).tellAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
+  begin(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
 }
 
 /** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */

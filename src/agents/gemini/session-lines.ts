@@ -1,5 +1,5 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
-import { joined, plainText } from '../base/messages.ts'
+import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AnswerFound, CallFound, CallsFound, CancelFound, ErrorFound, SentFound, Whose } from './types.ts'
@@ -75,5 +75,5 @@ function callOf(call: unknown): CallFound[] {
 function errorOf(result: unknown): string | undefined {
   if (!isArray(result)) return undefined
   const answers = elementsOf(result, PARTS_LIMIT).map(part => peek(peek(part, 'functionResponse'), 'response'))
-  return joined(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
+  return joinTexts(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
 }

@@ -1,12 +1,12 @@
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { NewerFindings } from '../base/newer-findings.ts'
 import type { Records } from '../base/records.ts'
-import { Requests } from '../base/requests.ts'
+import { RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 
 export const PROVIDER = 'gemini'
 export const PLATFORM = 'gemini-cli'
@@ -40,14 +40,14 @@ export interface Use {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends Turn {
+export class Loop extends RecordedTurn {
   readonly session: Session
   /** Epoch milliseconds, as all times. */
   readonly startAt: number
   /** Emitted once the model is known, which no hook reports. */
   prompt: { readonly text: unknown } | undefined
   model: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   /** When the unanswered input was sent. */
   sentAt: number | undefined
   readonly requestOf: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
@@ -73,14 +73,14 @@ export class Loop extends Turn {
     const { text } = this.prompt
     this.prompt = undefined
     const facts = { user_message: text, model: this.model, provider: PROVIDER, platform: PLATFORM }
-    this.tell('pre_llm_call', this.startAt, facts)
+    this.emit('pre_llm_call', this.startAt, facts)
   }
 }
 
 export interface Child {
   readonly agentId: string
   readonly loop: Loop
-  readonly task: Delegation
+  readonly task: DelegatedTask
   readonly call: Call | undefined
 }
 
@@ -94,7 +94,7 @@ export class Session {
   turns = 0
   main: Loop | undefined
   /** A hook that is processed after the files have been read. */
-  held: Moment | undefined
+  held: TimedEvent | undefined
   readonly newer: NewerFindings = new NewerFindings()
   /** The latest time of findings for the last hook. */
   newestAt: number = Number.POSITIVE_INFINITY

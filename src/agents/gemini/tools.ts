@@ -2,7 +2,7 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { callIdOf } from './call-id.ts'
 import { Call, type Loop, type Session, type Use } from './session.ts'
 
@@ -31,7 +31,7 @@ function begin(loop: Loop, use: Use, { requestId, id }: Asked, correlation?: 'in
   loop.toolCount += 1
   const call = new Call(loop, id ?? newId(loop, use), use, use.startAt)
   call.requestId = requestId
-  call.tellStart(correlation)
+  call.emitStart(correlation)
   loop.calls.add(call)
   return call
 }
@@ -72,8 +72,8 @@ function end(call: Call, at: number, response: unknown): void {
   const message = textOf(peek(error, 'message'))
   const isBlocked = text?.startsWith(BLOCKED) === true
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
-  call.approval?.answer(at, 'once', 'inferred')
-  call.tellEnd(at, {
+  call.approval?.emitResponse(at, 'once', 'inferred')
+  call.emitEnd(at, {
     result: text === undefined || looksLikeJson(text) ? { content } : text,
     status: error === undefined ? undefined : isBlocked ? 'blocked' : 'error',
     error_type: textOf(peek(error, 'type')),
@@ -133,9 +133,9 @@ function endAsFound(call: Call, found: unknown): void {
       : peek(found, 'status') === 'error'
         ? 'error'
         : undefined
-  call.approval?.answer(at, isCancelled ? 'deny' : 'once', 'inferred')
+  call.approval?.emitResponse(at, isCancelled ? 'deny' : 'once', 'inferred')
   call.turn.lastAt = Math.max(call.turn.lastAt, at)
-  call.tellEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
+  call.emitEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
 }
 
 /** Handles `Notification`. It has no call id, but usually the command or file. */
@@ -162,16 +162,16 @@ function isAbout(args: unknown, details: unknown): boolean {
 
 function ask(call: Call, at: number, details: unknown): void {
   call.approval = new Approval(call.turn, call.id, call.name, at)
-  call.approval.ask({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
+  call.approval.emitRequest({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
 }
 
 /** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */
-export function settleCalls(loop: Loop, at: number, outcome?: Outcome): void {
+export function settleCalls(loop: Loop, at: number, outcome?: TurnResult): void {
   for (const call of loop.calls) {
     const isOver = outcome === 'completed' && call.approval?.isAnswered !== false
-    call.approval?.answer(at, 'deny', 'inferred')
-    if (isOver) call.tellEnd(at, {}, 'inferred')
-    else call.tellEnd(at, { status: 'cancelled' })
+    call.approval?.emitResponse(at, 'deny', 'inferred')
+    if (isOver) call.emitEnd(at, {}, 'inferred')
+    else call.emitEnd(at, { status: 'cancelled' })
   }
   loop.calls.clear()
 }

@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Outcome } from '../base/turn.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { stopChildren } from './children.ts'
 import { cutOff, failed, leaveOpen } from './requests.ts'
 import { Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
@@ -34,7 +34,7 @@ function openTurn(session: Session, at: number, text: unknown): Loop {
   session.isFinalized = false
   if (!session.isAnnounced) {
     session.isAnnounced = true
-    loop.tell('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
+    loop.emit('on_session_start', at, { model: session.model, provider: PROVIDER, platform: PLATFORM })
   }
   if (loop.model !== undefined) loop.tellPrompt()
   return loop
@@ -81,11 +81,11 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
   if (session.isFinalized || (main === undefined && reason !== CLEARED)) return
   session.isFinalized = true
-  session.records.add('on_session_finalize', at, { session_id: session.id, reason })
+  session.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
 }
 
 interface TurnOver {
-  readonly outcome: Outcome
+  readonly outcome: TurnResult
   readonly reason?: string
   readonly text?: unknown
 }
@@ -99,6 +99,6 @@ function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): v
   session.uses.clear()
   cutOff(loop, at)
   settleCalls(loop, at, outcome)
-  loop.answered(at, text, loop.model)
-  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: PLATFORM })
+  loop.emitAnswer(at, text, loop.model)
+  loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: PLATFORM })
 }

@@ -7,9 +7,9 @@ import {
   type RawToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
+import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { Guarding, Question, Reply } from '../guarding.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 const ABLE: Capabilities = {
   beforeTurn: ['inject'],
@@ -52,7 +52,7 @@ function rawTool(body: unknown): RawToolCall {
   }
 }
 
-const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Question>> = {
+const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
   pre_llm_call: (ids, body) => ({ phase: 'beforeTurn', ids, event: { prompt: promptOf(told(body, 'user_message')) } }),
   pre_tool_call: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
   transform_tool_result: (ids, body) => {
@@ -113,21 +113,21 @@ function textFor(value: unknown): string {
 }
 
 /** Tracks the open turn of each session, which Hermes omits for answers. */
-class HermesGuarding implements Guarding {
-  readonly able: Capabilities = ABLE
+class HermesGuarding implements GuardProtocol {
+  readonly capabilities: Capabilities = ABLE
   readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
 
-  question(body: unknown): Question | undefined {
+  requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)
     return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(this.#idsOf(body), body) : undefined
   }
 
-  reply(body: unknown, outcome: Outcome<Phase>): Reply {
+  reply(body: unknown, outcome: Outcome<Phase>): HookReply {
     const event = eventOf(body)
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   }
 
-  closed(body: unknown, reason: string): Reply {
+  failClosedReply(body: unknown, reason: string): HookReply {
     const event = eventOf(body)
     if (event === 'pre_tool_call') return { body: { action: 'block', message: reason } }
     return event === 'transform_tool_result' ? { body: { result: withheld(reason) } } : {}
@@ -145,9 +145,9 @@ class HermesGuarding implements Guarding {
   }
 }
 
-export function createHermesGuarding(): Guarding {
+export function createHermesGuarding(): GuardProtocol {
   return new HermesGuarding()
 }
 
 /** Guards for Hermes, carried out by its plugin. */
-export const hermesGuarding: Guarding = createHermesGuarding()
+export const hermesGuarding: GuardProtocol = createHermesGuarding()

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, ReceiverAdapter } from '../inlet.ts'
+import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import type { WireHook } from './types.ts'
 
 /** Hooks whose session is that of the parent, although the wire format has only `session_id`. */
@@ -16,7 +16,7 @@ export const hermes: ReceiverAdapter = {
   },
 }
 
-function eventOf(hook: string, wire: Partial<WireHook>, { at }: Delivery): HostEvent {
+function eventOf(hook: string, wire: Partial<WireHook>, { at }: HookDelivery): HostEvent {
   const context = { delivery_id: idOf(wire.delivery_id) }
   return { event: hook, at: firedAt(wire.timestamp) ?? at, data: payloadOf(hook, wire), context }
 }

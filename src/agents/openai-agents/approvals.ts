@@ -2,10 +2,10 @@ import type { Correlation } from '../../contract/index.ts'
 import type { AskedCall } from './model-spans.ts'
 import { type AgentTurn, type Choice, type Decision, type Trace, Waiting } from './state.ts'
 
-// Calls that wait for a person. The host ends the run, and another one goes on in the same trace when somebody has
-// decided; the wait lies between the two, below the turn that asked.
+// Calls that need the user's approval. The host ends the run, and another run in the same trace continues it after the
+// decision. The wait lies in between, as a child of the turn that requested it.
 
-/** Remembers a call that a run ended without having made. */
+/** Remembers a call that its run ended without making. */
 export function wait(turn: AgentTurn, call: AskedCall): Waiting {
   const { waiting } = turn.trace
   const known = waiting.get(call.id)
@@ -17,25 +17,25 @@ export function wait(turn: AgentTurn, call: AskedCall): Waiting {
 
 export function ask(waiting: Waiting, at: number, correlation?: Correlation): void {
   if (!waiting.isAsked) waiting.askedAt = at
-  waiting.ask({ command: waiting.call.args, surface: 'interruption' }, correlation)
+  waiting.emitRequest({ command: waiting.call.args, surface: 'interruption' }, correlation)
 }
 
-/** Decided before this process knew that there was something to decide: all of it at once, without the wait. */
+/** The decision came before this process knew of the request: both are emitted now. */
 export function tellDecided(turn: AgentTurn, { call, choice }: Decision, at: number): void {
   const waiting = wait(turn, call)
   ask(waiting, at, 'inferred')
-  waiting.answer(at, choice)
+  waiting.emitResponse(at, choice)
 }
 
-/** The call is made now, or was refused: nobody waits for it any longer. */
+/** The call is now made, or was rejected. */
 export function settleApproval(trace: Trace, callId: string, at: number, choice: Choice): void {
   const waiting = trace.waiting.get(callId)
   if (waiting === undefined) return
   trace.waiting.delete(callId)
-  if (waiting.isAsked) waiting.answer(at, choice, 'inferred')
+  if (waiting.isAsked) waiting.emitResponse(at, choice, 'inferred')
 }
 
-/** A call that is made again when the run goes on: nobody was asked about the call itself. */
+/** The call is made again when the run continues, without an approval of its own. */
 export function callAgain(turn: AgentTurn, call: AskedCall): void {
   const waiting = wait(turn, call)
   waiting.isAsked = true

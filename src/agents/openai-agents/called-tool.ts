@@ -3,16 +3,15 @@ import type { ToolArguments } from '../../guards/index.ts'
 import { LOCAL_FORMS, type LocalForm } from './local-forms.ts'
 import type { Item } from './response-texts.ts'
 
-/** A call of a tool. */
 export interface CalledTool {
   readonly id: string | undefined
   readonly name: string
   readonly args: ToolArguments
-  /** Undefined: the tool is a function. */
+  /** Undefined for a function tool. */
   readonly form?: LocalForm | undefined
 }
 
-/** The call that an item of an answer is. Undefined: it is none, or none that we know to run here. */
+/** Reads the call of an item. Returns undefined for other items, and for tools not known to run here. */
 export function calledIn(item: Item): CalledTool | undefined {
   const id = textOf(item['callId'])
   const { type } = item
@@ -22,14 +21,13 @@ export function calledIn(item: Item): CalledTool | undefined {
   return type === 'function_call' && name !== undefined ? { id, name, args: argumentsOf(item['arguments']) } : undefined
 }
 
-/** The same item, as it is to be called. */
 export function itemWith(item: Item, form: LocalForm | undefined, args: ToolArguments): Item {
   return form === undefined
     ? { ...item, arguments: JSON.stringify(args) }
     : { ...item, [form.asked]: form.askedWith(args) }
 }
 
-/** What the model has said, as JSON: a text that is none is one field for those who look at fields. */
+/** Parses the model's JSON. Other text becomes one field: `x` -> `{ input: 'x' }`. */
 export function argumentsOf(input: unknown): ToolArguments {
   try {
     const args: unknown = typeof input === 'string' ? JSON.parse(input) : input
@@ -43,7 +41,7 @@ export function isPlain(value: unknown): value is ToolArguments {
   return typeof value === 'object' && value !== null && !isArray(value)
 }
 
-/** Whether the shell of an agent is a container of the provider, whose calls come in the same items. */
+/** True if the agent's shell is the provider's container, whose calls have the same item type. */
 export function isShellElsewhere(tools: readonly Item[]): boolean {
   const shell = tools.find(({ type }) => type === 'shell')
   return (textOf(peek(peek(shell, 'environment'), 'type')) ?? 'local') !== 'local'

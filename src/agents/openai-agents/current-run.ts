@@ -4,10 +4,10 @@ import { here } from './live-events.ts'
 
 const DEPTH_LIMIT = 100
 
-/** The run that code of the SDK is called in, by the ids of its trace, which are those of ours. */
+/** The run of the current async context, by the ids of the SDK's trace, which are ours too. */
 export interface CurrentRun {
   readonly ids: HookIds
-  /** The agent at work. Undefined: the run is not traced. */
+  /** The current agent. Undefined if the run is not traced. */
   readonly agentName: string | undefined
 }
 
@@ -27,14 +27,14 @@ export function currentRun(): CurrentRun {
   return { ids: { sessionId, turnId: turnId ?? sessionId }, agentName: textOf(peek(peek(agent, 'spanData'), 'name')) }
 }
 
-/** Says in the span of the SDK itself that what it is about was not done. */
+/** Marks the SDK's current span as failed. */
 export function markAsFailed(message: string): void {
   const { span } = here()
   const setError = peek(span, 'setError')
   if (typeof setError === 'function') setError.call(span, { message })
 }
 
-/** What the SDK's span says that the code in it failed with. A new object for each failure. */
+/** The error of the SDK's current span: a new object for each failure. */
 export function failureHere(): unknown {
   return peek(here().span, 'error')
 }

@@ -1,5 +1,11 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import {
+  type EventHandler,
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { Listeners } from './listeners.ts'
 import { type RawSpan, readSpan } from './raw-span.ts'
@@ -8,7 +14,7 @@ import { Memory } from './state.ts'
 import { controlHookRan } from './tools.ts'
 import { endLate, endTurn } from './turns.ts'
 
-/** What our captures hold beside the host's events, and events of it that say nothing new. */
+/** Extra lines of captures, and events that add nothing to others. */
 const QUIET = [
   ...['agent.agent_start', 'agent.agent_end', 'agent.agent_handoff', 'agent.agent_tool_start', 'agent.agent_tool_end'],
   ...['runner.agent_handoff', 'runner.agent_tool_end', 'proc_start', 'proc_shutdown', 'proc_flush', 'stream'],
@@ -19,7 +25,7 @@ class OpenAiAgentsMachine extends EventMachine {
   readonly #memory = new Memory(this.records)
   readonly #spans = new Spans(this.#memory)
   readonly #listeners = new Listeners(this.#memory)
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
       trace_start: ({ data }) => this.#startTrace(data),
       trace_end: moment => this.#endTrace(moment),
@@ -36,25 +42,28 @@ class OpenAiAgentsMachine extends EventMachine {
     QUIET,
   )
 
-  protected finish(at: number): void {
-    // Agents inside of others first: who was begun last is deepest.
+  protected endSessions(at: number): void {
+    // Nested agents end first: the newest is the deepest.
     const open = [...this.#memory.openTurns.values()].reverse()
     for (const turn of open) endTurn(this.#memory, turn, { at: Math.max(at, turn.startAt), isCutOff: true })
-    // Turns below which something came after their end, and has not ended itself.
+    // Turns with work that began after their end and has not ended.
     const late = [...this.#memory.nodes.values()].filter(({ request, isTool }) => request !== undefined || isTool)
     for (const turn of new Set(late.flatMap(node => node.turn ?? []))) endLate(turn, at)
   }
 
-  /** A run that is resumed in a tool says the same again. */
+  /** A run resumed inside a tool starts its trace again. */
   #startTrace(data: unknown): void {
     const id = idOf(peek(data, 'id'))
     if (id !== undefined) this.#memory.traces.get(id).groupId ??= idOf(peek(data, 'group_id'))
   }
 
-  /** The end of a trace ends the runs whose own end was not told, unless it is that of a run inside of their tools. */
-  #endTrace({ data, at }: Moment): void {
+  /**
+   * Ends the runs whose own end was not received, except those with a running tool: the trace may be that of a run
+   * inside it.
+   */
+  #endTrace({ data, at }: TimedEvent): void {
     const id = idOf(peek(data, 'id'))
-    const trace = id === undefined ? undefined : this.#memory.traces.look(id)
+    const trace = id === undefined ? undefined : this.#memory.traces.find(id)
     if (trace === undefined) return
     for (const turn of [...this.#memory.openTurns.values()]) {
       const isOfTrace = turn.trace === trace && turn.parent === undefined && turn.openTools.size === 0
@@ -63,14 +72,13 @@ class OpenAiAgentsMachine extends EventMachine {
   }
 }
 
-function withSpan(take: (span: RawSpan) => void): Reading {
+function withSpan(take: (span: RawSpan) => void): EventHandler {
   return moment => {
     const span = readSpan(moment)
     if (span !== undefined) take(span)
   }
 }
 
-/** The OpenAI Agents SDK for JavaScript, version 0.20.0 (`@openai/agents`). */
 export function createOpenAiAgentsMachine(): HostMachine {
   return new OpenAiAgentsMachine()
 }

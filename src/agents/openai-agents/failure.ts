@@ -1,8 +1,7 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 
-/** What a span of the host says of its error. */
 export interface Failure {
-  /** Class of the exception, where the host says or implies it. */
+  /** The class of the exception, if reported or implied. */
   readonly type: string | undefined
   readonly message: string
   readonly statusCode: number | undefined
@@ -10,7 +9,7 @@ export interface Failure {
 
 const CLASS_NAME_LIMIT = 80
 
-/** The OpenAI client's classes by HTTP status: the host tells the message only, which begins with the status. */
+/** The OpenAI client's classes by HTTP status: the host reports only the message, which begins with the status. */
 const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [400, 'BadRequestError'],
   [401, 'AuthenticationError'],
@@ -21,14 +20,14 @@ const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [429, 'RateLimitError'],
 ])
 
-/** The OpenAI client's messages where there was no HTTP answer. */
+/** The OpenAI client's messages without an HTTP response. */
 const CLASS_OF_MESSAGE: ReadonlyMap<string, string> = new Map([
   ['Connection error.', 'APIConnectionError'],
   ['Request timed out.', 'APIConnectionTimeoutError'],
   ['Request was aborted.', 'APIUserAbortError'],
 ])
 
-/** `TypeError: x` → `TypeError` and `x`; a text that names no class is all message. */
+/** `TypeError: x` -> `TypeError` and `x`. Text without a class name is all message. */
 function split(text: string): { type: string | undefined; message: string } {
   const colon = text.indexOf(': ')
   const name = colon > 0 && colon <= CLASS_NAME_LIMIT ? text.slice(0, colon) : ''
@@ -47,7 +46,7 @@ function classOfStatus(status: number | undefined): string | undefined {
   return CLASS_OF_STATUS.get(status) ?? (status >= 500 ? 'InternalServerError' : undefined)
 }
 
-/** The message of the span is often a mere heading; then what was thrown stands in its data. */
+/** The message is often a generic heading, with the exception in the span's data. */
 export function failureOf(error: unknown): Failure | undefined {
   if (error === undefined || error === null) return undefined
   const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
@@ -59,7 +58,6 @@ export function failureOf(error: unknown): Failure | undefined {
 
 const GUARDRAIL = 'GuardrailTripwireTriggered'
 
-/** How a run that ended with an error ended: somebody stopped it, or it failed. */
 export function exitOf(failure: Failure, modelFailed: boolean): { isStopped: boolean; reason: string } {
   const { type = '' } = failure
   if (type.endsWith(GUARDRAIL)) return { isStopped: true, reason: 'guardrail' }

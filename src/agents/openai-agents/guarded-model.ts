@@ -18,7 +18,6 @@ import {
 } from './response-texts.ts'
 import { tokensOf } from './usage.ts'
 
-/** A request of the SDK, as far as we look. */
 interface Request extends Asked {
   readonly tools?: unknown
   readonly handoffs?: unknown
@@ -29,7 +28,7 @@ interface Response {
   readonly output: readonly Item[]
 }
 
-/** An event of a streamed answer: `response_done` has all of it. */
+/** `response_done` contains the whole answer. */
 type StreamEvent = Readonly<Record<string, unknown>>
 
 interface HostModel {
@@ -37,18 +36,17 @@ interface HostModel {
   getStreamedResponse(request: Request): AsyncIterable<StreamEvent>
 }
 
-/** What a model needs of us. */
 interface Guard {
   readonly hooks: HostHooks
   readonly tools: GuardedTools
-  /** Whether the hooks look at what this agent does. */
+  /** True if the hooks check this agent's tools. */
   covers(agentName: string | undefined): boolean
 }
 
 const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, totalTokens: 0 })
 const MADE_ID = 'hookspan'
 
-/** The same model, whose requests and answers the hooks look at. All else of it stays its own. */
+/** Wraps a model, so that hooks check its requests and answers. */
 export function guardedModel(guard: Guard, model: object): object {
   const own = model as HostModel
   return replacing(model, {
@@ -57,7 +55,7 @@ export function guardedModel(guard: Guard, model: object): object {
   })
 }
 
-/** The same provider, whose models are looked at. */
+/** Wraps a provider, so that hooks check its models. */
 export function guardedProvider(guard: Guard, provider: object): object {
   const made = new WeakMap<object, object>()
   const getModel = async (name: unknown): Promise<object> => {
@@ -109,7 +107,7 @@ async function answered(
   }
 }
 
-/** What is to be sent; a text: what is answered instead. */
+/** Returns the request to send, or the text to answer instead. */
 async function before({ hooks }: Guard, request: Request): Promise<Request | string> {
   if (!hooks.handles('beforeModel')) return request
   const messages = messagesOf(request)
@@ -121,7 +119,7 @@ async function before({ hooks }: Guard, request: Request): Promise<Request | str
   return isChanged ? changed(request, outcome.value, outcome.injected) : request
 }
 
-/** The calls in an answer, as they are to be made: whoever is asked about one, and the tool, see the same. */
+/** Checks and rewrites the calls of an answer, before the approval and the tool see them. */
 async function withCalls({ hooks, tools }: Guard, request: Request, output: readonly Item[]): Promise<readonly Item[]> {
   if (!hooks.handles('beforeTool')) return output
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
@@ -139,7 +137,7 @@ async function withCalls({ hooks, tools }: Guard, request: Request, output: read
   return made
 }
 
-/** Events go on as they come, but for the last one, which is what counts. All are held back where the answer is judged. */
+/** Forwards events immediately, except the last one, which counts. Buffers all if hooks check the answer. */
 async function* streamed(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
   const judges = guard.hooks.handles('afterModel') && guard.covers(currentRun().agentName)
   if (judges) {
@@ -206,7 +204,7 @@ async function settled(asking: Promise<Response>): Promise<{ response?: Response
   }
 }
 
-/** The call in an item, of a tool that runs here. */
+/** Returns the call of an item, if its tool runs here. */
 function callIn(item: Item, { tools }: Request): CalledTool | undefined {
   const called = calledIn(item)
   return called?.form?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called

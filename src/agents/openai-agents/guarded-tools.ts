@@ -14,14 +14,13 @@ const NOT_AGREED = 'A hook would run something else than a person has agreed to:
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** A function tool of the SDK. */
 export interface HostTool {
   readonly name: string
   invoke: Method
   needsApproval: Method
 }
 
-/** A tool of the SDK that is no function: what runs is an object of the program's own in it. */
+/** A tool that is no function: it holds an object of the application that does the work. */
 interface LocalTool extends Record<string, unknown> {
   needsApproval?: Method
 }
@@ -32,31 +31,30 @@ interface Judged {
   readonly outcome: Outcome<'beforeTool'>
 }
 
-/** A call that the SDK has asked about whether a person is to be asked. */
+/** A call for which the SDK has asked whether it needs approval. */
 interface Noted {
   readonly called: CalledTool
   readonly outcome: Outcome<'beforeTool'> | undefined
   readonly waits: boolean
 }
 
-/** What hooks say of calls of tools, from the answer that asks for one to its result. */
+/** Runs the hooks on tool calls, from the answer that requests one to its result. */
 export class GuardedTools {
   readonly #hooks: HostHooks
   readonly #done = new WeakSet<object>()
-  /** By the id of the call. */
+  /** By call id. */
   readonly #judged = new LimitedMap<string, Judged>(CALLS_LIMIT)
-  /** By what is to be done, which is all that tools get that are no functions. */
+  /** By the operation: tools that are no functions receive nothing else. */
   readonly #noted = new WeakMap<object, Noted>()
   readonly #named = new Set<string>()
   readonly #say: (line: string) => void
 
-  /** @param say takes lines for the person */
   constructor(hooks: HostHooks, say: (line: string) => void) {
     this.#hooks = hooks
     this.#say = say
   }
 
-  /** Puts the hooks into a tool, once. Into the tool itself: the SDK knows its tools by what they are. */
+  /** Adds the hooks once, to the tool object itself: the SDK compares tools by identity. */
   guard(tool: unknown): void {
     if (typeof tool !== 'object' || tool === null || this.#done.has(tool)) return
     this.#done.add(tool)
@@ -83,14 +81,14 @@ export class GuardedTools {
     tool.needsApproval = async (context, input, callId) => {
       const said = { id: textOf(callId), name, args: isPlain(input) ? input : { input } }
       const { decision } = this.#known(said) ?? (await this.judge(said))
-      // It does not run, whoever says yes.
+      // A blocked call does not run, even if approved.
       if (decision === 'block') return false
       const needed = await needsApproval.call(tool, context, input, callId)
       return decision === 'ask' ? true : needed
     }
   }
 
-  /** Around the program's object: it is told what to do, and neither the call nor who has granted it. */
+  /** Wraps the application's object. Its methods receive the operation, and neither the call id nor the approval. */
   #guardLocal(tool: LocalTool, form: LocalForm, holder: object): void {
     const { needsApproval } = tool
     const method: Method = (asked, context) =>
@@ -103,7 +101,7 @@ export class GuardedTools {
       const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), form }
       const isJudged = this.#hooks.handles('beforeTool')
       const outcome = isJudged ? (this.#known(called) ?? (await this.judge(called))) : undefined
-      // It does not run, whoever says yes.
+      // A blocked call does not run, even if approved.
       const needed = outcome?.decision !== 'block' && (await needsApproval?.call(tool, context, asked, callId))
       const waits = outcome?.decision === 'ask' || Boolean(needed)
       this.#noted.set(asked as object, { called, outcome, waits })
@@ -119,7 +117,7 @@ export class GuardedTools {
     this.#say(`no hook is asked about the tool ${name}, which runs here`)
   }
 
-  /** Asks the hooks. What they say counts until the tool has run with these arguments. */
+  /** Runs the hooks. The outcome is valid until the tool has run with these arguments. */
   async judge({ id, name, args, form }: CalledTool, signal?: AbortSignal): Promise<Outcome<'beforeTool'>> {
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
@@ -157,7 +155,8 @@ export class GuardedTools {
     const outcome = noted?.outcome ?? this.#known(called) ?? (await this.judge(called))
     if (called.id !== undefined) this.#judged.delete(called.id)
     if (outcome.decision === 'block') return form.refused(refused(outcome))
-    // What the SDK runs without having asked the tool was granted before, maybe in another process: by it, as it was then.
+    // A call that runs without a question to the tool was approved before, maybe in another process, with its original
+    // arguments.
     const isGranted = noted?.waits ?? true
     const isOther = !isSame(outcome.value, args)
     if (isOther && isGranted) return form.refused(NOT_AGREED)
@@ -165,7 +164,7 @@ export class GuardedTools {
     return this.#watched({ ...called, args: outcome.value }, undefined, () => run(sent))
   }
 
-  /** Of a call that was judged and that the SDK did not ask about again. */
+  /** Finds the id of a checked call for which the SDK did not ask again. */
   #idOf(name: string, args: ToolArguments): string | undefined {
     for (const [id, judged] of this.#judged) if (judged.name === name && isSame(judged.args, args)) return id
     return undefined
@@ -197,13 +196,13 @@ export class GuardedTools {
   }
 }
 
-/** The answer for the model. What the SDK would trace is a tool that ran. */
+/** Returns the answer for the model. Otherwise the SDK would trace a tool that succeeded. */
 function refused({ by, reason }: Outcome<'beforeTool'>): string {
   markAsFailed(`Kept from running by the hook ${by}`)
   return reason ?? ''
 }
 
-/** What hooks have made of a call, where it can be made at all: it is not run as it was, which one of them did not want. */
+/** Blocks a call that hooks rewrote to something that cannot run. The original must not run either. */
 function possible(form: LocalForm | undefined, name: string, outcome: Outcome<'beforeTool'>): Outcome<'beforeTool'> {
   if (form === undefined || !outcome.isRewritten || outcome.decision === 'block') return outcome
   if (form.askedWith(outcome.value) !== undefined) return outcome
@@ -221,7 +220,7 @@ interface Invocation {
 interface Settled {
   readonly result?: unknown
   readonly error?: unknown
-  /** It threw: also where the SDK has caught that, and gives the model a text in its place. */
+  /** Also true if the SDK caught the exception and gives the model a text instead. */
   readonly isError: boolean
   readonly isThrown: boolean
 }
@@ -242,11 +241,11 @@ function isFunctionTool(tool: unknown): tool is HostTool {
   return peek(tool, 'type') === 'function' && typeof peek(tool, 'invoke') === 'function'
 }
 
-/** Tools of the provider run there, but for a search of tools that the program does itself. */
+/** Tools of the provider run there, except a tool search that the application implements. */
 function runsHere(tool: object): boolean {
   const type = peek(tool, 'type')
   if (type === 'hosted_tool') return peek(peek(tool, 'providerData'), 'execution') === 'client'
-  // Without the program's object, it is a container of the provider's.
+  // Without the application's object, it is the provider's container.
   return type !== 'shell'
 }
 
@@ -254,7 +253,7 @@ function isSame(one: ToolArguments, other: ToolArguments): boolean {
   return changedFields('beforeTool', one, other).length === 0
 }
 
-/** Whether a person has said yes to this call, maybe in another process. */
+/** True if the user has approved this call, maybe in another process. */
 function isApproved(context: unknown, { name, id }: CalledTool): boolean {
   const ask = peek(context, 'isToolApproved')
   return typeof ask === 'function' && ask.call(context, { toolName: name, callId: id }) === true

@@ -1,6 +1,6 @@
 /**
- * `hookspan/hooks/openai-agents`: hooks that act, in the OpenAI Agents SDK for JavaScript. Read from `@openai/agents` 0.20.0
- * (`agents-core`: run, agent, tool, guardrail, runner). Structure only: the package is no dependency of ours.
+ * `hookspan/hooks/openai-agents`: guards in the OpenAI Agents SDK for JavaScript. Read from `@openai/agents` 0.20.0
+ * (`agents-core`: run, agent, tool, guardrail, runner), which is not a dependency.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
@@ -23,7 +23,7 @@ const HOST = 'openai-agents'
 const HANDOFFS_LIMIT = 1000
 const NAME = 'hookspan'
 
-/** What hooks can do in the OpenAI Agents SDK. */
+/** Decisions that the OpenAI Agents SDK accepts from hooks. */
 export const ABLE: Capabilities = {
   beforeTurn: ['block'],
   afterTurn: ['block'],
@@ -33,24 +33,24 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
-/** @see HostHooksOptions */
+/** The time limit of the hooks, and the receiver of log lines for the user. */
 export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
-/** Hooks, ready to be put into runners and agents. */
+/** Guards for runners and agents. */
 export interface OpenAiAgentsHooks {
   /**
-   * All runs of a runner: the agents that it is given, and those that they hand over to. Returns the same runner. An agent
-   * that is a tool of another runs by itself, and needs `guardAgent`.
+   * Adds the hooks to all runs of a runner: its agents, and those that they hand over to. Returns the same runner. An
+   * agent used as a tool runs by itself, and needs `guardAgent`.
    */
   guardRunner<Runner extends object>(runner: Runner): Runner
-  /** The tools of an agent, and of those that it hands over to. Returns the same agent. */
+  /** Adds the hooks to the tools of an agent, and of those that it hands over to. Returns the same agent. */
   guardAgent<Agent extends object>(agent: Agent): Agent
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type Plain = Record<string, unknown>
 
-/** The run at hand: which turns the hooks were asked about in it. */
+/** The turns of one run for which hooks ran. */
 interface RunScope {
   readonly turns: Map<string, HookIds>
 }
@@ -83,7 +83,7 @@ class Guard {
   readonly hooks: HostHooks
   readonly tools: GuardedTools
   readonly #done = new WeakSet<object>()
-  /** Agents that turns have begun with. */
+  /** Agents that start turns. */
   readonly #starting = new WeakSet<object>()
   readonly #names = new Set<string>()
   readonly #scope = new AsyncLocalStorage<RunScope>()
@@ -93,7 +93,7 @@ class Guard {
     this.tools = new GuardedTools(hooks, line => void quietly(() => report(`hookspan: ${HOST}: ${line}`)))
   }
 
-  /** An agent whose tools are not looked at is none of the hooks' business: what they said of a call would not be done. */
+  /** Hooks skip an agent whose tools are not guarded: their outcome for a call could not be applied. */
   covers(agentName: string | undefined): boolean {
     this.#noted()
     return agentName === undefined || this.#names.has(agentName)
@@ -120,7 +120,7 @@ class Guard {
     const name = textOf(own['name'])
     if (name !== undefined) this.#names.add(name)
     if (isObject(own['model'])) own['model'] = guardedModel(this, own['model'])
-    // Those of MCP servers are known when the agent is about to run.
+    // The tools of MCP servers are known only when the agent is about to run.
     const getAllTools = own['getAllTools'] as Method
     const guarded: Method = async (...args) => {
       const tools = await getAllTools.apply(agent, args)
@@ -135,11 +135,11 @@ class Guard {
     }
   }
 
-  /** A turn begins with the agent that is run, and with no other. */
+  /** A turn begins with the agent that is run, not with one that it hands over to. */
   #guardTurn(agent: Plain): void {
     if (!this.hooks.handles('beforeTurn') || this.#starting.has(agent)) return
     this.#starting.add(agent)
-    // In parallel, the request would be on its way.
+    // In parallel, the request would already be sent.
     add(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#judgePrompt })
   }
 
@@ -160,7 +160,7 @@ class Guard {
     return ids
   }
 
-  /** A run is over with its promise, one that is streamed with its stream. */
+  /** A run ends with its promise, a streamed one with its stream. */
   #inScope(run: () => unknown): unknown {
     const scope: RunScope = { turns: new Map() }
     const running = this.#scope.run(scope, run)
@@ -183,7 +183,7 @@ class Guard {
   }
 }
 
-/** As the SDK's guardrails answer: what the wire trips for is in the error that ends the run. */
+/** Converts to the result of an SDK guardrail; the reason is in the error that ends the run. */
 function verdictOf({
   decision,
   by,

@@ -18,7 +18,7 @@ import type { HostSpan, HostTrace, TraceProcessor } from './types.ts'
 export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './types.ts'
 
 const HOST = 'openai-agents'
-/** On a runner that is traced already, by whichever copy of us. */
+/** Marks a traced runner, for all copies of this package. */
 const TRACED = Symbol.for('hookspan.openai-agents.traced')
 const DONE: Promise<void> = Promise.resolve()
 
@@ -30,14 +30,14 @@ function attach(options: PluginOptions | undefined): Attachment {
 }
 
 /**
- * The host writes into a span right after it has announced it (a tool's input, a request's model). So we read it in the
- * next microtask; every event of ours waits for the same, which keeps them in order.
+ * Reads an event in the next microtask: the host fills a span right after it has announced it (a tool's input, a
+ * request's model). All events wait alike, which keeps their order.
  */
 function soon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
   queueMicrotask(() =>
-    attachment.guard(() => {
+    attachment.catchErrors(() => {
       const event = make()
-      if (event !== undefined) attachment.take(event, scope())
+      if (event !== undefined) attachment.handleEvent(event, scope())
     }),
   )
 }
@@ -64,7 +64,7 @@ export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
     const at = Date.now()
     return take(peek(span, 'traceId'), () => spanEvent(event, span, isEnd, at, isEnd && isAborted(span.traceId)))
   }
-  // What was told until now is read first.
+  // Pending events are read first.
   const flush = (): Promise<void> => DONE.then(() => attachment.plugin.flush())
   return {
     start: () => undefined,
@@ -78,15 +78,15 @@ export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
 }
 
 /**
- * Shows more of what a runner does: which calls waited for an approval and what was decided, also in another process,
- * and the user's message as soon as a run begins. Returns the same runner. Twice is as good as once.
+ * Traces more of a runner: the calls that needed approval and the decisions, also across processes, and the user's
+ * message at the start of the run. Returns the same runner. Repeated calls do nothing.
  *
  * @example
  * const runner = traceRunner(new Runner())
  */
 export function traceRunner<Runner extends object>(runner: Runner, options?: PluginOptions): Runner {
   const attachment = attach(options)
-  attachment.guard(() => {
+  attachment.catchErrors(() => {
     if (Object.hasOwn(runner, TRACED)) return
     Object.defineProperty(runner, TRACED, { value: true })
     listen(attachment, runner)
@@ -95,13 +95,13 @@ export function traceRunner<Runner extends object>(runner: Runner, options?: Plu
   return runner
 }
 
-/** An exception in a listener would break the run, so each is guarded as a whole. */
+/** An exception in a listener would break the run. */
 function listen(attachment: Attachment, runner: object): void {
   const on = peek(runner, 'on')
   if (typeof on !== 'function') return
   const heard = (event: string, make: (runner: unknown, args: readonly unknown[]) => HostEvent): void => {
     const listener = (...args: unknown[]): void => {
-      attachment.guard(() => tell(attachment, make(runner, args)))
+      attachment.catchErrors(() => tell(attachment, make(runner, args)))
     }
     ;(on as Run).call(runner, event, listener)
   }
@@ -111,7 +111,7 @@ function listen(attachment: Attachment, runner: object): void {
 }
 
 function tell(attachment: Attachment, event: HostEvent | undefined): void {
-  // In a scope of its own: who hears the runner need not be the one who is told of the spans.
+  // A scope of its own: the runner and the spans may be traced by different copies of this package.
   const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
   soon(
     attachment,
@@ -124,10 +124,10 @@ function wrapRun(attachment: Attachment, runner: object): void {
   const run = peek(runner, 'run')
   if (typeof run !== 'function') return
   const ended = (result: unknown): void => {
-    attachment.guard(() => tell(attachment, interruptedEvent(runner, result)))
+    attachment.catchErrors(() => tell(attachment, interruptedEvent(runner, result)))
   }
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
-    attachment.guard(() => {
+    attachment.catchErrors(() => {
       const state = stateOf(args[1])
       if (state !== undefined) tell(attachment, resumedEvent(runner, state))
     })
@@ -136,10 +136,10 @@ function wrapRun(attachment: Attachment, runner: object): void {
   Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
 }
 
-/** Results of the runs that stream now. */
+/** Results of the runs that are streaming. */
 const streaming = new Set<unknown>()
 
-/** Whether a run of the trace streams, and its reader or its signal has cancelled it. */
+/** True if a run of this trace streams and was cancelled, by its reader or its signal. */
 function isAborted(traceId: unknown): boolean {
   for (const result of streaming) {
     if (peek(result, 'cancelled') !== true) continue
@@ -148,14 +148,14 @@ function isAborted(traceId: unknown): boolean {
   return false
 }
 
-/** A run that is streamed is over with its stream. A rejection stays the caller's to handle, and is not handled here. */
+/** A streamed run ends with its stream. Rejections stay unhandled here, for the caller. */
 function whenRun(running: unknown, ended: (result: unknown) => void): unknown {
   if (!(running instanceof Promise)) return running
   return running.then(result => {
     const completed = peek(result, 'completed')
     if (completed instanceof Promise) {
       streaming.add(result)
-      // Its last spans may be read a moment after it.
+      // Its last spans may be read a moment later.
       const over = (): void => void setImmediate(() => streaming.delete(result))
       completed.then(
         () => ended(result),

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { ask, wait } from './approvals.ts'
 import { historyOf, promptOf } from './messages.ts'
 import type { AskedCall } from './model-spans.ts'
@@ -10,7 +10,7 @@ import { toolCalled } from './tools.ts'
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
-/** What `traceRunner` hears: the runner's own events, and what its runs ended with and went on with. */
+/** Handles the events of `traceRunner`: those of the runner, and the results and restarts of its runs. */
 export class Listeners {
   readonly #memory: Memory
 
@@ -18,7 +18,7 @@ export class Listeners {
     this.#memory = memory
   }
 
-  agentStarted(event: Moment): void {
+  agentStarted(event: TimedEvent): void {
     this.#hear(event)
     const turn = this.#turnOf(event)
     if (turn === undefined) return
@@ -29,18 +29,18 @@ export class Listeners {
     if (turn.prompt !== undefined) openLoop(turn)
   }
 
-  agentEnded(event: Moment): void {
+  agentEnded(event: TimedEvent): void {
     const turn = this.#turnOf(event)
     const output = textOf(peek(event.data, 'output'))
     if (turn !== undefined && output !== undefined) turn.answer = output
   }
 
-  toolStarted({ data }: Moment): void {
+  toolStarted({ data }: TimedEvent): void {
     toolCalled(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
   }
 
-  /** A run ended because somebody has to decide. */
-  interrupted(event: Moment): void {
+  /** A run ended with calls that need approval. */
+  interrupted(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
     for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
@@ -48,7 +48,7 @@ export class Listeners {
       const turn = trace.lastTurn
       if (call === undefined || turn === undefined) continue
       if (!turn.isOver) {
-        // It was told before the end of its run: the calls that are left over then are the ones.
+        // Received before the end of the run: the calls left over at the end need approval.
         trace.isHeard = false
         return
       }
@@ -57,8 +57,8 @@ export class Listeners {
     }
   }
 
-  /** A run goes on: what was decided. */
-  resumed(event: Moment): void {
+  /** An interrupted run continues, with decisions. */
+  resumed(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
     trace.isHeard = true
@@ -69,24 +69,24 @@ export class Listeners {
       const choice = peek(said, 'choice')
       if (call === undefined || !CHOICES.has(choice)) continue
       const waiting = trace.waiting.get(call.id)
-      if (waiting?.isAsked) waiting.answer(event.at, choice)
+      if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
       else trace.decided = [...trace.decided, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
     }
   }
 
-  #hear(event: Moment): void {
+  #hear(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) this.#memory.hears = true
     else trace.isHeard = true
   }
 
-  #traceOf({ data }: Moment): Trace | undefined {
+  #traceOf({ data }: TimedEvent): Trace | undefined {
     const id = idOf(peek(data, 'trace_id'))
     return id === undefined ? undefined : this.#memory.traces.get(id)
   }
 
-  /** By the span that it was heard in; where it does not say, and only one turn is open, it is that one. */
-  #turnOf({ data }: Moment): AgentTurn | undefined {
+  /** By the span that was current. Without one, the only open turn. */
+  #turnOf({ data }: TimedEvent): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
     if (span !== undefined) return this.#memory.nodes.get(span)?.turn
     const [only, ...others] = this.#memory.openTurns.values()

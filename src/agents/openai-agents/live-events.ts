@@ -1,15 +1,15 @@
 import { elementsOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HostEvent } from '../host-event.ts'
 
-/** Where every copy of the SDK in a process keeps the trace and the span that code runs in. */
+/** The SDK's async context with the current trace and span, shared by all copies of the SDK. */
 const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
 const INTERRUPTIONS_LIMIT = 100
-/** An id that no call has: what is said of it is said of every call of the tool. */
+/** An id that no call has: its approval status is that of the tool as a whole. */
 const NO_CALL = 'hookspan: any call'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** Calls a method of the host. It may throw, and is guarded where it is used. */
+/** Calls a method of the host, which may throw. */
 function call(target: unknown, name: string, ...args: unknown[]): unknown {
   const method = peek(target, name)
   return typeof method === 'function' ? (method as Method).call(target, ...args) : undefined
@@ -29,14 +29,13 @@ export function traceEvent(event: string, trace: unknown): HostEvent {
   }
 }
 
-/** The spans whose end is that of a run. */
 const OF_RUNS: ReadonlySet<unknown> = new Set(['agent', 'task'])
-/** The error that a run without a stream has when it is aborted. */
+/** The error of an aborted run without a stream. */
 const ABORTED = { message: 'AbortError: the caller has aborted the stream' }
 
 /**
- * @param isEnd the host goes on with the object: what it says of the end is none of the start's business
- * @param isAborted the run is streamed, and was aborted: the SDK ends its spans as if nothing had happened
+ * @param isEnd false hides fields of the end, which a reused span object already has
+ * @param isAborted the streamed run was aborted: the SDK ends its spans as if it had succeeded
  */
 export function spanEvent(event: string, span: unknown, isEnd: boolean, at: number, isAborted = false): HostEvent {
   const isCutOff = isAborted && OF_RUNS.has(peek(peek(span, 'spanData'), 'type'))
@@ -59,12 +58,12 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
 interface Here {
   readonly trace: unknown
   readonly span: unknown
-  /** The one around it, where the host keeps that beside it. */
+  /** The enclosing span, if the host stores it separately. */
   readonly outer: unknown
   readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
 }
 
-/** The trace and the span that a listener is called in. */
+/** The current trace and span. */
 export function here(): Here {
   const store = call((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
@@ -73,7 +72,7 @@ export function here(): Here {
   return { trace, span, outer, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
 }
 
-/** A runner that may not trace content keeps it from us, too. */
+/** If a runner must not trace content, neither do we. */
 function tracesContent(runner: unknown): boolean {
   return peek(peek(runner, 'config'), 'traceIncludeSensitiveData') !== false
 }
@@ -108,17 +107,17 @@ function runnerEvent(event: string, data: object): HostEvent {
   return { event, at: Date.now(), data }
 }
 
-/** The state that `run` is called again with; undefined for a first run. */
+/** The state of an interrupted run; undefined for a first run. */
 export function stateOf(input: unknown): unknown {
   return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
 }
 
-/** Calls that a run ended without having made. Undefined when there is none. */
+/** The calls that a run ended without making; undefined if there are none. */
 export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
   return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
 }
 
-/** What was decided of them, as the run is called again, and what it is about. */
+/** The decisions on those calls, as the run continues. */
 export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
   const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
   if (event === undefined) return undefined
@@ -154,7 +153,7 @@ function nameOf(item: unknown): unknown {
   return peek(item, 'toolName') ?? peek(item, 'name') ?? peek(peek(item, 'rawItem'), 'name')
 }
 
-/** The host keeps yes and no for each call, and for a tool as a whole. */
+/** The host stores the approval of each call, and of a tool as a whole. */
 function choiceOf(state: unknown, item: unknown): string | undefined {
   const context = peek(state, '_context')
   const isApproved = (callId: unknown): unknown =>

@@ -2,27 +2,22 @@ import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/fore
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import type { ToolArguments } from '../../guards/index.ts'
 
-/** How calls and results look of a tool that is no function, and that the SDK runs in this process all the same. */
+/** The calls and results of a tool that is no function, yet runs in this process. */
 export interface LocalForm {
-  /**
-   * As hooks know it, whatever the person calls it: a call of it has no name, and hooks tell by the name that what they see is a
-   * command or a patch.
-   */
+  /** The name for hooks, which detect a command or a patch by it. The call's item has none. */
   readonly name: string
   /** The type of the tool, and of the items that call it. */
   readonly tool: string
   readonly item: string
-  /** Where an item has what is to be done. */
+  /** The item's field with the operation. */
   readonly asked: string
-  /** Where the tool has the program's own object, and which methods of it do something. */
+  /** The tool's field with the application's object, and the methods that do the work. */
   readonly holder: string
   readonly methods: readonly string[]
   methodOf(asked: unknown): string
-  /** What hooks see of it. */
   argumentsOf(asked: unknown): ToolArguments
-  /** What the SDK is to do where hooks have made these arguments of it. Undefined: it could not. */
+  /** The operation with rewritten arguments; undefined if it cannot run. */
   askedWith(args: ToolArguments): object | undefined
-  /** The answer for the model where it was not done. */
   refused(reason: string): object
   isFailure(result: unknown): boolean
   resultOf(result: unknown): unknown
@@ -30,7 +25,7 @@ export interface LocalForm {
 }
 
 const WORDS_LIMIT = Number.POSITIVE_INFINITY
-/** What may hide the line behind it: quotes, here-documents, brackets, a line that goes on. */
+/** Characters that may hide the next line: quotes, here-documents, brackets, a continued line. */
 const OPENS = /["'`\\<({]/
 
 const SHELL: LocalForm = {
@@ -45,7 +40,7 @@ const SHELL: LocalForm = {
     const { commands, ...rest } = fieldsOf(asked)
     return { ...rest, command: commandText(commands) }
   },
-  // One script, as the hooks have judged it: where its lines would be cut is nobody's guess.
+  // One script, exactly as checked: it cannot be split into commands again.
   askedWith: ({ command, ...rest }) => (typeof command === 'string' ? { ...rest, commands: [command] } : undefined),
   refused: reason => ({ output: [outputOf('', reason, 1)] }),
   isFailure: () => false,
@@ -77,7 +72,7 @@ const PATCH: LocalForm = {
     const { path, moveTo } = operation
     return moveTo === undefined ? operation : { ...operation, paths: [path, moveTo] }
   },
-  // Where a file goes is said twice, and a hook may have changed one of them: what was judged would not be what is done.
+  // The target path appears twice. If a hook changed only one, the checked call would differ from the one that runs.
   askedWith: args => {
     const { type, path, diff, moveTo, paths } = args
     const isWhole = EDITS[String(type)] !== undefined && typeof path === 'string'
@@ -93,7 +88,7 @@ const PATCH: LocalForm = {
 const FAILED = { status: 'failed' }
 export const LOCAL_FORMS: readonly LocalForm[] = [SHELL, PATCH]
 
-/** Each has a shell of its own: what one leaves open must not hide the next from those who read them all. */
+/** Each command has its own shell: an unclosed quote in one must not hide the next from hooks. */
 function commandText(commands: unknown): string {
   const texts = elementsOf(commands, WORDS_LIMIT).map(each => (typeof each === 'string' ? each : ''))
   if (texts.length < 2) return texts[0] ?? ''

@@ -1,10 +1,10 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** From the end: what the user said last is never far away. */
+/** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
 const MESSAGES_LIMIT = 100
 
-/** What the user asked: the last user message of an input, by reference. */
+/** The last user message of an input, by reference. */
 export function promptOf(input: unknown): unknown {
   if (typeof input === 'string') return input
   if (!isArray(input)) return undefined
@@ -16,7 +16,7 @@ export function promptOf(input: unknown): unknown {
   return undefined
 }
 
-/** Parts that are all text as the text; an image among them leaves the parts as they are. */
+/** Parts that are all text are joined; other parts are returned unchanged. */
 export function textOrParts(content: unknown): unknown {
   if (!isArray(content)) return content
   const texts = elementsOf(content, MESSAGES_LIMIT).map(
@@ -25,14 +25,13 @@ export function textOrParts(content: unknown): unknown {
   return texts.length > 0 && texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
-/** The whole conversation, where there is one to show. */
 export function historyOf(input: unknown): readonly unknown[] | undefined {
   return isArray(input) ? input : undefined
 }
 
 /**
- * A request as its messages. The SDK keeps calls and results as items of their own, which no reader of messages knows;
- * they are made messages only when somebody draws them.
+ * A request as messages. The SDK's tool calls and results are separate items; they are converted only when attributes
+ * are built.
  */
 export class Conversation {
   readonly #input: unknown

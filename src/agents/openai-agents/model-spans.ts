@@ -1,17 +1,16 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Usage } from '../base/usage.ts'
+import type { TokenUsage } from '../base/usage.ts'
 import { textOrParts } from './messages.ts'
 import { tokensOf } from './usage.ts'
 
-/** A tool call that an answer of the model asks for. */
 export interface AskedCall {
   readonly id: string
   readonly name: string
-  /** JSON text, as the model wrote it. */
+  /** JSON text of the model. */
   readonly args: string | undefined
 }
 
-/** What a model span says of its request. Flat, because it is on the path of every request, and spreading is slow. */
+/** A model span's request. Flat, because spreading is slow and every request builds one. */
 export interface AskedRequest {
   readonly model: string | undefined
   readonly input: unknown
@@ -19,7 +18,7 @@ export interface AskedRequest {
   readonly apiMode: string | undefined
   readonly baseUrl: unknown
   readonly toolCount: number | undefined
-  /** Where parameters of the request stand: `temperature` and the like. */
+  /** Holds `temperature` and other parameters. */
   readonly parameters: unknown
   readonly maxTokens: unknown
   readonly reasoningEffort: unknown
@@ -28,9 +27,9 @@ export interface AskedRequest {
 
 export interface Answer {
   readonly calls: readonly AskedCall[]
-  /** Text, or content parts with a text each; undefined where the answer has none. */
+  /** Text, or content parts with text; undefined if the answer has none. */
   readonly text: unknown
-  readonly tokens: Usage | undefined
+  readonly tokens: TokenUsage | undefined
   readonly finishReason: unknown
   readonly model: unknown
   readonly id: unknown
@@ -39,12 +38,11 @@ export interface Answer {
 const OPENAI = 'openai'
 const ITEMS_LIMIT = 200
 
-/** A `generation` span is of chat completions, or of a foreign model that the SDK's adapters run. */
+/** A `generation` span is of chat completions, or of a model behind the SDK's adapters. */
 export function isModelSpan(type: string): boolean {
   return type === 'response' || type === 'generation'
 }
 
-/** Whether the host has said yet which model it asks. */
 export function isModelKnown(type: string, data: unknown): boolean {
   return textOf(peek(type === 'response' ? peek(data, '_response') : data, 'model')) !== undefined
 }
@@ -57,7 +55,7 @@ export function answerOf(type: string, data: unknown): Answer {
   return type === 'response' ? responsesAnswer(data) : chatAnswer(data)
 }
 
-/** The parameters of a request are in its answer: the Responses API echoes them. */
+/** The Responses API echoes the parameters of a request in its answer. */
 function responsesRequest(data: unknown): AskedRequest {
   const response = peek(data, '_response')
   return {
@@ -66,7 +64,7 @@ function responsesRequest(data: unknown): AskedRequest {
     provider: OPENAI,
     apiMode: 'responses',
     baseUrl: undefined,
-    // Servers that only look like OpenAI's echo none.
+    // Compatible servers may echo none.
     toolCount: countOf(peek(response, 'tools')) || undefined,
     parameters: response,
     maxTokens: peek(response, 'max_output_tokens') ?? undefined,
@@ -83,7 +81,7 @@ function chatRequest(data: unknown): AskedRequest {
   return {
     model: prefix !== '' && named?.startsWith(prefix) ? named.slice(prefix.length) : named,
     input: peek(data, 'input') ?? undefined,
-    // `anthropic.messages` is the provider and its API.
+    // `anthropic.messages` -> `anthropic`
     provider: said?.split('.', 1)[0] ?? OPENAI,
     apiMode: said === undefined ? 'chat_completions' : undefined,
     baseUrl: peek(config, 'base_url') ?? undefined,
@@ -132,7 +130,6 @@ function chatAnswer(data: unknown): Answer {
   }
 }
 
-/** The answer as a message of the conversation. */
 export function messageOf({ calls, text }: Answer): object | undefined {
   if (text === undefined && calls.length === 0) return undefined
   return { role: 'assistant', content: text, tool_calls: calls.map(asMessageCall) }

@@ -1,12 +1,12 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { tellDecided } from './approvals.ts'
 import type { AgentTurn, ToolRun } from './state.ts'
 
-/** Longer arguments are shown as they are, and not read: a target or a command stands at no such length. */
+/** Longer arguments are not parsed: no target or command is that long. Characters. */
 const PARSE_LIMIT = 8 * 1024
 
-/** Begins a turn, which waits for the agent's name: the host tells that next. */
+/** Begins a turn, once the agent's name is known: the host reports it next. */
 export function open(turn: AgentTurn): void {
   if (turn.isOpen || turn.isOver) return
   turn.isOpen = true
@@ -14,32 +14,32 @@ export function open(turn: AgentTurn): void {
   if (parent !== undefined) {
     open(parent.turn)
     if (parent.tool !== undefined) tellTool(parent.tool)
-    turn.task = new Delegation(turn.records, turn.startAt, {
+    turn.task = new DelegatedTask(turn.records, turn.startAt, {
       parent_session_id: parent.turn.sessionId,
       parent_turn_id: parent.turn.turnId,
       child_session_id: turn.sessionId,
       child_role: agentName,
       tool_call_id: parent.tool?.id,
     })
-    turn.task.tellStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
+    turn.task.emitStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
   }
-  turn.tell('on_session_start', turn.startAt, { agent_name: agentName })
+  turn.emit('on_session_start', turn.startAt, { agent_name: agentName })
 }
 
-/** Its loop of requests and tools, once it is known what the user asked. */
+/** Begins the loop of requests and tools, once the prompt is known. */
 export function openLoop(turn: AgentTurn): void {
   if (turn.isLoopOpen || turn.isOver) return
   turn.isLoopOpen = true
   open(turn)
   const { trace, startAt } = turn
   if (turn.parent === undefined) {
-    // A run that was begun in another process is about what that was about.
+    // A run begun in another process continues its prompt.
     turn.prompt ??= trace.resumed?.prompt
     turn.model ??= trace.resumed?.model
     trace.resumed = undefined
   }
   const { prompt: user_message, history: conversation_history, model } = turn
-  turn.tell('pre_llm_call', startAt, { user_message, conversation_history, model })
+  turn.emit('pre_llm_call', startAt, { user_message, conversation_history, model })
   if (turn.parent !== undefined || trace.decided.length === 0) return
   const { decided } = trace
   trace.decided = []
@@ -60,12 +60,12 @@ export function flushToolHooks(turn: AgentTurn): void {
   turn.toolHooks.flush()
 }
 
-/** What an agent that runs as a tool is to do: the SDK's own schema for that has one field. */
+/** The task of an agent that runs as a tool: the SDK's schema for it has one field. */
 function goalOf({ text }: ToolRun): unknown {
   return textOf(peek(argsOf(text), 'input')) ?? text
 }
 
-/** Text of a JSON object as the object: what a tool works on is read from its fields. */
+/** Parses JSON objects, whose fields show what a tool works on. */
 function argsOf(text: string | undefined): unknown {
   if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
   try {

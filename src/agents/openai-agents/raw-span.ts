@@ -1,14 +1,14 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 
-/** One span of the host, at its start or at its end. */
+/** A span of the host, at its start or end. */
 export interface RawSpan {
   readonly id: string
   readonly traceId: string
   readonly parentId: string | undefined
   /** `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … */
   readonly type: string
-  /** The fields of its type. The host's own object: it goes on writing into it until the span ends. */
+  /** The host's own object, which it fills until the span ends. */
   readonly data: unknown
   /** Epoch milliseconds. */
   readonly startAt: number
@@ -16,7 +16,7 @@ export interface RawSpan {
   readonly error: unknown
 }
 
-/** Spans of the SDK's own run loop are `task` and `turn` on the live object, and `custom` in its JSON. */
+/** Spans of the SDK's run loop are `task` and `turn` on the live object, and `custom` in its JSON. */
 function ownTypeOf(data: unknown): { type: string; data: unknown } {
   const type = textOf(peek(data, 'type')) ?? 'unknown'
   const inner = type === 'custom' ? peek(data, 'data') : undefined
@@ -29,16 +29,16 @@ function epochMillis(iso: unknown): number | undefined {
   return Number.isNaN(millis) ? undefined : millis
 }
 
-/** Reads of the event only what is asked, and a time once: it costs as much as all the rest, and an end needs only one of two. */
+/** Parses times lazily and once: it costs as much as everything else, and an end needs only one of them. */
 class EventSpan implements RawSpan {
   readonly id: string
   readonly traceId: string
   readonly type: string
   readonly data: unknown
-  readonly #event: Moment
+  readonly #event: TimedEvent
   #startAt: number | undefined
 
-  constructor(id: string, traceId: string, event: Moment) {
+  constructor(id: string, traceId: string, event: TimedEvent) {
     const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
     this.id = id
     this.traceId = traceId
@@ -65,8 +65,8 @@ class EventSpan implements RawSpan {
   }
 }
 
-/** Undefined for what is no span: without an id nothing can be told of it. */
-export function readSpan(event: Moment): RawSpan | undefined {
+/** Returns undefined without an id. */
+export function readSpan(event: TimedEvent): RawSpan | undefined {
   const id = idOf(peek(event.data, 'id'))
   const traceId = idOf(peek(event.data, 'trace_id'))
   return id === undefined || traceId === undefined ? undefined : new EventSpan(id, traceId, event)

@@ -1,4 +1,4 @@
-/** The same object with other methods. What is not replaced is called on the object itself: it may have what no other object can reach. */
+/** Replaces methods of an object. All others run on the object itself, which may have private fields. */
 export function replacing(object: object, methods: Readonly<Record<string, unknown>>): object {
   return new Proxy(object, {
     get: (target, key) => {

@@ -1,6 +1,6 @@
 import { peek } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import { sum, type Usage } from '../base/usage.ts'
+import { addUsage, type TokenUsage } from '../base/usage.ts'
 import { failureOf } from './failure.ts'
 import { Conversation, historyOf, promptOf } from './messages.ts'
 import { type Answer, answerOf, countOf, isModelKnown, messageOf, requestOf } from './model-spans.ts'
@@ -9,13 +9,13 @@ import type { RawSpan } from './raw-span.ts'
 import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
 
 /**
- * A span of the Responses API names its model only when it ends, and the name of a span cannot be made up afterwards:
- * it is told then, with its own times.
+ * A span of the Responses API names its model only at its end, and a span cannot be renamed. Its start is emitted then,
+ * with its own time.
  */
 export function startRequest(turn: AgentTurn, node: SpanNode, { type, data, startAt }: RawSpan): void {
   settleRequest(turn, undefined)
   flushToolHooks(turn)
-  const asked = { request: turn.requests.next(startAt, { keepsId: false }), turn, type, data }
+  const asked = { request: turn.requests.nextRequest(startAt, { keepsId: false }), turn, type, data }
   node.request = asked
   turn.openRequests.add(asked)
   if (isModelKnown(type, data)) tellRequest(asked, data)
@@ -29,45 +29,44 @@ export function endRequest(asked: SpanRequest, span: RawSpan, loop: SpanNode | u
   if (failure !== undefined) {
     turn.requests.failures += 1
     const { type, message, statusCode } = failure
-    request.tellFailure(span.endAt, { status_code: statusCode, error: { type, message } })
+    request.emitFailure(span.endAt, { status_code: statusCode, error: { type, message } })
     return
   }
   turn.requests.failures = 0
   const answer = answerOf(asked.type, span.data)
   turn.asked = answer.calls
   turn.answer = answer.calls.length > 0 ? undefined : answer.text
-  turn.tokens = sum(turn.tokens, answer.tokens)
+  turn.tokens = addUsage(turn.tokens, answer.tokens)
   if (answer.tokens === undefined && loop?.kind === 'turn' && !turn.isOver) {
     turn.held = { request, at: span.endAt, answer }
   } else tellAnswer(request, span.endAt, answer, answer.tokens)
 }
 
 /**
- * A host that may not trace content tells no tokens with the request either, only with the loop around it. That is
- * one request and the agents in its tools, whose share is known.
+ * Without traced content, the host reports tokens only for the loop around a request. The loop has one request, and
+ * agents in its tools, whose share is known.
  */
-export function settleRequest(turn: AgentTurn, tokens: Usage | undefined): void {
+export function settleRequest(turn: AgentTurn, tokens: TokenUsage | undefined): void {
   const { held } = turn
   if (held === undefined) return
   turn.held = undefined
-  turn.tokens = sum(turn.tokens, tokens)
+  turn.tokens = addUsage(turn.tokens, tokens)
   tellAnswer(held.request, held.at, held.answer, tokens)
 }
 
-/** Requests whose end was never told are shown all the same. */
 export function tellOpenRequests(turn: AgentTurn): void {
   for (const asked of turn.openRequests) tellRequest(asked, asked.data)
   turn.openRequests.clear()
 }
 
 function tellRequest({ request, turn, type }: SpanRequest, data: unknown): void {
-  if (request.isTold) return
+  if (request.isStartEmitted) return
   const asked = requestOf(type, data)
   turn.model = asked.model ?? turn.model
   turn.prompt ??= promptOf(asked.input)
   turn.history ??= historyOf(asked.input)
   openLoop(turn)
-  request.tellStart({
+  request.emitStart({
     model: turn.model,
     provider: asked.provider,
     base_url: asked.baseUrl,
@@ -85,9 +84,9 @@ function tellRequest({ request, turn, type }: SpanRequest, data: unknown): void 
   })
 }
 
-function tellAnswer(request: ModelRequest, at: number, answer: Answer, usage: Usage | undefined): void {
+function tellAnswer(request: ModelRequest, at: number, answer: Answer, usage: TokenUsage | undefined): void {
   const message = messageOf(answer)
-  request.tellAnswer(at, {
+  request.emitAnswer(at, {
     finish_reason: answer.finishReason,
     response_model: answer.model,
     response_id: answer.id,

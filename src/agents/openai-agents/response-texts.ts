@@ -1,10 +1,9 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
 
-/** An item of a conversation as the SDK has it: a message, a call, a result. */
+/** An item of the SDK's conversation: a message, a call, a result. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** What is to be sent, in the SDK's two parts. */
 export interface Asked {
   readonly systemInstructions?: unknown
   readonly input: unknown
@@ -24,7 +23,7 @@ function isMessage(item: Item): boolean {
   return ROLES.has(item['role'])
 }
 
-/** The text of a message, or of a tool's result; of anything else, none. */
+/** The text of a message or a tool's result. */
 function textOfItem(item: Item): string | undefined {
   if (isMessage(item)) return textOfContent(item['content'])
   const { type, output } = item
@@ -33,7 +32,7 @@ function textOfItem(item: Item): string | undefined {
   return type === PATCH_RESULT ? textOf(output) : undefined
 }
 
-/** What its commands have written; undefined where there is nothing that could be another. */
+/** The output of the commands; undefined if there is nothing to replace. */
 function textOfShell(outputs: unknown): string | undefined {
   if (!isArray(outputs) || outputs.length === 0) return undefined
   const texts = outputs.flatMap(each => [textOf(peek(each, 'stdout')), textOf(peek(each, 'stderr'))])
@@ -46,7 +45,6 @@ function textOfContent(content: unknown): string {
   return parts.flatMap(part => (TEXTS.has(peek(part, 'type')) ? String(peek(part, 'text')) : [])).join('\n')
 }
 
-/** Those that have a text, and what the system says before them all. */
 export function messagesOf({ systemInstructions, input }: Asked): ModelMessage[] {
   const system = typeof systemInstructions === 'string' ? [{ role: 'system' as const, text: systemInstructions }] : []
   const said = itemsOf(input).flatMap(item => {
@@ -57,7 +55,6 @@ export function messagesOf({ systemInstructions, input }: Asked): ModelMessage[]
   return [...system, ...said]
 }
 
-/** The same with these texts, and with what is to be said beside them. */
 export function changed<Request extends Asked>(
   request: Request,
   texts: readonly ModelMessage[],
@@ -88,7 +85,7 @@ function withText(item: Item, text: string): Item {
   if (isMessage(item)) return { ...item, content: contentWith(item['content'], text) }
   if (type !== SHELL_RESULT || !isArray(output))
     return { ...item, output: typeof output === 'string' ? text : { type: 'text', text } }
-  // Which command has written what is gone: it is one output, which ended as the last one did.
+  // The text cannot be split by command: one output remains, with the exit of the last command.
   return { ...item, output: [{ ...(output.at(-1) as object), stdout: text, stderr: '' }] }
 }
 
@@ -107,7 +104,7 @@ function userMessage(text: string): Item {
   return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
 }
 
-/** What the model has said, and why that is not enough. */
+/** Appends the model's answer and the hooks' feedback to it. */
 export function withFeedback<Request extends Asked>(
   request: Request,
   answer: string,
@@ -122,18 +119,16 @@ export function messageOf(text: string): Item {
   return { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }
 }
 
-/** What the person has said last. */
 export function promptOf(input: unknown): string {
   const asked = itemsOf(input).findLast(({ role }) => role === 'user')
   return asked === undefined ? '' : textOfContent(asked['content'])
 }
 
-/** Of an answer. */
 export function textOfOutput(output: readonly Item[]): string {
   return output.flatMap(item => (isMessage(item) ? textOfContent(item['content']) : [])).join('\n')
 }
 
-/** An answer with another text; `alone`, without the calls beside it. */
+/** @param alone drops the tool calls */
 export function outputWith(output: readonly Item[], text: string, alone: boolean): readonly Item[] {
   if (alone) return [messageOf(text)]
   const at = output.findIndex(isMessage)

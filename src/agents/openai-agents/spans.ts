@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { sum } from '../base/usage.ts'
+import { addUsage } from '../base/usage.ts'
 import { callAgain, settleApproval } from './approvals.ts'
 import { isModelSpan } from './model-spans.ts'
 import { open } from './opening.ts'
@@ -10,7 +10,7 @@ import { endTool, isRejected, startTool } from './tools.ts'
 import { beginTurn, endDelegation, endTurn, handOver } from './turns.ts'
 import { tokensOf, without } from './usage.ts'
 
-/** Spans of the host, in whatever order they come: what they are and where they belong. */
+/** Places the host's spans in turns, in whatever order they arrive. */
 export class Spans {
   readonly #memory: Memory
 
@@ -27,7 +27,7 @@ export class Spans {
   end(span: RawSpan): void {
     const known = this.#memory.nodes.get(span.id)
     if (known === undefined && this.#memory.hasEnded(span.id)) return
-    // The start was missed; the end repeats all that it said.
+    // The start was missed; the end repeats its fields.
     const node = known === undefined || known.kind === 'unknown' ? this.#place(span) : known
     this.#end(node, span)
     this.#memory.ended(span.id, node.turn)
@@ -45,13 +45,13 @@ export class Spans {
     return node
   }
 
-  /** The one that was silent for longest is forgotten first; that its runs begin is sign of life enough. */
+  /** Only runs refresh a trace: the least recently active one is dropped first. */
   #traceOf({ traceId, type }: RawSpan): Trace {
-    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.look(traceId)
+    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.find(traceId)
     return known ?? this.#memory.traces.get(traceId)
   }
 
-  /** A parent whose start was not seen is remembered by its name, in case it is still to come. */
+  /** A parent without a received start is remembered, in case it is still to come. */
   #parentOf({ parentId }: RawSpan): SpanNode | undefined {
     if (parentId === undefined) return undefined
     const known = this.#memory.nodes.get(parentId)
@@ -68,12 +68,12 @@ export class Spans {
       startTool(turn, node, span, trace.isHeard || this.#memory.hears)
     } else if (span.type === 'handoff' && node.turn !== undefined) {
       node.turn.handoffAt = span.startAt
-      // The calls that hand over are answered by this, and no tool runs for them.
+      // The handoff answers these calls; no tool runs for them.
       node.turn.asked = []
     }
   }
 
-  /** One run: a user's turn, or the work of an agent inside of another's turn. */
+  /** A run: a user's turn, or the work of an agent inside another turn. */
   #beginTask(node: SpanNode, span: RawSpan, trace: Trace): void {
     const { stray } = trace
     if (node.turn !== undefined && !node.turn.isOver && node.turn !== stray) this.#beginChild(node, span, trace)
@@ -101,7 +101,7 @@ export class Spans {
     } else handOver(turn, node.id, name, span.startAt)
   }
 
-  /** The turn that a span belongs to; a new one, where the host goes on below the agent of a turn that is over. */
+  /** The span's turn. A new one if the host continues below the agent of an ended turn. */
   #turnOf(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): AgentTurn {
     const known = node.turn
     const goesOn = known?.isOver === true && parent !== undefined && known.owner === parent
@@ -126,7 +126,7 @@ export class Spans {
       turn.guardrail = textOf(peek(span.data, 'name')) ?? 'guardrail'
   }
 
-  /** Without spans for the run itself, the turn is over with its agent, unless that has handed over to another. */
+  /** Without task spans, a turn ends with its agent, unless it has handed over to another. */
   #endAgent(node: SpanNode, turn: AgentTurn, span: RawSpan): void {
     const isDelegate = turn.delegate?.id === node.id
     if (isDelegate) endDelegation(turn, span.endAt, span.error)
@@ -139,9 +139,9 @@ export class Spans {
     const { turn } = tool
     settleApproval(turn.trace, tool.id, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
     endTool(tool, span)
-    turn.tokens = sum(turn.tokens, tool.tokens)
+    turn.tokens = addUsage(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
-    if (loop !== undefined) loop.nestedTokens = sum(loop.nestedTokens, tool.tokens)
+    if (loop !== undefined) loop.nestedTokens = addUsage(loop.nestedTokens, tool.tokens)
     if (tool.isInterrupted) callAgain(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
   }
 }

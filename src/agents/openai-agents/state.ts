@@ -1,42 +1,39 @@
 import { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { ToolHooks } from '../base/tool-hooks.ts'
-import { Turn } from '../base/turn.ts'
-import type { Usage } from '../base/usage.ts'
+import { RecordedTurn } from '../base/turn.ts'
+import type { TokenUsage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Answer, AskedCall } from './model-spans.ts'
 
-/** Spans that are remembered while they are open, and for a while as ended ones. */
 const OPEN_SPANS_LIMIT = 20_000
 const ENDED_SPANS_LIMIT = 2500
 const OPEN_TURNS_LIMIT = 1000
-/** Calls of one trace that wait at once. */
 const WAITING_LIMIT = 200
 
-/** One model span: told when its model is known, which for the Responses API is at its end. */
+/** One model span. Its start is emitted once the model is known: for the Responses API, at its end. */
 export interface SpanRequest {
   readonly request: ModelRequest
   readonly turn: AgentTurn
   readonly type: string
-  /** The host's own object, in a live run; it is filled until the span ends. */
+  /** The host's own object, which it fills until the span ends. */
   readonly data: unknown
 }
 
-/** One run of a tool. Its id is the call id of the model, or what we know it by. */
+/** One run of a tool. Its id is the model's call id, or else the span's. */
 export class ToolRun extends Tool<AgentTurn> {
-  /** Arguments as the model wrote them. */
+  /** The arguments as the model wrote them. */
   text: string | undefined
-  /** An agent that ran as this tool waits for an approval: the tool has not really ended. */
+  /** An agent that ran as this tool needs an approval: the tool has not really ended. */
   isInterrupted = false
-  /** Tokens of the agents that ran inside. */
-  tokens: Usage | undefined
+  /** Tokens of the agents inside. */
+  tokens: TokenUsage | undefined
 }
 
-/** A tool call that waits for a person. */
 export class Waiting extends Approval<AgentTurn> {
   readonly call: AskedCall
 
@@ -46,7 +43,7 @@ export class Waiting extends Approval<AgentTurn> {
   }
 }
 
-/** A person's word on a call, in the words of the contract. */
+/** The user's decision, in the contract's words. */
 export type Choice = 'once' | 'always' | 'deny'
 
 export interface Decision {
@@ -54,25 +51,25 @@ export interface Decision {
   readonly choice: Choice
 }
 
-/** An answer of the model whose tokens only the loop's own span tells. */
+/** An answer whose tokens only the loop's span reports. */
 export interface HeldAnswer {
   readonly request: ModelRequest
   readonly at: number
   readonly answer: Answer
 }
 
-/** Whose work a turn is part of: an agent that runs as a tool, or in a guardrail. */
+/** The parent of an agent that runs as a tool, or in a guardrail. */
 export interface TurnParent {
   readonly turn: AgentTurn
   readonly tool: ToolRun | undefined
 }
 
-/** One user turn: one run of the host, or one run of an agent inside a tool. */
-export class AgentTurn extends Turn {
+/** One turn: a run of the host, or a run of an agent inside a tool. */
+export class AgentTurn extends RecordedTurn {
   readonly trace: Trace
   readonly startAt: number
   readonly parent: TurnParent | undefined
-  /** The span whose end is the turn's; none where its start was missed. */
+  /** The span that ends the turn; undefined if its start was missed. */
   owner: SpanNode | undefined
   agentName: string | undefined
   model: string | undefined
@@ -83,21 +80,21 @@ export class AgentTurn extends Turn {
   isLoopOpen = false
   isOver = false
   isInterrupted = false
-  /** Name of the guardrail that has stopped it. */
+  /** The guardrail that stopped it. */
   guardrail: string | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   asked: readonly AskedCall[] = []
   readonly openRequests: Set<SpanRequest> = new Set()
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   held: HeldAnswer | undefined
-  /** Tokens of its requests, those of agents inside its tools included. */
-  tokens: Usage | undefined
+  /** Tokens of its requests, including agents inside its tools. */
+  tokens: TokenUsage | undefined
   handoffAt: number | undefined
-  /** The task that it is, for its parent. */
-  task: Delegation | undefined
-  /** The agent that it was handed over to, by its span. */
-  delegate: { readonly id: string; readonly task: Delegation } | undefined
+  /** This turn as a task of its parent. */
+  task: DelegatedTask | undefined
+  /** The agent that took over, by its span. */
+  delegate: { readonly id: string; readonly task: DelegatedTask } | undefined
   lastAt: number
 
   constructor(
@@ -117,7 +114,7 @@ export class AgentTurn extends Turn {
 
 export class SpanNode {
   readonly id: string
-  /** `unknown`: named as a parent, its start has not been seen. */
+  /** `unknown`: known only as a parent; its start was not received. */
   kind = 'unknown'
   turn: AgentTurn | undefined
   request: SpanRequest | undefined
@@ -125,28 +122,28 @@ export class SpanNode {
   tool: ToolRun | undefined
   isTool = false
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: Usage | undefined
+  nestedTokens: TokenUsage | undefined
 
   constructor(id: string) {
     this.id = id
   }
 }
 
-/** What a trace of the host is remembered by: a run that is resumed goes on in it, and is not announced again. */
+/** A trace of the host. A resumed run continues in it without a new start. */
 export class Trace {
   readonly id: string
   groupId: string | undefined
-  /** Our listeners are at its runner, which tells approvals for certain. */
+  /** True if its runner is traced, which reports approvals reliably. */
   isHeard = false
-  /** A turn whose beginning was missed. */
+  /** A turn whose start was missed. */
   stray: AgentTurn | undefined
   lastTurn: AgentTurn | undefined
   turns = 0
-  /** Calls that a run ended without having made. */
+  /** Calls that a run ended without making, by id. */
   readonly waiting: Map<string, Waiting> = new LimitedMap(WAITING_LIMIT)
-  /** Decisions on calls that we have not seen asked: the run was begun in another process. */
+  /** Decisions on calls of a run that began in another process. */
   decided: readonly Decision[] = []
-  /** What the run is about that is about to go on. */
+  /** The prompt and model of the run that is about to continue. */
   resumed: { readonly prompt: unknown; readonly model: string | undefined } | undefined
 
   constructor(id: string) {
@@ -154,16 +151,16 @@ export class Trace {
   }
 }
 
-/** Everything that is remembered, each with a limit. */
+/** All state of the machine, each part with a limit. */
 export class Memory {
   readonly records: Records
   readonly traces: SessionStates<Trace> = new SessionStates(id => new Trace(id))
   readonly nodes: Map<string, SpanNode> = new LimitedMap(OPEN_SPANS_LIMIT)
-  /** By session: two turns of one session are never open at once. */
+  /** By session. Two turns of one session are never open at once. */
   readonly openTurns: Map<string | undefined, AgentTurn> = new LimitedMap(OPEN_TURNS_LIMIT)
-  /** Listeners are attached that do not say in which trace they hear. */
+  /** A runner is traced that does not report the trace. */
   hears = false
-  /** Two generations: to find the oldest entry of a map from which many were deleted takes long. */
+  /** Two generations: finding the oldest entry of a map with many deletions is slow. */
   #ended = new Map<string, AgentTurn | undefined>()
   #endedBefore = new Map<string, AgentTurn | undefined>()
 
@@ -171,17 +168,16 @@ export class Memory {
     this.records = records
   }
 
-  /** Whether this span has ended before, so that a repeat of it, or its late start, says nothing new. */
+  /** True if this span has ended, so that a repeated or late start adds nothing. */
   hasEnded(spanId: string): boolean {
     return this.#ended.has(spanId) || this.#endedBefore.has(spanId)
   }
 
-  /** The turn of a span that has ended: what comes late below it belongs there. */
+  /** The turn of an ended span, for late children. */
   endedTurn(spanId: string): AgentTurn | undefined {
     return this.#ended.get(spanId) ?? this.#endedBefore.get(spanId)
   }
 
-  /** What is known of this span; from now on something is. */
   node(spanId: string): SpanNode {
     const known = this.nodes.get(spanId)
     if (known !== undefined) return known

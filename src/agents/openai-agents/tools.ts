@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { type Failure, failureOf } from './failure.ts'
@@ -12,16 +12,16 @@ const REJECTED = 'was manually rejected by user.'
 const TIMEOUT = 'ToolTimeoutError'
 
 /**
- * A function span. It has no call id; the answer that asked for it has.
+ * Starts a function span's tool. The span has no call id; the answer that requested it has.
  *
- * @param mayWait listeners are attached that will tell the call id, should the answer not have done it
+ * @param mayWait a traced runner will report the call id if no answer did
  */
 export function startTool(turn: AgentTurn, node: SpanNode, span: RawSpan, mayWait: boolean): void {
   const name = textOf(peek(span.data, 'name')) ?? 'unknown'
   const input = textOf(peek(span.data, 'input'))
   const call = claim(turn, name, input)
   if (call?.from !== undefined) {
-    // The run that was interrupted goes on: it is about the same thing, and the same model was asked.
+    // The interrupted run continues, with the same prompt and model.
     turn.prompt ??= call.from.prompt
     turn.model ??= call.from.model
   }
@@ -34,7 +34,7 @@ export function startTool(turn: AgentTurn, node: SpanNode, span: RawSpan, mayWai
   if (call !== undefined || !mayWait) tellTool(tool)
 }
 
-/** A listener's word of the call behind a tool that has just started. */
+/** A traced runner reports the call of a tool that has just started. */
 export function toolCalled(memory: Memory, spanId: string | undefined, toolCall: unknown): void {
   const node = spanId === undefined ? undefined : memory.nodes.get(spanId)
   const named = node?.isTool ? node.tool : undefined
@@ -45,12 +45,11 @@ export function toolCalled(memory: Memory, spanId: string | undefined, toolCall:
   tellTool(tool)
 }
 
-/** A control hook has looked at a call of a tool. */
-export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: Moment): void {
+export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
   const payload = data as LoosePayload<'post_control_hook'>
   const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
   if (turn === undefined || turn.isOver) {
-    records.add(hook, at, payload)
+    records.addRecord(hook, at, payload)
     return
   }
   const running = [...turn.openTools].find(({ id, state }) => state !== 'asked' && id === payload.tool_call_id)
@@ -69,7 +68,7 @@ export function endTool(tool: ToolRun, span: RawSpan): void {
   tool.turn.openTools.delete(tool)
   const failure = failureOf(span.error)
   const output = peek(span.data, 'output') ?? undefined
-  tool.tellEnd(span.endAt, {
+  tool.emitEnd(span.endAt, {
     result: output === '' ? undefined : output,
     status: statusOf(tool, span.error, failure),
     error_type: failure?.type,
@@ -87,11 +86,11 @@ export function isRejected(error: unknown): boolean {
 }
 
 interface Claimed extends AskedCall {
-  /** The turn that ended without having made the call; undefined for the turn's own. */
+  /** The turn that ended without making the call; undefined for the current turn. */
   readonly from?: AgentTurn
 }
 
-/** A call that was asked for, by this turn's last answer or by one whose calls had to wait. */
+/** Finds the call, of this turn's last answer or of one whose calls needed approval. */
 function claim(turn: AgentTurn, name: string, input: string | undefined): Claimed | undefined {
   const own = bestOf(turn.asked, name, input)
   if (own !== undefined) turn.asked = turn.asked.filter(call => call !== own)
@@ -102,7 +101,7 @@ function claim(turn: AgentTurn, name: string, input: string | undefined): Claime
   return bestOf<Claimed>([...claimed, ...decided.map(({ call }) => call)], name, input)
 }
 
-/** By name and arguments, else by name alone, else by arguments (a tool of a namespace is called otherwise). */
+/** By name and arguments, else by name, else by arguments (namespaced tools have another name). */
 function bestOf<Call extends AskedCall>(
   calls: readonly Call[],
   name: string,

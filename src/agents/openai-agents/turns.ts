@@ -1,6 +1,6 @@
-import { Delegation } from '../base/delegation.ts'
-import type { TurnEnd } from '../base/turn.ts'
-import { sum } from '../base/usage.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import type { RecordedTurnEnd } from '../base/turn.ts'
+import { addUsage } from '../base/usage.ts'
 import { ask, wait } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
 import { flushToolHooks, open, openLoop } from './opening.ts'
@@ -8,23 +8,18 @@ import { settleRequest, tellOpenRequests } from './requests.ts'
 import { AgentTurn, type Memory, type SpanNode, type Trace, type TurnParent } from './state.ts'
 import { tellOpenTools } from './tools.ts'
 
-/** A turn that was silent for so long is not going on: its end was lost. */
+/** After this time without an event, a turn is over: its end was lost. */
 const STALE_MILLIS = 600_000
 const WAITS = 'approval'
 
-/** How a turn came to its end. */
 export interface TurnOver {
   readonly at: number
   readonly error?: unknown
-  /** The host stopped telling. */
+  /** The host stopped reporting. */
   readonly isCutOff?: boolean
 }
 
-/**
- * A turn: one run of the host, or one run of an agent inside a tool.
- *
- * @param owner the span whose end will be the turn's
- */
+/** @param owner the span that ends the turn */
 export function beginTurn(
   memory: Memory,
   trace: Trace,
@@ -43,7 +38,7 @@ export function beginTurn(
   return turn
 }
 
-/** Runs at once in one conversation are no interruption of each other: all but the first get a session of their own. */
+/** Concurrent runs in one conversation do not interrupt each other: all but the first get a session of their own. */
 function sessionOf({ openTurns }: Memory, trace: Trace, turnId: string, at: number): string {
   const session = trace.groupId ?? trace.id
   const running = openTurns.get(session)
@@ -62,8 +57,8 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   const hasFailed = failureOf(error) !== undefined
   const isWaiting = !hasFailed && isCutOff !== true && (turn.asked.length > 0 || turn.isInterrupted)
   const end = endOf(turn, over, isWaiting)
-  if (turn.isLoopOpen) turn.answered(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
-  turn.over(at, end)
+  if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
+  turn.emitEnd(at, end)
   turn.isOver = true
   endTask(turn, at, end)
   if (isWaiting) waitForCalls(turn, at)
@@ -71,45 +66,44 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   forgetContent(turn, isWaiting)
 }
 
-/** For what came after the end of its turn, and was never ended. */
+/** For work that began after the end of its turn, and never ended. */
 export function endLate(turn: AgentTurn, at: number): void {
   if (turn.openRequests.size + turn.openTools.size === 0) return
   tellOpenRequests(turn)
   tellOpenTools(turn)
-  turn.over(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
+  turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
 }
 
-/** The agent that the turn was handed over to is done. */
+/** The agent that took over has finished. */
 export function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
   turn.delegate = undefined
-  delegate?.task.tellEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
+  delegate?.task.emitEnd(at, { status: failureOf(error) === undefined ? 'completed' : 'failed' })
 }
 
-/** Another agent goes on in the same turn: a delegation that lasts until that agent is done. */
+/** Another agent continues the turn: a delegation until that agent ends. */
 export function handOver(turn: AgentTurn, id: string, name: string | undefined, at: number): void {
   if (turn.isOver) return
   openLoop(turn)
   endDelegation(turn, at, undefined)
   const { sessionId: parent_session_id, turnId: parent_turn_id } = turn
   const ids = { parent_session_id, parent_turn_id, child_subagent_id: id, child_role: name }
-  turn.delegate = { id, task: new Delegation(turn.records, turn.handoffAt ?? at, ids) }
+  turn.delegate = { id, task: new DelegatedTask(turn.records, turn.handoffAt ?? at, ids) }
   turn.handoffAt = undefined
-  turn.delegate.task.tellStart(undefined)
+  turn.delegate.task.emitStart(undefined)
 }
 
-/** What its parent hears of its end. */
-function endTask(turn: AgentTurn, at: number, { outcome, reason }: TurnEnd): void {
+function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
-    parent.tool.tokens = sum(parent.tool.tokens, turn.tokens)
+    parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
     parent.tool.isInterrupted ||= reason === WAITS
     parent.turn.isInterrupted ||= reason === WAITS
   }
-  turn.task?.tellEnd(at, { status: outcome, summary: turn.answer })
+  turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
 }
 
-/** With listeners the host will say which of the calls a person must approve; without, these are they. */
+/** A traced runner reports which calls need approval. Without one, all calls left over do. */
 function waitForCalls(turn: AgentTurn, at: number): void {
   for (const call of turn.asked) {
     const waiting = wait(turn, call)
@@ -117,7 +111,7 @@ function waitForCalls(turn: AgentTurn, at: number): void {
   }
 }
 
-/** The core remembers what late records need; content must not be kept with the turn. */
+/** The core keeps what late records need; content must not stay in memory with the turn. */
 function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (turn.trace.stray === turn) turn.trace.stray = undefined
   turn.asked = []
@@ -126,7 +120,7 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (!isWaiting) turn.prompt = undefined
 }
 
-function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): TurnEnd {
+function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): RecordedTurnEnd {
   const { model } = turn
   if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
   if (isWaiting) return { outcome: 'interrupted', reason: WAITS, model }

@@ -1,17 +1,17 @@
 /**
- * What we need to know of the OpenAI Agents SDK, read from `@openai/agents` 0.20.0 (`agents-core`: tracing/processor,
- * tracing/spans, tracing/traces, lifecycle, result, runState). Structure only: the package is no dependency of ours.
+ * The subset of the OpenAI Agents SDK that this adapter uses, read from `@openai/agents` 0.20.0 (`agents-core`:
+ * tracing/processor, tracing/spans, tracing/traces, lifecycle, result, runState), which is not a dependency.
  *
- * The raw events that are made of it, and that captures hold one a line, are
- * - `trace_start`, `trace_end`: a trace, as its `toJSON` gives it;
- * - `span_start`, `span_end`: a span, as its `toJSON` gives it, but for `span_data`, which is the host's own object: with
- *   the fields that begin with an underscore (`_input`, `_response`), and of the types `task` and `turn`, which its JSON
- *   calls `custom` with a `data.sdk_span_type`;
+ * The raw events, one a line in captures:
+ * - `trace_start`, `trace_end`: a trace's `toJSON`.
+ * - `span_start`, `span_end`: a span's `toJSON`, except `span_data`: the host's own object, with the fields that begin
+ *   with an underscore (`_input`, `_response`). Its JSON turns the types `task` and `turn` into `custom` with a
+ *   `data.sdk_span_type`.
  * - `runner.agent_start` {agent, model, turnInput}, `runner.agent_end` {agent, output}, `runner.agent_tool_start`
- *   {agent, tool, details}: what a runner emits, with the names instead of the objects, and with the `trace_id` and
- *   `span_id` that it was emitted in;
+ *   {agent, tool, details}: a runner's events, with names instead of objects, and with the current `trace_id` and
+ *   `span_id`.
  * - `runner.interrupted`, `runner.resumed` {trace_id, group_id, calls: [{call_id, name, arguments, agent, choice?}],
- *   model?, input?}: ours. What `run` came back with, and what it was called again with.
+ *   model?, input?}: our own. The result of `run`, and the state that it is called again with.
  */
 export interface HostTrace {
   readonly traceId: string
@@ -32,19 +32,19 @@ export interface HostSpan {
   readonly error: { readonly message: string; readonly data?: Record<string, unknown> } | null
 }
 
-/** The host's `TracingProcessor`. None of its methods throws, no promise of it rejects. */
+/** The host's `TracingProcessor`. No method throws, and no promise rejects. */
 export interface TraceProcessor {
   start(): void
   onTraceStart(trace: HostTrace): Promise<void>
   onTraceEnd(trace: HostTrace): Promise<void>
   onSpanStart(span: HostSpan): Promise<void>
   onSpanEnd(span: HostSpan): Promise<void>
-  /** Sends what was recorded; does not end the plugin, which other processors may share. */
+  /** Sends everything recorded. Does not end the plugin, which other processors may share. */
   shutdown(timeout?: number): Promise<void>
   forceFlush(): Promise<void>
 }
 
-/** As much of a `Runner` as we touch. */
+/** The subset of `Runner` that is used. */
 export interface HostRunner {
   on(event: string, listener: (...args: never[]) => void): unknown
   run(...args: never[]): unknown

@@ -1,5 +1,5 @@
 import { elementsOf, numberOf, peek } from '../../contract/foreign.ts'
-import { combined, type Usage, usageOf } from '../base/usage.ts'
+import { combineUsage, type TokenUsage, usageOf } from '../base/usage.ts'
 
 function first(usage: unknown, ...names: readonly string[]): number | undefined {
   for (const name of names) {
@@ -9,7 +9,7 @@ function first(usage: unknown, ...names: readonly string[]): number | undefined 
   return undefined
 }
 
-/** The SDK's own usage has its details in a list, one for each request; the API's has an object. */
+/** The SDK's usage has a list of details, one for each request; the API's has an object. */
 function details(usage: unknown, ...names: readonly string[]): unknown {
   for (const name of names) {
     const said = peek(usage, name)
@@ -18,8 +18,8 @@ function details(usage: unknown, ...names: readonly string[]): unknown {
   return undefined
 }
 
-/** Usage as the Responses API, the chat completions API and the SDK spell it. Undefined where nothing was counted. */
-export function tokensOf(usage: unknown): Usage | undefined {
+/** Reads usage in the format of the Responses API, chat completions or the SDK. */
+export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = details(usage, 'input_tokens_details', 'prompt_tokens_details', 'inputTokensDetails')
   const made = details(usage, 'output_tokens_details', 'completion_tokens_details', 'outputTokensDetails')
   return usageOf({
@@ -31,7 +31,7 @@ export function tokensOf(usage: unknown): Usage | undefined {
   })
 }
 
-/** What remains of a loop's tokens when those of the agents below it are taken off. */
-export function without(all: Usage | undefined, part: Usage | undefined): Usage | undefined {
-  return all === undefined || part === undefined ? all : combined(all, part, (a, b) => Math.max(0, a - b))
+/** The tokens of a loop without those of the agents in it. */
+export function without(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
+  return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
 }

@@ -1,5 +1,5 @@
 import { booleanOf, idOf, peek } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import { tellWaiting } from './calls.ts'
 import type { Facts } from './facts.ts'
 import { readLifecycle } from './run.ts'
@@ -82,9 +82,9 @@ function item(book: RunBook, facts: Facts): void {
   if (id === undefined || peek(data, 'kind') !== 'tool') return
   if (phase === 'start') {
     const run = book.opened(facts)
-    if (run !== undefined) toolOf(run, id, peek(data, 'name'), saidAt(peek(data, 'startedAt'), at))
+    if (run !== undefined) toolOf(run, id, peek(data, 'name'), plausibleTime(peek(data, 'startedAt'), at))
   } else if (phase === 'end') {
-    const endAt = saidAt(peek(data, 'endedAt'), at)
+    const endAt = plausibleTime(peek(data, 'endedAt'), at)
     learnOf(book, facts, id, { endAt, status: peek(data, 'status'), error: peek(data, 'error') })
   }
 }

@@ -1,5 +1,5 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 import type { Facts } from './facts.ts'
 import { messageOf } from './messages.ts'
 import { Call, type Run, remember } from './state.ts'
@@ -7,7 +7,7 @@ import { Call, type Run, remember } from './state.ts'
 function newCall(run: Run, { at, data }: Facts): Call {
   run.model = textOf(peek(data, 'model')) ?? run.model
   run.provider = textOf(peek(data, 'provider')) ?? run.provider
-  const call = new Call(run, at, run.requests.numbers({ keepsId: false }))
+  const call = new Call(run, at, run.requests.nextNumbers({ keepsId: false }))
   remember(run.calls, callId(data), call)
   run.lastCall = call
   return call
@@ -18,7 +18,7 @@ function callId(data: unknown): string {
 }
 
 /** When the call was sent; undefined if its start was not received. */
-function sentAt({ isTold, startAt }: Call): number | undefined {
+function sentAt({ isStartEmitted: isTold, startAt }: Call): number | undefined {
   return isTold ? startAt : undefined
 }
 
@@ -29,7 +29,7 @@ export function startCall(run: Run, facts: Facts): void {
   tellWaiting(run, { retried: true })
   // Discards an end that was reported for an earlier attempt.
   run.ending = {}
-  newCall(run, facts).tellStart({
+  newCall(run, facts).emitStart({
     model: run.model,
     provider: run.provider,
     api_mode: peek(facts.data, 'api'),
@@ -80,7 +80,7 @@ interface Aftermath {
   readonly maxRetries?: unknown
   readonly reason?: unknown
   /** Tokens of the whole run, if no call has its own usage. */
-  readonly runUsage?: Usage | undefined
+  readonly runUsage?: TokenUsage | undefined
 }
 
 /** Emits the ended calls, about which nothing more can follow. */
@@ -104,7 +104,7 @@ export function readRunUsage(run: Run, usage: unknown): void {
 }
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
-function callUsage(usage: unknown): Usage | undefined {
+function callUsage(usage: unknown): TokenUsage | undefined {
   const [input, output, reasoning] = [peek(usage, 'input'), peek(usage, 'output'), peek(usage, 'reasoningTokens')]
   const counts = {
     input,
@@ -127,7 +127,7 @@ function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
   const usage = callUsage(peek(message, 'usage')) ?? runUsage
   run.hasUsage ||= usage !== undefined
   const untilFirstByte = numberOf(peek(end, 'timeToFirstByteMs'))
-  if (untilFirstByte !== undefined && call.isTold) call.firstChunkAt = call.startAt + untilFirstByte
+  if (untilFirstByte !== undefined && call.isStartEmitted) call.firstChunkAt = call.startAt + untilFirstByte
   const facts = {
     model: run.model,
     provider: run.provider,
@@ -141,7 +141,7 @@ function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
     response: run.seesConversation && reply !== undefined ? { message: reply } : undefined,
   }
   const isGuess = message === undefined ? usage !== undefined : !isOfCall(message, call)
-  call.tellAnswer(call.endAt ?? run.lastAt, facts, isGuess ? 'inferred' : undefined)
+  call.emitAnswer(call.endAt ?? run.lastAt, facts, isGuess ? 'inferred' : undefined)
 }
 
 /** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
@@ -155,7 +155,7 @@ function tellFailure(run: Run, call: Call, { retried, maxRetries, reason }: Afte
   const { end, message } = call
   const kind = peek(end, 'failureKind')
   const type = textOf(peek(message, 'errorType')) ?? textOf(kind) ?? textOf(peek(end, 'errorCategory'))
-  call.tellFailure(call.endAt ?? run.lastAt, {
+  call.emitFailure(call.endAt ?? run.lastAt, {
     model: run.model,
     provider: run.provider,
     api_duration: durationOf(call),

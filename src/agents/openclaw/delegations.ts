@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import type { Facts } from './facts.ts'
 import type { Run, RunTool, Session } from './state.ts'
 
@@ -15,7 +15,7 @@ const OVERLAP_MILLIS = 10_000
  * @param parent the session that spawned the child
  */
 export function startDelegation(parent: Session, child: Session, { at, data }: Facts): void {
-  if (child.delegation?.isOver === false) return
+  if (child.delegation?.hasEnded === false) return
   const run = parent.run ?? recentRun(parent, at)
   if (run === undefined) {
     // The user spawned it by hand: it belongs to no turn of the parent.
@@ -24,7 +24,7 @@ export function startDelegation(parent: Session, child: Session, { at, data }: F
   }
   const label = textOf(peek(data, 'label'))
   const tool = spawningTool(parent, label)
-  child.delegation = new Delegation(run.records, at, {
+  child.delegation = new DelegatedTask(run.records, at, {
     parent_session_id: run.sessionId,
     parent_turn_id: run.turnId,
     child_session_id: child.key,
@@ -32,7 +32,7 @@ export function startDelegation(parent: Session, child: Session, { at, data }: F
     child_role: peek(data, 'agentId'),
     tool_call_id: tool?.id,
   })
-  child.delegation.tellStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
+  child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
 }
 
 function recentRun({ lastRun }: Session, at: number): Run | undefined {
@@ -51,5 +51,5 @@ function spawningTool({ run }: Session, label: string | undefined): RunTool | un
 /** Handles `subagent_ended`, emitted only after the parent has received the result. It contains the time of the actual end. */
 export function endDelegation({ delegation }: Session, at: number, data?: unknown): void {
   const status = idOf(peek(data, 'outcome')) ?? 'unknown'
-  delegation?.tellEnd(saidAt(peek(data, 'endedAt'), at), { status, summary: textOf(peek(data, 'error')) })
+  delegation?.emitEnd(plausibleTime(peek(data, 'endedAt'), at), { status, summary: textOf(peek(data, 'error')) })
 }

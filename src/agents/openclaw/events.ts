@@ -1,5 +1,5 @@
 import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { readAgentEvent } from './agent-events.ts'
 import { endCall, joinMessage, readRunUsage, startCall } from './calls.ts'
@@ -68,7 +68,7 @@ export function createOpenClawMachine(): HostMachine {
 
 class OpenClawMachine extends EventMachine {
   readonly #book = new RunBook(this.records)
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
       ...Object.fromEntries(Object.entries(READINGS).map(([hook, read]) => [hook, this.#hook(read)])),
       [AGENT_EVENT]: moment => readAgentEvent(this.#book, peek(moment.data, 'stream'), factsOf(moment)),
@@ -76,11 +76,11 @@ class OpenClawMachine extends EventMachine {
     QUIET,
   )
 
-  #hook(read: Read): (moment: Moment) => void {
+  #hook(read: Read): (moment: TimedEvent) => void {
     return moment => read(this.#book, factsOf(moment))
   }
 
-  protected finish(end: number): void {
+  protected endSessions(end: number): void {
     const at = Math.max(end, this.now)
     this.#book.finishAll('shutdown')
     for (const session of this.#book.sessions.values()) {
@@ -184,6 +184,6 @@ function sessionEnds(session: Session, { at, data }: Facts, book: RunBook): void
   if (session.lastRun === undefined) return
   session.lastRun = undefined
   const isReset = next !== undefined && (reason === 'reset' || reason === 'new')
-  if (isReset) book.records.add('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
-  else book.records.add('on_session_finalize', at, { session_id: old, reason })
+  if (isReset) book.records.addRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
+  else book.records.addRecord('on_session_finalize', at, { session_id: old, reason })
 }

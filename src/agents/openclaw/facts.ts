@@ -1,5 +1,5 @@
 import { idOf, peek } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 
 /** The ids of an event. Hooks have them in the event or the context, agent events in both. */
 export interface Facts {
@@ -15,7 +15,7 @@ export interface Facts {
 /** The name of events from the agent event stream (`api.runtime.events.onAgentEvent`), beside the hooks. */
 export const AGENT_EVENT = 'AGENT_EVENT'
 
-export function factsOf({ event, at, data, context }: Moment): Facts {
+export function factsOf({ event, at, data, context }: TimedEvent): Facts {
   const id = (key: string): string | undefined => idOf(peek(data, key)) ?? idOf(peek(context, key))
   return {
     at,

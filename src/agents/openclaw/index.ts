@@ -83,7 +83,7 @@ class Registration {
     return (event, context) => {
       const data = hook === 'llm_input' ? withToolNames(event) : event
       this.#take({ event: hook, at: Date.now(), data, context }, event)
-      return isLast ? this.#shared.attachment?.guard(() => this.#shared.attachment?.plugin.flush()) : undefined
+      return isLast ? this.#shared.attachment?.catchErrors(() => this.#shared.attachment?.plugin.flush()) : undefined
     }
   }
 
@@ -109,7 +109,7 @@ class Registration {
       this.#shared.taken.set(identity, event.event)
     }
     this.#shared.attachment ??= attachHost('openclaw', createOpenClawMachine, optionsOf(this.#api.pluginConfig))
-    this.#shared.attachment.take(event)
+    this.#shared.attachment.handleEvent(event)
   }
 }
 

@@ -27,7 +27,7 @@ export class RunBook {
 
   find(facts: Facts): Run | undefined {
     const { runId } = facts
-    const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.look(runId)?.run
+    const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
     if (run === undefined || run.isOver) return undefined
     run.lastAt = Math.max(run.lastAt, facts.at)
     return run
@@ -60,7 +60,7 @@ export class RunBook {
 
   /** Returns true if only the start of the run is known. */
   isAnnounced({ runId }: Facts): boolean {
-    const entry = runId === undefined ? undefined : this.#runs.look(runId)
+    const entry = runId === undefined ? undefined : this.#runs.find(runId)
     return entry?.run === undefined && entry?.begunAt !== undefined
   }
 

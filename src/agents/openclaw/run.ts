@@ -1,5 +1,5 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, messageOf } from './messages.ts'
 import type { Run } from './state.ts'
@@ -10,7 +10,7 @@ export function openRun(run: Run, at: number, { data, context }: Facts, prompt: 
   const trigger = peek(context, 'trigger')
   const platform = peek(context, 'messageProvider') ?? peek(context, 'channel')
   const sender_id = peek(context, 'senderId')
-  run.tell('on_session_start', at, {
+  run.emit('on_session_start', at, {
     model,
     provider,
     platform,
@@ -21,7 +21,7 @@ export function openRun(run: Run, at: number, { data, context }: Facts, prompt: 
     session_type: trigger === 'heartbeat' ? trigger : undefined,
     job_id: peek(context, 'jobId'),
   })
-  run.tell('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
+  run.emit('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
 }
 
 /** Reads the next input of the model: the conversation so far. Emitted again for each attempt of the run. */
@@ -54,7 +54,7 @@ export function readLifecycle(run: Run, { at, data }: Facts): number | undefined
   const text = textOf(peek(peek(data, 'terminalReply'), 'text'))
   if (run.seesConversation && text !== undefined) run.answer ??= text
   const isLast = phase === 'end' || peek(data, 'executionSettled') === true
-  return isLast ? saidAt(peek(data, 'endedAt'), at) : undefined
+  return isLast ? plausibleTime(peek(data, 'endedAt'), at) : undefined
 }
 
 /** Ends the run. The outcome is derived from the events, because `agent_end` reports success even if the only call failed. */
@@ -63,9 +63,9 @@ export function closeRun(run: Run, at: number, reason: string | undefined): void
   const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
   const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)
   const interrupted = ending.interrupted === true || (!failed && !isAnswered)
-  run.answered(at, failed ? undefined : run.answer, model)
+  run.emitAnswer(at, failed ? undefined : run.answer, model)
   const outcome = failed ? 'failed' : interrupted ? 'interrupted' : 'completed'
-  run.over(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
+  run.emitEnd(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
 }
 
 /** Returns true if the last model call succeeded and requested no tool, so that no work was left. */

@@ -1,6 +1,6 @@
 import { idOf, numberOf, peek } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
-import { type Records, Scope } from '../base/records.ts'
+import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { Facts } from './facts.ts'
 import type { Run, Session } from './state.ts'
@@ -11,9 +11,9 @@ export function startCompaction(records: Records, session: Session, { at, data }
   session.compactionCount += 1
   const { run, name } = session
   const id = `${name ?? ''}:compaction:${session.compactionCount}`
-  const request = new ModelRequest(run ?? new Scope(records, name), at, { id, task: 'compression' })
+  const request = new ModelRequest(run ?? new RecordScope(records, name), at, { id, task: 'compression' })
   session.compaction = { request, run }
-  request.tellStart({
+  request.emitStart({
     model: run?.model,
     provider: run?.provider,
     message_count: numberOf(peek(data, 'compactingCount')) ?? numberOf(peek(data, 'messageCount')),
@@ -26,7 +26,7 @@ export function endCompaction(session: Session, at: number, failure?: string): v
   const { compaction } = session
   session.compaction = undefined
   const { model, provider } = compaction?.run ?? {}
-  compaction?.request.tellFailure(at, { model, provider, error_type: failure })
+  compaction?.request.emitFailure(at, { model, provider, error_type: failure })
 }
 
 function choiceOf(data: unknown): string {
@@ -44,9 +44,9 @@ export function readApproval(run: Run, { at, data }: Facts): void {
     const approval = new Approval(run, callId, peek(data, 'kind'), at)
     run.approvals.set(callId, approval)
     const description = peek(data, 'message') ?? peek(data, 'title')
-    approval.ask({ command: peek(data, 'command'), description, surface: peek(data, 'host') })
+    approval.emitRequest({ command: peek(data, 'command'), description, surface: peek(data, 'host') })
   }
   if (isAsked && peek(data, 'status') !== 'unavailable') return
-  run.approvals.get(callId)?.answer(at, choiceOf(data))
+  run.approvals.get(callId)?.emitResponse(at, choiceOf(data))
   run.approvals.delete(callId)
 }

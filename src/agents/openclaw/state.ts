@@ -1,10 +1,10 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import type { Records } from '../base/records.ts'
-import { ModelRequest, Requests } from '../base/requests.ts'
+import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { Turn } from '../base/turn.ts'
+import { RecordedTurn } from '../base/turn.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type Message } from './messages.ts'
@@ -18,7 +18,7 @@ export class Session {
   /** The open run. Runs are sequential: the host queues further input. */
   run: Run | undefined
   lastRun: Run | undefined
-  delegation: Delegation | undefined
+  delegation: DelegatedTask | undefined
   /** The session that spawned this one outside of a run. */
   parentName: string | undefined
   compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
@@ -31,7 +31,7 @@ export class Session {
 }
 
 /** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
-export class Run extends Turn {
+export class Run extends RecordedTurn {
   readonly session: Session
   /** Time of the last event, epoch milliseconds. */
   lastAt: number
@@ -42,7 +42,7 @@ export class Run extends Turn {
   messages: Message[] = []
   system: unknown
   toolCount: number | undefined
-  readonly requests: Requests = new Requests(this)
+  readonly requests: RequestCounter = new RequestCounter(this)
   /** Newest calls by the host's call id, which a retry reuses. */
   readonly calls: Map<string, Call> = new Map()
   /** Ended calls that are not emitted yet, because more facts may follow. */
@@ -145,11 +145,11 @@ export class Sessions {
   }
 
   #nameOf(key: string | undefined, id: string | undefined): string | undefined {
-    const known = (key && this.#ofKey.look(key)?.name) ?? (id && this.#ofId.look(id)?.name)
+    const known = (key && this.#ofKey.find(key)?.name) ?? (id && this.#ofId.find(id)?.name)
     const name = known ?? key ?? id
     if (name === undefined) return undefined
-    if (key !== undefined && this.#ofKey.look(key) === undefined) this.#ofKey.get(key).name = name
-    if (id !== undefined && this.#ofId.look(id) === undefined) this.#ofId.get(id).name = name
+    if (key !== undefined && this.#ofKey.find(key) === undefined) this.#ofKey.get(key).name = name
+    if (id !== undefined && this.#ofId.find(id) === undefined) this.#ofId.get(id).name = name
     return name
   }
 

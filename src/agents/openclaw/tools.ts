@@ -28,7 +28,7 @@ export function startTool(tool: RunTool, args: unknown, parentId?: string): void
   if (parent !== undefined) remember(askedBy, tool.id, parent)
   tool.args = args
   tool.requestId = requestOf(tool)
-  tool.tellStart()
+  tool.emitStart()
 }
 
 /** Adds facts about the end. The first value of each wins: later events repeat it. */
@@ -46,7 +46,7 @@ export function endTool(tool: RunTool, at: number): void {
   tool.turn.openTools.delete(tool)
   tool.requestId = requestOf(tool)
   const status = statusOf(tool)
-  tool.tellEnd(tool.endAt ?? at, {
+  tool.emitEnd(tool.endAt ?? at, {
     args: tool.args,
     result: resultOf(tool),
     duration_ms: numberOf(tool.durationMillis),

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
-import type { Scope } from '../base/records.ts'
+import type { RecordScope } from '../base/records.ts'
 
 const PATTERNS_LIMIT = 16
 /** The user's replies as values of the contract. */
@@ -17,7 +17,7 @@ const CHOICES: ReadonlyMap<unknown, string> = new Map([
 export class Permission extends Approval {
   readonly #data: unknown
 
-  constructor(turn: Scope, askedAt: number, data: unknown, toolId: string | undefined) {
+  constructor(turn: RecordScope, askedAt: number, data: unknown, toolId: string | undefined) {
     super(turn, toolId, textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type')), askedAt)
     this.#data = data
   }
@@ -26,7 +26,7 @@ export class Permission extends Approval {
     if (this.isAsked) return
     const metadata = peek(this.#data, 'metadata')
     const patterns = elementsOf(peek(this.#data, 'patterns') ?? peek(this.#data, 'pattern'), PATTERNS_LIMIT).map(textOf)
-    this.ask({
+    this.emitRequest({
       pattern_keys: patterns.filter(pattern => pattern !== undefined),
       command: peek(metadata, 'command') ?? patterns[0],
       description: peek(this.#data, 'title') ?? peek(metadata, 'description'),
@@ -35,15 +35,15 @@ export class Permission extends Approval {
 
   settle(at: number, choice: string): void {
     this.tell()
-    this.answer(at, choice)
+    this.emitResponse(at, choice)
   }
 }
 
 export class Permissions {
-  readonly #turn: Scope
+  readonly #turn: RecordScope
   readonly #byId = new Map<string, Permission>()
 
-  constructor(turn: Scope) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
-import { Delegation, type DelegationEnd } from '../base/delegation.ts'
+import { DelegatedTask, type DelegatedTaskEnd } from '../base/delegation.ts'
 import type { SessionStates } from '../session-states.ts'
 import type { Session } from './session.ts'
 import type { ToolCall } from './tools.ts'
@@ -21,21 +21,21 @@ function delegate(
   if (child.delegation !== undefined) return
   if (call !== undefined) call.childId = child.id
   const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
-  child.delegation = new Delegation(parent.records, startedAt, {
+  child.delegation = new DelegatedTask(parent.records, startedAt, {
     parent_session_id: parent.sessionId,
     parent_turn_id: parent.turnId,
     child_session_id: child.id,
     child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
     tool_call_id: call?.id,
   })
-  child.delegation.tellStart(peek(call?.args, 'prompt'), correlation)
+  child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
 }
 
 /** Ends the delegation of a child session. */
-export function returned(child: Session, at: number, { status, summary }: DelegationEnd): void {
+export function returned(child: Session, at: number, { status, summary }: DelegatedTaskEnd): void {
   const { delegation } = child
   child.delegation = undefined
-  delegation?.tellEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+  delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
 }
 
 /** Joins a running tool to the child session that it names. */
@@ -57,7 +57,7 @@ export function childOf(
 /** Starts a delegation to a child that begins to work before any tool has named it. */
 export function delegatedUnseen(sessions: SessionStates<Session>, child: Session, at: number): void {
   const { parentId, delegation, hadTurn } = child
-  const parent = parentId === undefined || hadTurn ? undefined : sessions.look(parentId)?.turn
+  const parent = parentId === undefined || hadTurn ? undefined : sessions.find(parentId)?.turn
   if (parent === undefined || delegation !== undefined) return
   const [call, ...others] = parent.calls.withoutChild()
   delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
@@ -68,7 +68,7 @@ export function delegatedUnseen(sessions: SessionStates<Session>, child: Session
  * background.
  */
 export function childDone(sessions: SessionStates<Session>, call: ToolCall, at: number, state: unknown): void {
-  const child = call.childId === undefined ? undefined : sessions.look(call.childId)
+  const child = call.childId === undefined ? undefined : sessions.find(call.childId)
   const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
   if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
   returned(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })

@@ -1,5 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import {
+  type EventHandler,
+  type EventHandlers,
+  EventMachine,
+  eventHandlers,
+  type TimedEvent,
+} from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { childDone, childOf, delegatedUnseen, returned } from './children.ts'
@@ -45,7 +51,7 @@ export function createOpencodeMachine(): HostMachine {
 
 class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<Session>(id => new Session(this.records, id))
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     {
       'chat.message': this.#in((session, moment) => this.#prompted(session, moment)),
       'chat.params': this.#in((session, moment) => this.#requested(session, moment)),
@@ -75,21 +81,21 @@ class OpencodeMachine extends EventMachine {
   }
 
   /** Wraps a handler that needs a session; events without one are ignored. */
-  #in(read: (session: Session, moment: Moment) => void): Reading {
+  #in(read: (session: Session, moment: TimedEvent) => void): EventHandler {
     return moment => {
       const id = sessionOf(moment.data)
       if (id !== undefined) read(this.#sessions.get(id), moment)
     }
   }
 
-  protected finish(at: number): void {
+  protected endSessions(at: number): void {
     for (const session of this.#sessions.values()) {
       if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
       session.title.gaveUp(at)
     }
   }
 
-  #prompted(session: Session, { at, data, output }: Moment): void {
+  #prompted(session: Session, { at, data, output }: TimedEvent): void {
     const message = peek(output, 'message')
     const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
     if (id === undefined || session.turnOf(id) !== undefined) return
@@ -98,7 +104,7 @@ class OpencodeMachine extends EventMachine {
     if (idleAt !== undefined) this.#endTurn(session, idleAt)
   }
 
-  #requested(session: Session, moment: Moment): void {
+  #requested(session: Session, moment: TimedEvent): void {
     const { at, data } = moment
     const agent = agentOf(data)
     const messageId = idOf(peek(peek(data, 'message'), 'id'))
@@ -132,7 +138,7 @@ class OpencodeMachine extends EventMachine {
     return session.openTurn(messageId, now, at, model)
   }
 
-  #message(session: Session, { at, data }: Moment): void {
+  #message(session: Session, { at, data }: TimedEvent): void {
     const info = peek(data, 'info')
     const role = peek(info, 'role')
     if (role === 'user') userMessage(session, at, info)
@@ -149,7 +155,7 @@ class OpencodeMachine extends EventMachine {
     if (turn?.idleAt !== undefined && !turn.isWriting) this.#endTurn(session, at)
   }
 
-  #part(session: Session, { at, data }: Moment): void {
+  #part(session: Session, { at, data }: TimedEvent): void {
     const part = peek(data, 'part')
     const type = peek(part, 'type')
     if (type === 'text') session.prompts.supply(part)
@@ -174,7 +180,7 @@ class OpencodeMachine extends EventMachine {
     }
   }
 
-  #status(session: Session, { at, data }: Moment): void {
+  #status(session: Session, { at, data }: TimedEvent): void {
     const status = peek(data, 'status')
     const type = peek(status, 'type')
     if (type === 'idle') this.#idle(session, at)
@@ -206,7 +212,7 @@ class OpencodeMachine extends EventMachine {
     returned(session, at, outcome)
   }
 
-  #disposed({ at, data }: Moment): void {
+  #disposed({ at, data }: TimedEvent): void {
     const directory = textOf(peek(data, 'directory'))
     for (const session of this.#sessions.values()) {
       const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
@@ -220,12 +226,12 @@ class OpencodeMachine extends EventMachine {
     if (turn?.idleAt === undefined) turn?.permissions.cancel(at)
     else this.#endTurn(session, turn.idleAt)
     session.title.gaveUp(at)
-    if (session.hadTurn) this.records.add('on_session_finalize', at, { session_id: session.id, reason })
+    if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
     returned(session, at, { status: 'interrupted' })
   }
 }
 
-function described(session: Session, { at, data }: Moment): void {
+function described(session: Session, { at, data }: TimedEvent): void {
   const info = peek(data, 'info')
   session.learn(at, info)
   session.title.told(at, info)
@@ -238,7 +244,7 @@ function userMessage(session: Session, at: number, info: unknown): void {
   else session.assign(id, session.turn.turnId)
 }
 
-function asked({ turn }: Session, { at, data }: Moment): void {
+function asked({ turn }: Session, { at, data }: TimedEvent): void {
   const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
   const call = turn?.calls.find(told)
   const permission = turn?.permissions.ask(at, data, call?.id ?? told)

@@ -27,9 +27,9 @@ const VARIABLE = 'TRACEPARENT'
  */
 export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
   const attachment = attachHost(HOST, createOpencodeMachine, options)
-  attachment.guard(() => {
+  attachment.catchErrors(() => {
     const say = screenOf(input?.client)
-    if (say !== undefined) attachment.reportTo(line => attachment.guard(() => say(line)))
+    if (say !== undefined) attachment.reportTo(line => attachment.catchErrors(() => say(line)))
   })
   return Promise.resolve(hooksOf(attachment, idOf(peek(input, 'directory')) ?? ''))
 }
@@ -38,14 +38,14 @@ export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
 function hooksOf(attachment: Attachment, directory: string): Hooks {
   const take = (event: string, data: unknown, output?: unknown): Promise<void> => {
     const scope = idOf(peek(data, 'sessionID')) ?? directory
-    attachment.take(
+    attachment.handleEvent(
       output === undefined ? { event, at: Date.now(), data } : { event, at: Date.now(), data, output },
       scope,
     )
     return Promise.resolve()
   }
   const give = (target: unknown, name: string, ids: SpanIds): Promise<void> => {
-    attachment.guard(() => offer(target, name, attachment, ids))
+    attachment.catchErrors(() => offer(target, name, attachment, ids))
     return Promise.resolve()
   }
   const toldOnBus = (event: unknown): Promise<void> =>

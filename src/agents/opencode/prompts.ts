@@ -1,5 +1,5 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { joined } from '../base/messages.ts'
+import { joinTexts } from '../base/messages.ts'
 
 const PARTS_LIMIT = 100
 /** Limit of pending messages per session. Older ones were answered long ago. */
@@ -19,7 +19,7 @@ export interface Prompt {
 
 /** Returns the user's text. Parts added by opencode, such as files it has read, are marked synthetic and excluded. */
 export function promptText(parts: unknown): string | undefined {
-  return joined(
+  return joinTexts(
     elementsOf(parts, PARTS_LIMIT)
       .filter(part => peek(part, 'type') === 'text' && peek(part, 'synthetic') !== true)
       .map(part => textOf(peek(part, 'text'))),

@@ -1,7 +1,7 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { ToolCallPart } from '../base/messages.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { usageOf } from '../base/usage.ts'
 import type { Failure } from './failure.ts'
 
@@ -14,7 +14,7 @@ export interface Answer {
 const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
 
 /** The model requests of a turn. opencode has no request ids: each `chat.params` is a request, or a retry. */
-export class StepRequests extends Requests {
+export class StepRequests extends RequestCounter {
   #open: ModelRequest | undefined
   /** The message that the open request produces, and the time of its last part. */
   #messageId: string | undefined
@@ -37,15 +37,15 @@ export class StepRequests extends Requests {
   }
 
   /** Handles `chat.params`. If a request is open, this repeats it: opencode never runs two at a time. */
-  start({ at, data, output }: Moment, messageId: string | undefined): boolean {
+  start({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
-    const request = this.next(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
+    const request = this.nextRequest(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
     this.#open = request
     this.#messageId = messageId
     this.#lastMessageId = messageId
     this.#lastAt = undefined
-    request.tellStart(requestFacts(data, output))
+    request.emitStart(requestFacts(data, output))
     return true
   }
 
@@ -62,7 +62,7 @@ export class StepRequests extends Requests {
   end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): void {
     if ((this.#messageId ?? messageId) !== messageId) return
     const { text, toolCalls } = answer
-    this.#take()?.tellAnswer(at, {
+    this.#take()?.emitAnswer(at, {
       ended_at: (this.#lastAt ?? at) / 1000,
       finish_reason: textOf(reason),
       usage: stepUsage(peek(step, 'tokens')),
@@ -83,7 +83,7 @@ export class StepRequests extends Requests {
     const open = this.#take()
     if (open === undefined) return
     open.firstChunkAt = undefined
-    open.tellAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
+    open.emitAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
   }
 
   /** @param willRetry true if opencode announces a retry */
@@ -93,7 +93,7 @@ export class StepRequests extends Requests {
     this.#open = undefined
     this.failures += 1
     const retryable = willRetry ? true : undefined
-    open.tellFailure(at, { status_code: statusCode, retryable, error: { type, message } })
+    open.emitFailure(at, { status_code: statusCode, retryable, error: { type, message } })
   }
 
   #take(): ModelRequest | undefined {

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Delegation } from '../base/delegation.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { joined } from '../base/messages.ts'
+import { joinTexts } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { BLANK_LINE, Prompts } from './prompts.ts'
 import { Title } from './title.ts'
@@ -20,7 +20,7 @@ export class Session {
   agent: unknown
   turn: OpencodeTurn | undefined
   /** The current task, delegated by another session. */
-  delegation: Delegation | undefined
+  delegation: DelegatedTask | undefined
   hadTurn = false
   readonly #records: Records
   readonly #turnOf = new LimitedMap<string, string>(KNOWN_LIMIT)
@@ -66,12 +66,12 @@ export class Session {
     const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
     // opencode's own agent: `build`, `plan`, or one defined by the user. The agent of the trace is opencode.
     const profile = textOf(own?.agent) ?? textOf(this.agent)
-    turn.tell('on_session_start', startedAt, { model, provider, profile, parent_session_id })
-    const user_message = joined(
+    turn.emit('on_session_start', startedAt, { model, provider, profile, parent_session_id })
+    const user_message = joinTexts(
       prompts.map(({ text }) => text),
       BLANK_LINE,
     )
-    turn.tell('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
+    turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
 }

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
-import { type Records, Scope } from '../base/records.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { requestFacts } from './requests.ts'
 
@@ -28,7 +28,7 @@ export class Title {
   }
 
   /** Handles `chat.params` of the agent `title`. */
-  asked({ at, data, output }: Moment, sessionId: string, turnId: string | undefined): void {
+  asked({ at, data, output }: TimedEvent, sessionId: string, turnId: string | undefined): void {
     const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
     if (turn === undefined || this.#request !== undefined) return
     this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
@@ -39,22 +39,22 @@ export class Title {
     const title = textOf(peek(info, 'title'))
     const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
     this.#last = title ?? this.#last
-    if (isNew) this.#tell()?.tellAnswer(at, {})
+    if (isNew) this.#tell()?.emitAnswer(at, {})
   }
 
   /** Ends the request without a title. */
   gaveUp(at: number): void {
     const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
-    this.#tell()?.tellFailure(at, { error })
+    this.#tell()?.emitFailure(at, { error })
   }
 
   #tell(): ModelRequest | undefined {
     if (this.#request === undefined) return undefined
     const { sessionId, turnId, facts, startedAt } = this.#request
     this.#request = undefined
-    const scope = new Scope(this.#records, sessionId, this.#isTurn(turnId) ? turnId : undefined)
+    const scope = new RecordScope(this.#records, sessionId, this.#isTurn(turnId) ? turnId : undefined)
     const request = new ModelRequest(scope, startedAt, { id: `${turnId}:title`, task: 'title' })
-    request.tellStart(facts)
+    request.emitStart(facts)
     return request
   }
 }

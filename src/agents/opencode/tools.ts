@@ -1,7 +1,7 @@
 import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { saidAt } from '../base/event-machine.ts'
+import { plausibleTime } from '../base/event-machine.ts'
 import { looksLikeJson, type ToolCallPart } from '../base/messages.ts'
-import type { Scope } from '../base/records.ts'
+import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 import type { Permission } from './approvals.ts'
 
@@ -23,7 +23,7 @@ export class ToolCall extends Tool {
     if (this.state !== 'asked') return
     this.args = peek(state, 'input')
     this.startAt = timeOf(state, 'start', at)
-    this.tellStart()
+    this.emitStart()
     for (const permission of this.held.splice(0)) permission.tell()
   }
 
@@ -34,17 +34,17 @@ export class ToolCall extends Tool {
    */
   end(at: number, state: unknown, isStopped: boolean): void {
     const endedAt = Math.max(this.startAt, timeOf(state, 'end', at))
-    this.tellEnd(endedAt, { duration_ms: endedAt - this.startAt, ...outcome(this, state, isStopped) })
+    this.emitEnd(endedAt, { duration_ms: endedAt - this.startAt, ...outcome(this, state, isStopped) })
   }
 }
 
 /** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
 export class ToolCalls {
-  readonly #turn: Scope
+  readonly #turn: RecordScope
   readonly #calls = new Map<string, ToolCall>()
   readonly #byCallId = new Map<string, ToolCall>()
 
-  constructor(turn: Scope) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
@@ -109,7 +109,7 @@ function keyOf(part: unknown): string | undefined {
 }
 
 function timeOf(state: unknown, which: 'start' | 'end', at: number): number {
-  return saidAt(peek(peek(state, 'time'), which), at)
+  return plausibleTime(peek(peek(state, 'time'), which), at)
 }
 
 function resultOf(state: unknown): unknown {

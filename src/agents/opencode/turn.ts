@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
-import { joined } from '../base/messages.ts'
-import { type Outcome, Turn } from '../base/turn.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import { joinTexts } from '../base/messages.ts'
+import { RecordedTurn, type TurnResult } from '../base/turn.ts'
 import { choiceOf, Permissions } from './approvals.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { BLANK_LINE } from './prompts.ts'
@@ -12,13 +12,13 @@ import { type ToolCall, ToolCalls } from './tools.ts'
 const WANTS_TOOLS = 'tool-calls'
 
 export interface TurnOutcome {
-  readonly status: Outcome
+  readonly status: TurnResult
   readonly reason: string | undefined
   readonly summary: string | undefined
 }
 
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
-export class OpencodeTurn extends Turn {
+export class OpencodeTurn extends RecordedTurn {
   readonly requests: StepRequests = new StepRequests(this)
   readonly calls: ToolCalls = new ToolCalls(this)
   readonly permissions: Permissions = new Permissions(this)
@@ -43,7 +43,7 @@ export class OpencodeTurn extends Turn {
   }
 
   /** Handles `chat.params` of the loop, or of a compaction within it. */
-  request(moment: Moment): void {
+  request(moment: TimedEvent): void {
     if (!this.requests.start(moment, this.#current)) return
     // The text of a failed attempt is not part of the answer, and an error that is retried does not fail the turn.
     this.#texts.clear()
@@ -147,7 +147,7 @@ export class OpencodeTurn extends Turn {
 
   /** @param step the object with `tokens` and `cost` */
   #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): void {
-    const text = joined([...this.#texts.values()], BLANK_LINE)
+    const text = joinTexts([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
       this.#answer = text
       this.#finish = textOf(reason)
@@ -171,7 +171,7 @@ export class OpencodeTurn extends Turn {
 
   end(at: number, { status, reason, summary }: TurnOutcome): void {
     this.permissions.cancel(at)
-    this.answered(at, status === 'completed' ? summary : undefined)
-    this.over(at, { outcome: status, reason })
+    this.emitAnswer(at, status === 'completed' ? summary : undefined)
+    this.emitEnd(at, { outcome: status, reason })
   }
 }

@@ -1,6 +1,6 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { Tool } from '../base/tool.ts'
 import { platformOf } from './context.ts'
 
@@ -19,10 +19,10 @@ export class PiApproval extends Approval {
   #repliedAt: number | undefined
   #choice: string | undefined
 
-  constructor(tool: Tool, { at, context, data }: Moment) {
+  constructor(tool: Tool, { at, context, data }: TimedEvent) {
     super(tool.turn, tool.id, textOf(tool.name), at)
     const command = peek(tool.args, 'command')
-    this.ask({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
+    this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
   }
 
   get isReplied(): boolean {
@@ -47,6 +47,6 @@ export class PiApproval extends Approval {
   }
 
   #tell(at: number): void {
-    this.answer(at, this.#choice, 'inferred')
+    this.emitResponse(at, this.#choice, 'inferred')
   }
 }

@@ -1,6 +1,6 @@
 import { booleanOf, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
-import type { Scope } from '../base/records.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
+import type { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { modelOf } from './context.ts'
 import { failureOf, piUsage } from './messages.ts'
@@ -12,35 +12,35 @@ import { failureOf, piUsage } from './messages.ts'
 export class PiCompaction {
   readonly #request: ModelRequest
 
-  constructor(scope: Scope, startedAt: number) {
+  constructor(scope: RecordScope, startedAt: number) {
     const id = `${scope.sessionId}:compaction:${startedAt}`
     this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
   }
 
   /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
-  requested({ context }: Moment): void {
-    this.#request.tellStart(modelOf(context), 'inferred')
+  requested({ context }: TimedEvent): void {
+    this.#request.emitStart(modelOf(context), 'inferred')
   }
 
   /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
-  done(moment: Moment): void {
+  done(moment: TimedEvent): void {
     const { at, context, data } = moment
     const entry = peek(data, 'compactionEntry')
     if (booleanOf(peek(data, 'fromExtension')) !== true) this.requested(moment)
-    if (!this.#request.isTold) return
+    if (!this.#request.isStartEmitted) return
     const usage = peek(entry, 'usage')
     const content = textOf(peek(entry, 'summary'))
     const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
     const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
-    this.#request.tellAnswer(at, facts, 'inferred')
+    this.#request.emitAnswer(at, facts, 'inferred')
   }
 
   /** Handles `session_compact_failed`, or the end of the session. */
-  failed({ at, context, data }: Moment): void {
-    if (!this.#request.isTold) return
+  failed({ at, context, data }: TimedEvent): void {
+    if (!this.#request.isStartEmitted) return
     const message = textOf(peek(data, 'errorMessage'))
     const isAborted = booleanOf(peek(data, 'aborted')) === true
     const type = isAborted ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
-    this.#request.tellFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
+    this.#request.emitFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
   }
 }

@@ -1,5 +1,5 @@
 import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { PiCompaction } from './compaction.ts'
@@ -7,7 +7,7 @@ import { isAborted } from './context.ts'
 import { PiSession, SessionChain } from './session.ts'
 import type { PiTurn } from './turn.ts'
 
-type Reading = (pi: PiMachine, session: PiSession, moment: Moment) => void
+type Reading = (pi: PiMachine, session: PiSession, moment: TimedEvent) => void
 
 /** Handlers of Pi's events. Read from `@earendil-works/pi-coding-agent` 0.87.1; 0.58 to 1.5 lack some events. */
 export const READINGS: Readonly<Record<string, Reading>> = {
@@ -55,7 +55,7 @@ export function createPiMachine(): HostMachine {
 }
 
 class PiMachine extends EventMachine {
-  protected readonly events: Events = eventsOf(
+  protected readonly events: EventHandlers = eventHandlers(
     Object.fromEntries(Object.entries(READINGS).map(([event, read]) => [event, moment => this.#read(read, moment)])),
     QUIET,
   )
@@ -64,7 +64,7 @@ class PiMachine extends EventMachine {
   /** True if this Pi emits `agent_settled` (since 0.80.4). Before, the end of a run ends the turn. */
   #settles = false
 
-  #read(read: Reading, moment: Moment): void {
+  #read(read: Reading, moment: TimedEvent): void {
     const id = idOf(peek(moment.context, 'sessionId'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
@@ -72,18 +72,18 @@ class PiMachine extends EventMachine {
     read(this, session, moment)
   }
 
-  protected finish(at: number): void {
+  protected endSessions(at: number): void {
     for (const session of this.#sessions.values()) session.endAll({ event: 'end', at })
   }
 
-  sessionStarted(session: PiSession, { at, data }: Moment): void {
+  sessionStarted(session: PiSession, { at, data }: TimedEvent): void {
     session.isAnnounced = true
     const [reason, file] = [textOf(peek(data, 'reason')), textOf(peek(data, 'previousSessionFile'))]
     this.#chain.joined(session.id, at, reason, file)
   }
 
   /** Handles a switch, with which older versions of Pi end one session and start another. A fork has no reason. */
-  sessionSwitched(session: PiSession, moment: Moment): void {
+  sessionSwitched(session: PiSession, moment: TimedEvent): void {
     const previousSessionFile = textOf(peek(moment.data, 'previousSessionFile')) ?? ''
     const reason = textOf(peek(moment.data, 'reason')) ?? 'fork'
     const old = this.#sessions.values().find(({ id }) => id !== session.id && previousSessionFile.includes(id))
@@ -92,14 +92,14 @@ class PiMachine extends EventMachine {
   }
 
   /** A reload continues the conversation; any other reason ends it. */
-  sessionEnded(session: PiSession, moment: Moment): void {
+  sessionEnded(session: PiSession, moment: TimedEvent): void {
     const reason = textOf(peek(moment.data, 'reason'))
     if (reason === 'reload') session.endAll(moment)
     else this.#leave(session, moment, reason)
   }
 
   /** Handles `before_agent_start`: a prompt. A repeated event is ignored. */
-  prompted(session: PiSession, moment: Moment): void {
+  prompted(session: PiSession, moment: TimedEvent): void {
     session.isWarming = false
     if (session.turn?.openedAt === moment.at) return
     session.close(moment, false)
@@ -107,43 +107,43 @@ class PiMachine extends EventMachine {
   }
 
   /** Handles `agent_start`: for a prompt, for a message of an extension (without a prompt), or again after a failure. */
-  runStarted(session: PiSession, moment: Moment): void {
+  runStarted(session: PiSession, moment: TimedEvent): void {
     session.isWarming = false
     const turn = session.turn ?? session.open(moment)
     turn.runs()
   }
 
   /** Handles `agent_end`, once per run. Without `agent_settled`, a run that did not fail counts as the last one. */
-  runEnded(session: PiSession, moment: Moment): void {
+  runEnded(session: PiSession, moment: TimedEvent): void {
     session.turn?.ran(moment.at)
     if (!this.#settles && session.turn?.isAnswered === true) session.close(moment, true)
   }
 
-  settled(session: PiSession, moment: Moment): void {
+  settled(session: PiSession, moment: TimedEvent): void {
     this.#settles = true
     if (booleanOf(peek(moment.data, 'aborted')) === true) session.turn?.aborted()
     session.close(moment, true)
   }
 
-  headersMade(session: PiSession, moment: Moment): void {
+  headersMade(session: PiSession, moment: TimedEvent): void {
     // Pi introduced this event together with `agent_settled`.
     this.#settles = true
     if (session.compaction !== undefined) session.compaction.requested(moment)
     else if (!session.isWarming) session.turn?.requests.headers(moment.at)
   }
 
-  requestSent(session: PiSession, moment: Moment): void {
+  requestSent(session: PiSession, moment: TimedEvent): void {
     if (!session.isWarming) turnOf(session, moment).requests.start(moment)
   }
 
-  messageStarted({ turn }: PiSession, moment: Moment): void {
+  messageStarted({ turn }: PiSession, moment: TimedEvent): void {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
     if (role === 'assistant') turn?.requests.answerBegan(moment)
     else if (role === 'user' || role === 'custom') turn?.tellPrompt(moment, peek(message, 'content'))
   }
 
-  messageEnded({ turn }: PiSession, moment: Moment): void {
+  messageEnded({ turn }: PiSession, moment: TimedEvent): void {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
     if (role === 'assistant') turn?.answer(moment, message)
@@ -151,23 +151,23 @@ class PiMachine extends EventMachine {
     else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
   }
 
-  compacting(session: PiSession, moment: Moment): void {
+  compacting(session: PiSession, moment: TimedEvent): void {
     session.compaction?.failed(moment)
     session.turn?.requests.forgetHeaders()
     session.compaction = new PiCompaction(session.scope, moment.at)
   }
 
-  #leave(session: PiSession, moment: Moment, reason: string | undefined): void {
+  #leave(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
     session.endAll(moment)
     this.#sessions.delete(session.id)
     if (!session.hadTurns) return
     if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.left(session.id, reason)
-    else this.records.add('on_session_finalize', moment.at, { session_id: session.id, reason })
+    else this.records.addRecord('on_session_finalize', moment.at, { session_id: session.id, reason })
   }
 }
 
 /** Returns the turn of an activity, and starts it if its beginning was missed. */
-function turnOf(session: PiSession, moment: Moment): PiTurn {
+function turnOf(session: PiSession, moment: TimedEvent): PiTurn {
   const turn = session.turn ?? session.open(moment)
   turn.tellPrompt(moment)
   return turn

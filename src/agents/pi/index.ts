@@ -51,7 +51,7 @@ class PiListener {
   listenTo(pi: PiExtensionApi): void {
     // Only the events that are read: Pi waits for every handler, and copies whole conversations for some.
     for (const name of Object.keys(READINGS)) {
-      pi.on(name, (event, context) => this.#attachment.guard(() => this.#heard(name, event, context)))
+      pi.on(name, (event, context) => this.#attachment.catchErrors(() => this.#heard(name, event, context)))
     }
   }
 
@@ -60,7 +60,7 @@ class PiListener {
     if (name === 'session_start') this.#reportIn(context)
     const sessionId = context.sessionManager?.getSessionId?.()
     const seen = { event: name, at: Date.now(), data, context: placeOf(sessionId, context) }
-    this.#attachment.take(seen, sessionId)
+    this.#attachment.handleEvent(seen, sessionId)
     if (!HANDED_ON.has(name)) return undefined
     const session = idOf(sessionId)
     return session === undefined ? undefined : this.#handOn(name, data, session)

@@ -1,5 +1,5 @@
 import { numberOf, peek } from '../../contract/foreign.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 
 /** The inspected length of a provider's error, which contains the status. The rest may be a whole page. */
 const ERROR_HEAD = 160
@@ -13,7 +13,7 @@ const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimite
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
 /** Pi's input count excludes the cache, and its output count includes reasoning. */
-export function piUsage(usage: unknown): Usage | undefined {
+export function piUsage(usage: unknown): TokenUsage | undefined {
   const said = (key: string): unknown => peek(usage, key)
   const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
   const counts = { input: said('input'), output: said('output'), ...cache, reasoning: said('reasoning') }

@@ -1,13 +1,13 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText, toolCallsOf } from '../base/messages.ts'
-import { type ModelRequest, Requests } from '../base/requests.ts'
-import type { Outcome } from '../base/turn.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
+import type { TurnResult } from '../base/turn.ts'
 import { isAborted, modelOf } from './context.ts'
 import { failureOf, piUsage } from './messages.ts'
 
 /** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
-export class PiRequests extends Requests {
+export class PiRequests extends RequestCounter {
   #open: ModelRequest | undefined
   /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
@@ -25,14 +25,14 @@ export class PiRequests extends Requests {
   }
 
   /** Handles `before_provider_request`, which contains the request. */
-  start(moment: Moment): void {
+  start(moment: TimedEvent): void {
     const { at } = moment
     const isRepeat = this.#open !== undefined && (this.#sentAt ?? at) === at
     if (!isRepeat) this.#started(moment, at)
   }
 
   /** Handles the head of an answer. It may be the first event of a request if an extension provides the model client. */
-  answerBegan(moment: Moment): void {
+  answerBegan(moment: TimedEvent): void {
     // If the run is stopped between two requests, Pi emits an answer to a request that it never sent.
     if (this.#open === undefined && isAborted(moment.context)) return
     if (this.#open === undefined) this.#started(moment, undefined)
@@ -43,7 +43,7 @@ export class PiRequests extends Requests {
     if (this.#open !== undefined) this.#open.firstChunkAt ??= at
   }
 
-  end(moment: Moment, message: unknown): void {
+  end(moment: TimedEvent, message: unknown): void {
     const open = this.#open
     this.#headersAt = undefined
     if (open === undefined) return
@@ -55,8 +55,8 @@ export class PiRequests extends Requests {
     else failed(open, moment, message, end)
   }
 
-  #started({ at, context, data }: Moment, sentAt: number | undefined): void {
-    const request = this.next(this.#headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
+  #started({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
+    const request = this.nextRequest(this.#headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
     this.#headersAt = undefined
     this.#headAt = undefined
     this.#sentAt = sentAt
@@ -64,7 +64,7 @@ export class PiRequests extends Requests {
     const { model, provider, api_mode, base_url } = modelOf(context)
     // The body as sent, in the model provider's format.
     const body = sentAt === undefined ? undefined : peek(data, 'payload')
-    request.tellStart({
+    request.emitStart({
       model,
       provider,
       api_mode,
@@ -77,11 +77,11 @@ export class PiRequests extends Requests {
   }
 }
 
-function answered(request: ModelRequest, { at, context }: Moment, message: unknown): void {
+function answered(request: ModelRequest, { at, context }: TimedEvent, message: unknown): void {
   const content = peek(message, 'content')
   const text = plainText(content)
   const calls = toolCallsOf(content)
-  request.tellAnswer(at, {
+  request.emitAnswer(at, {
     model: peek(message, 'model') ?? modelOf(context).model,
     provider: peek(message, 'provider') ?? modelOf(context).provider,
     finish_reason: peek(message, 'rawStopReason') ?? peek(message, 'stopReason'),
@@ -97,11 +97,11 @@ function answered(request: ModelRequest, { at, context }: Moment, message: unkno
   })
 }
 
-function failed(request: ModelRequest, { at, context }: Moment, message: unknown, end: Outcome): void {
+function failed(request: ModelRequest, { at, context }: TimedEvent, message: unknown, end: TurnResult): void {
   const text = peek(message, 'errorMessage')
   const isStopped = end === 'interrupted'
   const { statusCode, retryable } = failureOf(text)
-  request.tellFailure(at, {
+  request.emitFailure(at, {
     model: peek(message, 'model') ?? modelOf(context).model,
     provider: peek(message, 'provider') ?? modelOf(context).provider,
     status_code: isStopped ? undefined : statusCode,
@@ -111,7 +111,7 @@ function failed(request: ModelRequest, { at, context }: Moment, message: unknown
 }
 
 /** The outcome of an answer. A run that the user stops can fail in many ways. */
-export function answerEnd({ context }: Moment, message: unknown): Outcome {
+export function answerEnd({ context }: TimedEvent, message: unknown): TurnResult {
   const reason = peek(message, 'stopReason')
   if (reason === 'aborted' || (reason === 'error' && isAborted(context))) return 'interrupted'
   return reason === 'error' ? 'failed' : 'completed'

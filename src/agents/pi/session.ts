@@ -1,6 +1,6 @@
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { type Records, Scope } from '../base/records.ts'
+import { RecordScope, type Records } from '../base/records.ts'
 import type { PiCompaction } from './compaction.ts'
 import { modelOf, platformOf } from './context.ts'
 import { PiTurn } from './turn.ts'
@@ -28,8 +28,8 @@ export class PiSession {
   }
 
   /** The scope of the current work: the open turn, or the session. */
-  get scope(): Scope {
-    return this.turn ?? new Scope(this.#records, this.id)
+  get scope(): RecordScope {
+    return this.turn ?? new RecordScope(this.#records, this.id)
   }
 
   warms(isWarming: boolean): void {
@@ -37,7 +37,7 @@ export class PiSession {
   }
 
   /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
-  open({ at, context }: Moment): PiTurn {
+  open({ at, context }: TimedEvent): PiTurn {
     const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
     this.#lastTurnAt = openedAt
     const turn = new PiTurn(this.#records, this.id, `${this.id}:${openedAt}`, at)
@@ -45,12 +45,12 @@ export class PiSession {
     if (!this.#isStartTold && this.isAnnounced) {
       this.#isStartTold = true
       const { model, provider } = modelOf(context)
-      turn.tell('on_session_start', at, { model, provider, platform: platformOf(context) })
+      turn.emit('on_session_start', at, { model, provider, platform: platformOf(context) })
     }
     return turn
   }
 
-  close(moment: Moment, isHostsWord: boolean): void {
+  close(moment: TimedEvent, isHostsWord: boolean): void {
     this.turn?.close(moment, isHostsWord)
     this.turn = undefined
   }
@@ -61,7 +61,7 @@ export class PiSession {
     return compaction
   }
 
-  endAll(moment: Moment): void {
+  endAll(moment: TimedEvent): void {
     this.takeCompaction()?.failed(moment)
     this.close(moment, false)
   }
@@ -93,7 +93,7 @@ export class SessionChain {
     if (old === undefined) return
     this.#left.delete(old)
     const payload = { session_id: id, old_session_id: old, new_session_id: id, reason }
-    this.#records.add('on_session_reset', at, payload, previousFile === undefined ? 'inferred' : undefined)
+    this.#records.addRecord('on_session_reset', at, payload, previousFile === undefined ? 'inferred' : undefined)
   }
 
   #predecessor(id: string, reason: string | undefined, file: string | undefined): string | undefined {

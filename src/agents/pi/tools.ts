@@ -1,9 +1,9 @@
 import { booleanOf, idOf, numberOf, peek } from '../../contract/foreign.ts'
-import { Delegation } from '../base/delegation.ts'
-import type { Moment } from '../base/event-machine.ts'
+import { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
-import type { Scope } from '../base/records.ts'
+import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 import { isApproval, PiApproval } from './approvals.ts'
 import { isAborted } from './context.ts'
@@ -21,29 +21,29 @@ export class PiTool extends Tool {
 }
 
 export class PiTools {
-  readonly #turn: Scope
+  readonly #turn: RecordScope
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
   /** The current approval, until its answer is emitted. */
   #asking: PiApproval | undefined
 
-  constructor(turn: Scope) {
+  constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
-  start({ at, data }: Moment, requestId: string | undefined): void {
+  start({ at, data }: TimedEvent, requestId: string | undefined): void {
     const id = idOf(peek(data, 'toolCallId'))
     if (id === undefined || this.#open.has(id)) return
     const tool = new PiTool(this.#turn, id, peek(data, 'toolName'), at)
     tool.args = peek(data, 'args')
     tool.requestId = requestId
     this.#open.set(id, tool)
-    tool.tellStart()
+    tool.emitStart()
   }
 
   /** Handles `tool_call`: no extension has blocked the tool so far. */
-  called({ at, data }: Moment): void {
+  called({ at, data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.calledAt ??= at
@@ -51,7 +51,7 @@ export class PiTools {
   }
 
   /** Handles `tool_result`: the tool ran, so the user has approved it. */
-  returned({ data }: Moment): void {
+  returned({ data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.ran = true
@@ -59,7 +59,7 @@ export class PiTools {
   }
 
   /** Handles `tool_execution_end`, or the message with the result if that event was not received. */
-  end({ at, data, context }: Moment, outcome: unknown): void {
+  end({ at, data, context }: TimedEvent, outcome: unknown): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     this.#open.delete(tool.id)
@@ -77,11 +77,11 @@ export class PiTools {
     const { result, text } = toolResult(outcome)
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
-    tool.tellEnd(at, facts, isSure ? undefined : 'inferred')
+    tool.emitEnd(at, facts, isSure ? undefined : 'inferred')
   }
 
   /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
-  asked(moment: Moment): void {
+  asked(moment: TimedEvent): void {
     const tool = this.#askedAbout()
     if (tool === undefined || !isApproval(moment.data) || this.#asking?.isReplied === false) return
     // A second question about the same tool shows that the first was approved.
@@ -90,7 +90,7 @@ export class PiTools {
     this.#asking = tool.approval
   }
 
-  answered({ at }: Moment): void {
+  answered({ at }: TimedEvent): void {
     this.#asking?.replied(at)
     this.#asking = undefined
   }
@@ -139,14 +139,14 @@ const DELEGATING = 'subagent'
 function tellDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
   if (tool.name !== DELEGATING || status === 'blocked') return
   const { turn, args } = tool
-  const delegation = new Delegation(turn.records, startAt, {
+  const delegation = new DelegatedTask(turn.records, startAt, {
     parent_session_id: turn.sessionId,
     parent_turn_id: turn.turnId,
     tool_call_id: tool.id,
     child_subagent_id: `${turn.turnId}:${tool.id}`,
     child_role: peek(args, 'agent'),
   })
-  delegation.tellStart(peek(args, 'task'), 'inferred')
+  delegation.emitStart(peek(args, 'task'), 'inferred')
   const summary = plainText(peek(outcome, 'content'))
-  delegation.tellEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
+  delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
 }

@@ -1,8 +1,8 @@
 import { peek } from '../../contract/foreign.ts'
-import type { Moment } from '../base/event-machine.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { type Outcome, Turn } from '../base/turn.ts'
+import { RecordedTurn, type TurnResult } from '../base/turn.ts'
 import { modelOf, platformOf } from './context.ts'
 import { answerEnd, PiRequests } from './requests.ts'
 import { PiTools } from './tools.ts'
@@ -11,7 +11,7 @@ import { PiTools } from './tools.ts'
  * One turn of a session: from a prompt until the agent is idle. Pi's own "turn" is one request here, and Pi runs the agent anew
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
-export class PiTurn extends Turn {
+export class PiTurn extends RecordedTurn {
   readonly openedAt: number
   readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools(this)
@@ -19,7 +19,7 @@ export class PiTurn extends Turn {
   #ranUntil: number | undefined
   #isTold = false
   #isAborted = false
-  #last: Outcome | undefined
+  #last: TurnResult | undefined
   #stopReason: unknown
   #answer: string | undefined
   #answeredAt: number | undefined
@@ -35,12 +35,12 @@ export class PiTurn extends Turn {
   }
 
   /** Emits the start once the prompt is known, at the latest with the first activity. */
-  tellPrompt({ context }: Moment, message?: unknown): void {
+  tellPrompt({ context }: TimedEvent, message?: unknown): void {
     if (this.#isTold) return
     this.#isTold = true
     const { model, provider } = modelOf(context)
     const payload = { user_message: plainText(message), model, provider, platform: platformOf(context) }
-    this.tell('pre_llm_call', this.openedAt, payload)
+    this.emit('pre_llm_call', this.openedAt, payload)
   }
 
   /** Handles `agent_start`: the first run, or another one after a failure. */
@@ -58,7 +58,7 @@ export class PiTurn extends Turn {
     this.#isAborted = true
   }
 
-  answer(moment: Moment, message: unknown): void {
+  answer(moment: TimedEvent, message: unknown): void {
     this.#last = answerEnd(moment, message)
     this.#isAborted = this.#last === 'interrupted'
     this.#stopReason = peek(message, 'stopReason')
@@ -71,19 +71,19 @@ export class PiTurn extends Turn {
    * Ends the turn. If the host reported the end, that time counts. Otherwise a new turn has begun, and this one ended with its
    * last run or a final answer.
    */
-  close(moment: Moment, isHostsWord: boolean): void {
+  close(moment: TimedEvent, isHostsWord: boolean): void {
     const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
     const at = isHostsWord ? moment.at : (overAt ?? moment.at)
     const outcome = isHostsWord || overAt !== undefined ? this.#outcome() : 'interrupted'
     const { model } = modelOf(moment.context)
     this.tellPrompt(moment)
     this.tools.close(at)
-    this.answered(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
+    this.emitAnswer(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
     const reason = this.#isAborted ? 'aborted' : this.#stopReason
-    this.over(at, { outcome, reason, model, platform: platformOf(moment.context) })
+    this.emitEnd(at, { outcome, reason, model, platform: platformOf(moment.context) })
   }
 
-  #outcome(): Outcome {
+  #outcome(): TurnResult {
     if (this.#isAborted) return 'interrupted'
     return this.#last ?? 'completed'
   }

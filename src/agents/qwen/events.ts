@@ -1,9 +1,9 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { joined, looksLikeJson, plainText } from '../base/messages.ts'
+import { joinTexts, looksLikeJson, plainText } from '../base/messages.ts'
 import { NewerFindings } from '../base/newer-findings.ts'
-import { type Usage, usageOf } from '../base/usage.ts'
+import { type TokenUsage, usageOf } from '../base/usage.ts'
 import { createClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
@@ -25,7 +25,7 @@ const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_de
 
 const QWEN: Dialect = { platform: 'qwen-code', provider: undefined, usageOf: tokensOf, asksLast: true }
 
-function tokensOf(said: unknown): Usage | undefined {
+function tokensOf(said: unknown): TokenUsage | undefined {
   return usageOf({
     input: peek(said, 'input'),
     output: peek(said, 'output'),
@@ -72,7 +72,7 @@ class QwenMachine implements HostMachine {
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     if (QUIET.has(event.event)) return []
     const session = this.#sessions.get(idOf(peek(event.data, 'session_id')) ?? '')
-    if (isFinding(event)) return session.newer.keep(event, session.hookAt) ? [] : this.#find(event)
+    if (isFinding(event)) return session.newer.bufferIfNewer(event, session.hookAt) ? [] : this.#find(event)
     if (event.event === OVER) return this.#tell([...session.waiting.splice(0), event])
     session.hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : (event.at ?? session.hookAt)
     const told = this.#tell([...session.waiting.splice(0), ...this.#inClaudesWords(this.#numbered(event), session)])
@@ -86,7 +86,7 @@ class QwenMachine implements HostMachine {
 
   /** Processes earlier findings that are not newer than the current hook. */
   #findAgain({ newer, hookAt }: QwenSession): readonly HookRecord[] {
-    return newer.takeUntil(hookAt).flatMap(event => this.#find(event))
+    return newer.drainUntil(hookAt).flatMap(event => this.#find(event))
   }
 
   #find(event: HostEvent): readonly HookRecord[] {
@@ -223,7 +223,7 @@ function endOf(status: unknown, errorType: unknown): 'PostToolUse' | 'PostToolUs
 /** Returns the text of a result in a batch: `{response_parts: [{functionResponse: {response: {output}}}]}`. */
 function outputOf(response: unknown): string | undefined {
   const parts = elementsOf(peek(response, 'response_parts'), CALLS_LIMIT)
-  return joined(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
+  return joinTexts(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
 }
 
 function nextIn(run: Run): void {

@@ -1,6 +1,6 @@
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import { bashScript, type CompletedPage, fishScript, helpPage, zshScript } from '../completion-scripts.ts'
+import type { Offers, OptionRow } from '../options.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],
@@ -39,4 +39,191 @@ function unknownShell(shell: string): string {
   const meant = nearestName(shell, SHELLS)
   const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
   return `there is nothing for the shell ${JSON.stringify(shell.slice(0, 60))}${advice}`
+}
+
+/** The properties of a command that completions need. */
+export type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
+
+/** The options of a command, including `--help`. */
+function optionsOf({ options }: CompletedPage): readonly (readonly [string, OptionRow])[] {
+  return [...Object.entries<OptionRow>(options), ['help', { short: 'h', help: 'say how it is used' }]]
+}
+
+/** Spellings of an option: `--last`, and `-n` if it has a letter. */
+function spellings([name, { short }]: readonly [string, OptionRow]): string[] {
+  return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
+}
+
+export function helpPage(pages: readonly CompletedPage[]): CompletedPage {
+  const offers: Offers = pages.map(({ name }) => name)
+  return {
+    name: 'help',
+    summary: 'say how a command is used',
+    operand: { placeholder: 'COMMAND', offers },
+    options: {},
+  }
+}
+
+/** Quotes for a shell: within single quotes only the quote itself is special. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** Supports bash 3.2, which macOS still has. */
+export function bashScript(pages: readonly CompletedPage[]): string {
+  const first = [...pages.map(({ name }) => name), '--help', '--version']
+  return `# Completions of hookspan for bash, made by "hookspan completion bash".
+
+_hookspan_words() {
+  local IFS=$' \\t\\n'
+  COMPREPLY=($(compgen -W "$1" -- "$2"))
+}
+
+_hookspan_files() {
+  # With an empty reply readline completes paths itself, and knows how to quote them.
+  compopt -o default 2>/dev/null && return
+  local IFS=$'\\n'
+  COMPREPLY=($(compgen -f -- "$1"))
+}
+
+_hookspan() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  # bash takes "--option=value" for three words.
+  if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    _hookspan_words ${quoted(first.join(' '))} "$cur"
+    return
+  fi
+  case "\${COMP_WORDS[1]} $prev" in
+${pages.flatMap(valueCases).join('\n')}
+  esac
+  case \${COMP_WORDS[1]} in
+${pages.map(bashCase).join('\n')}
+  esac
+}
+
+complete -F _hookspan hookspan
+`
+}
+
+function valueCases(page: CompletedPage): string[] {
+  return optionsOf(page).flatMap(option => {
+    const [, { value, offers }] = option
+    if (value === undefined) return []
+    const patterns = spellings(option).map(spelling => quoted(`${page.name} ${spelling}`))
+    return [`    ${patterns.join(' | ')}) ${offering(offers)}; return ;;`]
+  })
+}
+
+function bashCase(page: CompletedPage): string {
+  const options = optionsOf(page).map(([name]) => `--${name}`)
+  return `    ${page.name})
+      if [[ $cur == -* ]]; then _hookspan_words ${quoted(options.join(' '))} "$cur"; else ${offering(page.operand?.offers)}; fi ;;`
+}
+
+function offering(offers: Offers | undefined): string {
+  if (offers === undefined) return ':'
+  return offers === 'files' ? '_hookspan_files "$cur"' : `_hookspan_words ${quoted(offers.join(' '))} "$cur"`
+}
+
+/** To be sourced after `compinit`, or installed as `_hookspan` in a folder of `fpath`. */
+export function zshScript(pages: readonly CompletedPage[]): string {
+  const commands = pages.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`)
+  return `#compdef hookspan
+# Completions of hookspan for zsh, made by "hookspan completion zsh".
+
+_hookspan() {
+  local -a commands
+  commands=(
+${commands.join('\n')}
+  )
+  if ((CURRENT == 2)); then
+    _describe -t commands command commands
+    _arguments '(- *)'{-h,--help}'[list the commands]' '(- *)'{-v,--version}'[say which hookspan this is]'
+    return
+  fi
+  shift words
+  ((CURRENT -= 1))
+  case $words[1] in
+${pages.map(zshCase).join('\n')}
+  esac
+}
+
+if [[ $funcstack[1] == _hookspan ]]; then _hookspan "$@"; else compdef _hookspan hookspan; fi
+`
+}
+
+function zshCase(page: CompletedPage): string {
+  const specs = optionsOf(page).flatMap(optionSpecs)
+  const { operand } = page
+  if (operand !== undefined)
+    specs.push(
+      quoted(
+        `${operand.placeholder.includes('…') ? '*' : '1'}:${message(operand.placeholder)}:${action(operand.offers)}`,
+      ),
+    )
+  return `    ${page.name})
+      _arguments -s \\
+        ${specs.join(' \\\n        ')} ;;`
+}
+
+/** One spec per spelling. The spellings exclude each other, unless the option is repeatable. */
+function optionSpecs([name, { short, value, many, help, offers }]: readonly [string, OptionRow]): string[] {
+  const said = `[${help.replace(/[[\]\\]/g, '\\$&')}]`
+  const taken = value === undefined ? '' : `:${message(value)}:${action(offers)}`
+  const both = short === undefined ? `--${name}` : `-${short} --${name}`
+  const before = many === true ? '*' : `(${both})`
+  const long = quoted(`${before}--${name}${value === undefined ? '' : '='}${said}${taken}`)
+  if (short === undefined) return [long]
+  return [quoted(`${before}-${short}${value === undefined ? '' : '+'}${said}${taken}`), long]
+}
+
+function message(placeholder: string): string {
+  return placeholder.replaceAll(':', '\\:')
+}
+
+function action(offers: Offers | undefined): string {
+  if (offers === undefined) return ' '
+  return offers === 'files' ? '_files' : `(${offers.join(' ')})`
+}
+
+/** To be sourced, or installed as `hookspan.fish` in the `completions` folder of fish. */
+export function fishScript(pages: readonly CompletedPage[]): string {
+  return `# Completions of hookspan for fish, made by "hookspan completion fish".
+
+complete -c hookspan -f
+complete -c hookspan -n __fish_use_subcommand -s h -l help -d 'list the commands'
+complete -c hookspan -n __fish_use_subcommand -s v -l version -d 'say which hookspan this is'
+${pages.flatMap(commandLines).join('\n')}
+`
+}
+
+function commandLines(page: CompletedPage): string[] {
+  const { name, summary, operand } = page
+  const after = `complete -c hookspan -n '__fish_seen_subcommand_from ${name}'`
+  return [
+    `complete -c hookspan -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
+    ...optionsOf(page).map(option => `${after} ${optionWords(option)}`),
+    ...(operand === undefined ? [] : [`${after} ${operandWords(operand.offers)}`]),
+  ]
+}
+
+function optionWords([name, { short, value, help, offers }]: readonly [string, OptionRow]): string {
+  const spelled = `${short === undefined ? '' : `-s ${short} `}-l ${name}`
+  return `${spelled}${value === undefined ? '' : ` ${valueWords(offers)}`} -d ${fishQuoted(help)}`
+}
+
+function valueWords(offers: Offers | undefined): string {
+  if (offers === undefined) return '-x'
+  return offers === 'files' ? '-r -F' : `-x -a ${fishQuoted(offers.join(' '))}`
+}
+
+function operandWords(offers: Offers): string {
+  return offers === 'files' ? '-F' : `-a ${fishQuoted(offers.join(' '))}`
+}
+
+/** In single quotes, fish supports a backslash before a quote and before another backslash. */
+function fishQuoted(text: string): string {
+  return `'${text.replace(/['\\]/g, '\\$&')}'`
 }

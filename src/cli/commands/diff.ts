@@ -1,9 +1,15 @@
 import { compareTraces } from '../../reading/compare-traces.ts'
 import { comparisonJson } from '../../reading/comparison-json.ts'
 import { renderComparison } from '../../reading/comparison-text.ts'
-import { type Command, type CommandPage, command, EXIT } from '../command.ts'
-import { findSides, readSide } from '../diff-sides.ts'
-import { lookOf } from '../look.ts'
+import { countOf, humanCount } from '../../reading/human-figures.ts'
+import type { TraceTree } from '../../reading/trace-forest.ts'
+import { selectTraces, type TraceQuery, type TraceSelection } from '../../reading/trace-log.ts'
+import { summarize } from '../../reading/trace-summary.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { readWatched } from '../log-reading.ts'
+import { lookOf } from '../terminal.ts'
+import { whichTrace } from '../trace-query.ts'
+import { expectTraceFiles, localLog, placeAt, type TracesPlace } from '../traces-place.ts'
 
 const PAGE = {
   name: 'diff',
@@ -33,3 +39,99 @@ export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
   io.stdout.write(values.json ? `${comparisonJson(comparison)}\n` : `${renderComparison(comparison, lookOf(io))}\n`)
   return EXIT.ok
 })
+
+/** One side of a comparison: all traces of a file, or one turn or session. */
+export interface DiffSide {
+  readonly place: TracesPlace
+  /** A prefix of a trace id, or a session id. Undefined for all traces. */
+  readonly name: string | undefined
+}
+
+/** Only the last turns of a longer session are compared. */
+const MAX_TURNS = 1_000
+const MAX_NAMED = 10
+
+/**
+ * Finds the two sides. Ids are looked up in FILE if given, else in the local log; two files are compared as a whole.
+ *
+ * @throws {WrongUse} if the operands are not two things to compare
+ */
+export async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
+  const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
+  const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))
+  const [file] = files
+  const isIn = operands.length === 3 && files.length === 1
+  const sides = found
+    .filter(({ place }) => !isIn || place === undefined)
+    .map(({ operand, place }) => ({
+      place: place ?? (isIn && file ? file : localLog(io)),
+      name: place === undefined ? operand : undefined,
+    }))
+  const [a, b, ...more] = sides
+  if (a === undefined || b === undefined || more.length > 0) {
+    throw new WrongUse(`expected A and B, two turns, sessions or files, got ${operands.length}`)
+  }
+  return [a, b]
+}
+
+/**
+ * Reads the turns of a side, oldest first.
+ *
+ * @throws if the name matches nothing, or is a prefix of several sessions
+ */
+export async function readSide(
+  { place, name }: DiffSide,
+  io: CommandIo,
+): Promise<readonly TraceTree[] | { readonly exitCode: number }> {
+  const isId = name !== undefined && /^[0-9a-f]{1,32}$/i.test(name)
+  const asTrace = isId ? await select(place, { traceId: name, last: MAX_NAMED }, io) : undefined
+  if (asTrace !== undefined && 'exitCode' in asTrace) return asTrace
+  if (asTrace?.matchCount === 1) return asTrace.trees
+  const inSession = name === undefined ? {} : { sessionId: name }
+  const selection = await select(place, { ...inSession, last: MAX_TURNS }, io)
+  if ('exitCode' in selection) return selection
+  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
+  if (trees.length > 0) {
+    tellLeftOut(name ?? place.path, selection, io)
+    return trees
+  }
+  throw new Error(nothingNamed(place, name, asTrace ?? selection))
+}
+
+/** Without this line the user would take the comparison for complete. */
+function tellLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
+  if (matchCount <= trees.length) return
+  const last = humanCount(trees.length)
+  io.stderr.write(
+    `hookspan diff: ${side}: ${countOf(matchCount, 'turn')} match it, and the last ${last} are looked at\n`,
+  )
+}
+
+/** A prefix of several session ids may be the full id of one of them. */
+function ofOneSession(trees: readonly TraceTree[], name: string): readonly TraceTree[] {
+  const dated = trees.map(tree => ({ tree, sessionId: summarize(tree).sessionId }))
+  const own = dated.filter(({ sessionId }) => sessionId.startsWith(name))
+  const sessions = new Set(own.map(({ sessionId }) => sessionId))
+  const only = sessions.has(name) ? name : [...sessions][0]
+  if (!sessions.has(name) && sessions.size > 1) {
+    const some = [...sessions].slice(0, MAX_NAMED).join(', ')
+    throw new Error(`there are ${sessions.size} sessions whose id begins with ${name}: ${some}; say more of it`)
+  }
+  return own.filter(({ sessionId }) => sessionId === only).map(({ tree }) => tree)
+}
+
+function nothingNamed(place: TracesPlace, name: string | undefined, selection: TraceSelection): string {
+  if (name === undefined) return `there are no traces in ${place.path}`
+  if (selection.matchCount > 1) return whichTrace(place, { traceId: name }, selection)
+  return `there is no trace whose id begins with ${name}, no session of that id in ${place.path}, and no file of that name`
+}
+
+async function select(
+  place: TracesPlace,
+  query: TraceQuery,
+  io: CommandIo,
+): Promise<TraceSelection | { readonly exitCode: number }> {
+  const files = await place.listFiles()
+  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
+}

@@ -1,11 +1,10 @@
-import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { type ExaminationOptions, examine } from '../doctor/examination.ts'
 import { isWrong } from '../doctor/finding.ts'
 import { reportJson, reportText } from '../doctor/report.ts'
-import { lookOf } from '../look.ts'
+import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import type { Given } from '../options.ts'
-import { Progress } from '../progress.ts'
+import { lookOf, Progress } from '../terminal.ts'
 
 /** A timer that keeps the process alive, because requests of the pipeline do not. */
 const LONG_MILLIS = 60_000

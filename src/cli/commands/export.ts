@@ -1,8 +1,135 @@
-import { type Command, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { FORMATS, type Format, isFormat, writeExport } from '../export-traces.ts'
-import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../trace-query.ts'
-import { nothingMatches, nothingThere } from '../tree-messages.ts'
-import { expectTraceFiles, findSubject } from '../tree-place.ts'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { exportAtif } from '../../reading/export-atif.ts'
+import { exportAtof } from '../../reading/export-atof.ts'
+import { exportCsv } from '../../reading/export-csv.ts'
+import { exportHtml } from '../../reading/export-html.ts'
+import { exportMessages } from '../../reading/export-messages.ts'
+import { exportOtlp } from '../../reading/export-otlp.ts'
+import { countOf, humanBytes } from '../../reading/human-figures.ts'
+import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
+import { jsonLine } from '../../reading/tree-json.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { whyNot } from '../file-trouble.ts'
+import {
+  FILTER_OPTIONS,
+  type FoundTraces,
+  findTrace,
+  findTraces,
+  nothingMatches,
+  nothingThere,
+  readFilter,
+  readLast,
+} from '../trace-query.ts'
+import { expectTraceFiles, findSubject } from '../traces-place.ts'
+
+type Pieces = Iterable<string> | AsyncIterable<string>
+
+interface FormatRow {
+  /** For the help. */
+  readonly about: string
+  /** A description of the output. */
+  readonly as: string
+  pieces(found: FoundTraces, now: number): Pieces
+}
+
+export type Format = 'html' | 'otlp' | 'atif' | 'atof' | 'messages' | 'csv'
+
+export const FORMATS: Readonly<Record<Format, FormatRow>> = {
+  html: {
+    about: 'a page without script, for people',
+    as: 'as a page',
+    pieces: ({ trees }, now) => exportHtml(trees, now),
+  },
+  otlp: {
+    about: 'OTLP/JSON lines as they were recorded, for any OpenTelemetry program',
+    as: 'as OTLP/JSON lines',
+    pieces: ({ trees, paths }) => lines(exportOtlp(paths, new Set(trees.map(({ traceId }) => traceId)))),
+  },
+  atif: {
+    about: 'trajectories (ATIF 1.7), for evaluation: a document for each session',
+    as: 'as trajectories (ATIF)',
+    pieces: ({ trees }) => documents(exportAtif(trees)),
+  },
+  atof: {
+    about: 'events (ATOF 0.1), as NeMo Relay writes them',
+    as: 'as events (ATOF)',
+    pieces: ({ trees }) => lines(exportAtof(trees)),
+  },
+  messages: {
+    about: 'conversations as messages of OpenAI, a session a line',
+    as: 'as messages',
+    pieces: ({ trees }) => lines(exportMessages(trees)),
+  },
+  csv: {
+    about: 'a row for each span, without content',
+    as: 'as a table',
+    pieces: ({ trees }) => lines(exportCsv(trees), '\r\n'),
+  },
+}
+
+export function isFormat(text: string): text is Format {
+  return Object.hasOwn(FORMATS, text)
+}
+
+/**
+ * Writes traces to a file and reports its contents, so that the user knows what it shares.
+ *
+ * @param out undefined for standard output; the report goes to standard error then
+ * @throws if the file exists or cannot be written
+ */
+export async function writeExport(
+  found: FoundTraces,
+  format: Format,
+  out: string | undefined,
+  io: CommandIo,
+): Promise<void> {
+  const { as, pieces } = FORMATS[format]
+  if (out === undefined) {
+    sayContent(found, format, io.stderr)
+    for await (const piece of pieces(found, io.now())) io.stdout.write(piece)
+    return
+  }
+  const bytes = await writeNew(out, pieces(found, io.now()))
+  io.stdout.write(`Wrote ${countOf(found.trees.length, 'trace')} ${as} to ${out} (${humanBytes(bytes)})\n`)
+  sayContent(found, format, io.stdout)
+}
+
+function sayContent({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
+  const older = matchCount - trees.length
+  // Without this line the file would be used for evaluation or training as if it were complete.
+  if (older > 0)
+    told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} not in it: -n says how many\n`)
+  const running = trees.filter(tree => tree.isRunning).length
+  if (running > 0 && format === 'otlp') told.write(`What is running in ${countOf(running, 'trace')} is not in it\n`)
+  told.write('Before you share it, this is what is in it:\n')
+  for (const line of sharedContentLines(sharedContent(trees))) told.write(`  ${line}\n`)
+}
+
+async function* lines(texts: Pieces, end = '\n'): AsyncGenerator<string, void> {
+  for await (const text of texts) yield `${text}${end}`
+}
+
+/** A single document is indented; several are written one per line. */
+function* documents(all: readonly object[]): Generator<string, void> {
+  const [only, second] = all
+  if (second === undefined) yield `${jsonLine(only, 2)}\n`
+  else for (const each of all) yield `${jsonLine(each)}\n`
+}
+
+/** Creates a private file and never overwrites one: it could be the log that the traces come from. Resolves to its bytes. */
+async function writeNew(path: string, pieces: Pieces): Promise<number> {
+  try {
+    await writeFile(path, pieces, { flag: 'wx', mode: 0o600 })
+    return (await stat(path)).size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new Error(`${path} is there already; name another file, or remove it`)
+    }
+    // A partial file would be taken for a complete one, and would block the next attempt.
+    await rm(path, { force: true }).catch(() => undefined)
+    throw new Error(`cannot write ${path}: ${whyNot(error)}`)
+  }
+}
 
 /** A file with more traces is too large to open. */
 const MOST = 1000

@@ -1,11 +1,11 @@
 import { dirname, resolve } from 'node:path'
 import { projectFolderOf } from '../../guards/trust.ts'
 import { type Command, type CommandPage, command, WrongUse } from '../command.ts'
+import { hostsWithAdapter } from '../hook-records.ts'
 import { list } from '../hooks/list.ts'
 import { trustFolder, withdraw } from '../hooks/trust-folder.ts'
 import { tryOut } from '../hooks/try-out.ts'
 import type { Given } from '../options.ts'
-import { hostsWithAdapter } from '../raw-events.ts'
 
 const ACTIONS = ['trust', 'test'] as const
 

@@ -5,14 +5,13 @@ import { makeChange } from '../init/config-file.ts'
 import { initEvery } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
 import { freePort } from '../init/hook-agent.ts'
-import { HOSTS } from '../init/hosts.ts'
+import { HOSTS, unknownHost } from '../init/hosts.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import type { ByHand, HostSetup, Nothing, Plan, Surroundings } from '../init/plan.ts'
-import { report, shown, whyByHand } from '../init/plan-text.ts'
+import { report, shown, whyByHand } from '../init/plan.ts'
 import { linesOf, SDK_CODE, type SdkCode } from '../init/sdk-code.ts'
-import { unknownHost } from '../init/unknown-host.ts'
-import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
+import { lookOf } from '../terminal.ts'
 
 const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
 

@@ -2,13 +2,12 @@ import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import type { UserBackend } from '../../plugin/config/types.ts'
-import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { RecordReader } from '../hook-records.ts'
+import { hostsWithAdapter } from '../hook-records.ts'
+import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
 import type { Given } from '../options.ts'
-import { type Playing, play, playAndDraw } from '../play-files.ts'
-import { hostsWithAdapter } from '../raw-events.ts'
+import { play, playAndDraw } from '../play-files.ts'
 import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
 import type { ReplayResult } from '../replayer.ts'
 
@@ -44,7 +43,7 @@ skipped.`,
 export const replay: Command = command(PAGE, async (given, io) => {
   const job = readJob(given)
   if (job.out !== undefined) return replayInto(job.out, job, io)
-  const played = await playAndDraw(playingOf(job), { host: job.host, backend: job.backend }, io)
+  const played = await playAndDraw(job, job.backend, io)
   if (played.exitCode !== undefined) return played.exitCode
   return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
 })
@@ -115,7 +114,7 @@ async function replayInto(out: string, job: Job, io: CommandIo): Promise<number>
   const code = { host: job.host, local_log: false, backends: [file] }
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const { span_batch_max_export_batch_size: batchSpans } = config
-  const played = await play(code, { batchSpans, env: io.env }, playingOf(job), io)
+  const played = await play(code, { batchSpans, env: io.env }, job, io)
   const { result } = played
   const isDelivered = reportDelivery(
     result,
@@ -126,10 +125,6 @@ async function replayInto(out: string, job: Job, io: CommandIo): Promise<number>
   io.stderr.write(`${played.begins}${summaryOf(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
   const isGood = played.isClean && isDelivered && !isTooLax(result, job)
   return played.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
-}
-
-function playingOf({ files, speed, host }: Job): Playing {
-  return { command: 'replay', files, speed, reader: () => new RecordReader(host) }
 }
 
 /** True if `--strict` is set and parts of the records were not read. */

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:os'
 import { basename } from 'node:path'
+import { isatty } from 'node:tty'
 import { createPluginIn } from '../../plugin/create-plugin.ts'
+import type { Plugin } from '../../plugin/plugin.ts'
 import { type Command, type CommandIo, type CommandPage, command, WrongUse } from '../command.ts'
-import { environmentBelow } from '../run/environment.ts'
-import { type Ended, exitCodeOf, runProgram } from '../run/run-program.ts'
-import { RunTurn } from '../run/run-turn.ts'
 
 const PAGE = {
   name: 'run',
@@ -44,4 +46,122 @@ function sayWhy(program: string, code: string): string {
 function handOn(ended: Ended): number {
   if (ended.how === 'signal') process.kill(process.pid, ended.signal)
   return exitCodeOf(ended)
+}
+
+export type Ended =
+  | { readonly how: 'exit'; readonly code: number }
+  | { readonly how: 'signal'; readonly signal: NodeJS.Signals }
+  /** `ENOENT` and the like */
+  | { readonly how: 'not started'; readonly code: string }
+
+const HANDED_ON: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR2']
+/** A terminal sends these to the program as well, so forwarding would duplicate them. */
+const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+const NOT_FOUND = 127
+const NOT_RUN = 126
+const SIGNALLED = 128
+
+/** Runs a program with our own standard streams and forwards signals to it. Never rejects. */
+export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<Ended> {
+  let kill: (signal: NodeJS.Signals) => void = () => undefined
+  const handOn = (signal: NodeJS.Signals): void => kill(signal)
+  const handler = (signal: NodeJS.Signals): (() => void) => {
+    // `process.stdin` would open the input, which belongs to the program.
+    const isToldAlready = OF_TERMINALS.includes(signal) && isatty(0)
+    return () => !isToldAlready && handOn(signal)
+  }
+  const handlers = [...HANDED_ON, ...OF_TERMINALS].map(signal => [signal, handler(signal)] as const)
+  for (const [signal, handle] of handlers) process.on(signal, handle)
+  try {
+    return await new Promise<Ended>(resolve => {
+      const child = spawn(program, [...args], { env, stdio: 'inherit' })
+      kill = signal => void child.kill(signal)
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        // An error of sending a signal does not end the program.
+        if (child.pid === undefined) resolve(notStarted(error))
+      })
+      child.on('exit', (code, signal) =>
+        resolve(signal === null ? { how: 'exit', code: code ?? 1 } : { how: 'signal', signal }),
+      )
+    })
+  } catch (error) {
+    return notStarted(error as NodeJS.ErrnoException)
+  } finally {
+    for (const [signal, handle] of handlers) process.off(signal, handle)
+  }
+}
+
+function notStarted({ code = 'ERROR' }: NodeJS.ErrnoException): Ended {
+  return { how: 'not started', code }
+}
+
+/** The exit code that shells use. */
+export function exitCodeOf(ended: Ended): number {
+  if (ended.how === 'exit') return ended.code
+  if (ended.how === 'signal') return SIGNALLED + constants.signals[ended.signal]
+  return ended.code === 'ENOENT' ? NOT_FOUND : NOT_RUN
+}
+
+/** Signals by which a user or supervisor ends a program. They are no failure. */
+const STOPPING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/
+
+type How = 'completed' | 'failed' | 'interrupted'
+
+/** Records a program as a turn with one tool call. */
+export class RunTurn {
+  /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
+  readonly traceparent: string | undefined
+  readonly #plugin: Plugin
+  readonly #ids: { readonly session_id: string; readonly turn_id: string }
+  readonly #call: { readonly tool_call_id: string; readonly tool_name: string }
+
+  constructor(plugin: Plugin, name: string, words: readonly string[]) {
+    const id = randomUUID()
+    this.#plugin = plugin
+    this.#ids = { session_id: id, turn_id: id }
+    this.#call = { tool_call_id: id, tool_name: name }
+    void plugin.emit('on_session_start', { ...this.#ids, platform: 'cli' })
+    void plugin.emit('pre_tool_call', { ...this.#ids, ...this.#call, args: { command: words.map(quoted).join(' ') } })
+    this.traceparent = plugin.traceparent({ ...this.#ids, ...this.#call })
+  }
+
+  end(ended: Ended): void {
+    const { how, fields } = told(ended)
+    void this.#plugin.emit('post_tool_call', { ...this.#ids, ...this.#call, ...fields })
+    void this.#plugin.emit('on_session_end', { ...this.#ids, [how]: true })
+  }
+}
+
+function told(ended: Ended): { how: How; fields: object } {
+  if (ended.how === 'not started') return { how: 'failed', fields: { status: 'error', error_type: ended.code } }
+  if (ended.how === 'signal') {
+    if (STOPPING.includes(ended.signal)) return { how: 'interrupted', fields: { status: 'cancelled' } }
+    return { how: 'failed', fields: { status: 'error', error_type: ended.signal } }
+  }
+  const result = { exit_code: ended.code }
+  if (ended.code === 0) return { how: 'completed', fields: { status: 'ok', result } }
+  return { how: 'failed', fields: { status: 'error', error_type: `exit_${ended.code}`, result } }
+}
+
+/** Quotes for a shell, the form that the detector of secrets expects. */
+function quoted(word: string): string {
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+/**
+ * The environment of a program below a span. A `tracestate` is only passed on within its own trace.
+ *
+ * @param traceparent undefined if no context is propagated; the caller's is kept then
+ */
+export function environmentBelow(traceparent: string | undefined, env: CommandIo['env']): CommandIo['env'] {
+  if (traceparent === undefined) return env
+  const { TRACESTATE, ...rest } = env
+  const isSameTrace = traceIdIn(traceparent) === traceIdIn(env['TRACEPARENT'])
+  return { ...rest, TRACEPARENT: traceparent, ...(isSameTrace && TRACESTATE !== undefined && { TRACESTATE }) }
+}
+
+/** No validation: ours is valid, and another one cannot match it by chance. */
+function traceIdIn(traceparent: string | undefined): string | undefined {
+  return traceparent?.trim().split('-')[1]
 }

@@ -1,16 +1,18 @@
-import { INLETS } from '../../agents/inlets.ts'
+import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
+import { existsSync } from 'node:fs'
+import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
+import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
+import type { HooksFound } from '../../receiver/load-hooks.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { startReceiver } from '../../receiver/start.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { packageFile, packageFolder, whyNotLasting } from '../init/package-folder.ts'
+import { ageMillis, portOf } from '../option-values.ts'
 import type { Given } from '../options.ts'
-import { portOf } from '../port-option.ts'
-import { startDetached, stopRunning } from '../serve/background.ts'
-import { hooksOfUser } from '../serve/hooks-of-user.ts'
-import { install, type System, THIS_SYSTEM, uninstall } from '../serve/install.ts'
+import { startDetached, stopRunning } from '../serve/receiver-process.ts'
+import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
 import { showStatus, where } from '../serve/status.ts'
-import { ageMillis } from '../since-option.ts'
 
 const PAGE = {
   name: 'serve',
@@ -90,7 +92,7 @@ async function listen(
     env,
     home,
     version: PACKAGE_VERSION,
-    endpoints: INLETS,
+    endpoints: RECEIVER_ENDPOINTS,
     port,
     idleMillis,
     openRecorder,
@@ -107,4 +109,19 @@ async function listen(
   void io.interrupted().then(() => receiver.stop())
   await receiver.closed
   return EXIT.ok
+}
+
+/** The user's own hooks only, because one receiver serves all projects. */
+export async function hooksOfUser(
+  { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
+  { env, home }: Pick<CommandIo, 'env' | 'home'>,
+): Promise<HooksFound | undefined> {
+  const folder = hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined
+  if (folder === undefined) return undefined
+  // A required file may be missing.
+  const isMeant = Object.keys(hooks.options).length > 0
+  if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
+  // Without hooks, their code is not loaded.
+  const { hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
+  return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
 }

@@ -2,10 +2,8 @@ import { stateHome } from '../../plugin/config/paths.ts'
 import { openTurnJson } from '../../reading/open-turns-json.ts'
 import { renderTop } from '../../reading/open-turns-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import { lookOf } from '../look.ts'
 import { OpenTraces } from '../open-traces.ts'
-import { waitABit } from '../pause.ts'
-import { isRedrawable, StatusArea, statusRows } from '../status-area.ts'
+import { isRedrawable, lookOf, StatusArea, statusRows, waitABit } from '../terminal.ts'
 
 const PAGE = {
   name: 'top',

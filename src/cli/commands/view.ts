@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { stateDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
 import { readPageFiles } from '../../viewer/server/page-files.ts'
@@ -7,9 +8,8 @@ import { startView } from '../../viewer/server/start.ts'
 import type { IndexSubject } from '../../viewer/trace-index/local-index.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { packageFile, packageFolder } from '../init/package-folder.ts'
-import { openInBrowser } from '../open-in-browser.ts'
-import { portOf } from '../port-option.ts'
-import { findSubject, type TracesPlace, traceFiles } from '../tree-place.ts'
+import { portOf } from '../option-values.ts'
+import { findSubject, type TracesPlace, traceFiles } from '../traces-place.ts'
 
 const PAGE = {
   name: 'view',
@@ -66,4 +66,19 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
 
 function subjectOf({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
   return kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(env, home) } : { kind, path }
+}
+
+/** The program that opens a URL. On Windows not `start`, because the shell would interpret the URL. */
+const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+const ELSEWHERE = ['xdg-open'] as const
+
+/** Opens a URL. If that fails, for example in a container or over SSH, prints a hint; the URL can still be copied. */
+export function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
+  const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env })
+  child.once('error', () => stderr.write(`hookspan view: ${program} could not be started; open the address by hand\n`))
+  child.unref()
 }

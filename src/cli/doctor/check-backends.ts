@@ -1,7 +1,7 @@
 import { humanDuration } from '../../reading/human-figures.ts'
 import { type Finding, finding, type Level } from './finding.ts'
+import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { PROBE_SERVICE, PROBE_SPAN } from './probe.ts'
-import type { ProbeOptions, ProbeResult } from './probe-result.ts'
 
 const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} yourself`
 const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN}: it says when it was sent and from where, and is no agent's turn`

@@ -17,13 +17,11 @@ import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
 import { checkBacklog, checkLosses, type Judging, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
-import { checkProxies } from './check-proxies.ts'
-import { checkState } from './check-state.ts'
-import { AnswerDates, type ClockSkew, checkClocks } from './clocks.ts'
+import { AnswerDates, type ClockSkew, checkClocks, checkProxies } from './check-network.ts'
+import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
 import { type Finding, finding } from './finding.ts'
+import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { probe } from './probe.ts'
-import type { ProbeOptions, ProbeResult } from './probe-result.ts'
-import { type TrialWriter, writeTrial } from './state-directory.ts'
 
 export interface ExaminationOptions extends ProbeOptions {
   /** Backends of the command line, which replace the configured ones. */

@@ -3,7 +3,7 @@ import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, type Segment, segment, type Tone } from '../../reading/segments.ts'
 import type { Examination } from './examination.ts'
 import { AREAS, type Area, type Finding, isWrong, type Level } from './finding.ts'
-import type { ProbeResult } from './probe-result.ts'
+import type { ProbeResult } from './probe.ts'
 
 const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
 const MARK_WIDTH = 6

@@ -9,8 +9,9 @@ import { isThere } from '../../guards/folder-files.ts'
 import { projectFolderOf } from '../../guards/trust.ts'
 import { hookProblems } from '../../plugin/config/hook-problems.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { columns } from './columns.ts'
 
 /** The hook settings of the configuration. Prints their problems. */
 export function settingsOf(io: CommandIo): HookSettings {
@@ -59,4 +60,19 @@ function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
 Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
 ${isAnyOfProject ? OF_PROJECT : ''}`
+}
+
+const MAX_CELLS = 120
+
+/**
+ * Formats rows below a header, each column as wide as its widest cell. Untrusted text is escaped, so that it cannot move the
+ * cursor. Lines end with a line break.
+ */
+export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MAX_CELLS)))]
+  const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
+  return cells
+    .map(row => `  ${row.map((cell, at) => padEndToWidth(cell, widths[at] ?? 0)).join('  ')}`.trimEnd())
+    .map(line => `${line}\n`)
+    .join('')
 }

@@ -3,9 +3,8 @@ import { type ProjectFolder, projectFolderOf, readProjectFolder, TrustStore } fr
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { saysYes } from '../yes-or-no.ts'
-import { columns } from './columns.ts'
-import { settingsOf } from './list.ts'
+import { saysYes } from '../terminal.ts'
+import { columns, settingsOf } from './list.ts'
 
 /** @param hasSaidYes skip the confirmation */
 export async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {

@@ -1,12 +1,10 @@
 import { sep } from 'node:path'
 import { type CommandIo, EXIT } from '../command.ts'
-import { lookOf } from '../look.ts'
-import { saysYes } from '../yes-or-no.ts'
+import { lookOf, saysYes } from '../terminal.ts'
 import { makeChange } from './config-file.ts'
-import { hostsHere, sdksNear } from './here.ts'
-import { HOSTS, type HostRow } from './hosts.ts'
+import { HOSTS, type HostRow, hostsHere, sdksNear } from './hosts.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
-import { report, shown, whyByHand } from './plan-text.ts'
+import { report, shown, whyByHand } from './plan.ts'
 import { linesOf, SDK_CODE } from './sdk-code.ts'
 
 export interface EveryOptions {

@@ -1,7 +1,7 @@
+import type { HookSettings, Receiver } from './hook-agent.ts'
 import { hookAgent } from './hook-agent.ts'
 import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
-import type { HookSettings, Receiver } from './hook-settings.ts'
-import { valueAt } from './json-change.ts'
+import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
 /** Gemini CLI waits for a program at each event, so redundant events and those for each chunk of an answer are left out. */

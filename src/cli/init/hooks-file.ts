@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { aboutGuards, type Guards } from './hook-agent.ts'
 import {
   commandFor,
   type GuardedEvents,
@@ -7,9 +8,18 @@ import {
   isCommandFor,
   lightCommandFor,
 } from './hook-command.ts'
-import { aboutGuards, type Guards } from './hook-settings.ts'
-import { editJson, type JsonChange, valueAt } from './json-change.ts'
-import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
+import {
+  about,
+  byHand,
+  edited,
+  editJson,
+  exactUndo,
+  FRESH,
+  type JsonChange,
+  type JsonConfig,
+  readConfig,
+  valueAt,
+} from './json-config.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 

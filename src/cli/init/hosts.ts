@@ -1,11 +1,16 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { nearestName } from '../../plugin/config/nearest.ts'
 import { claudeCode } from './claude-code.ts'
 import { gemini } from './gemini.ts'
 import { hermes, hermesWebhook } from './hermes.ts'
 import { codex, copilot, cursor } from './hooks-file.ts'
+import { valueAt } from './json-config.ts'
 import { openclaw } from './openclaw.ts'
-import type { HostSetup } from './plan.ts'
+import type { HostSetup, Surroundings } from './plan.ts'
 import { kilo, opencode, pi } from './plugin-file.ts'
 import { qwen } from './qwen.ts'
+import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
 /** An agent with a configuration, detected by its program or its own folder. */
 export interface HostRow {
@@ -37,3 +42,122 @@ export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
   ['gemini', { setup: gemini, programs: ['gemini'], file: 'settings.json' }],
   ['qwen', { setup: qwen, programs: ['qwen'] }],
 ])
+
+const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
+
+export interface Seen<Row> {
+  readonly name: string
+  readonly row: Row
+  /** The path that shows that it is installed. */
+  readonly sign: string
+}
+
+/** The user's agents that have a configuration. */
+export function hostsHere(surroundings: Surroundings): Seen<HostRow>[] {
+  return seen(HOSTS, row => programOf(row, surroundings) ?? folderOf(row, surroundings))
+}
+
+/** The SDKs used by the project that contains `from`. */
+export function sdksNear(from: string): Seen<SdkCode>[] {
+  return seen(SDK_CODE, row => row.manifests.map(name => nearest(from, name)).find(path => path && uses(path, row)))
+}
+
+function seen<Row>(rows: ReadonlyMap<string, Row>, signOf: (row: Row) => string | undefined): Seen<Row>[] {
+  return [...rows].flatMap(([name, row]) => {
+    const sign = signOf(row)
+    return sign === undefined ? [] : [{ name, row, sign }]
+  })
+}
+
+function programOf({ programs }: HostRow, { env }: Surroundings): string | undefined {
+  const folders = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter(isAbsolute)
+  const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE;.CMD').split(';') : ['']
+  const paths = programs.flatMap(name => folders.flatMap(folder => endings.map(end => join(folder, name + end))))
+  return paths.find(isProgram)
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function folderOf({ setup, file = '' }: HostRow, surroundings: Surroundings): string | undefined {
+  const path = join(setup.folder(surroundings), file)
+  return existsSync(path) ? path : undefined
+}
+
+function nearest(from: string, name: string): string | undefined {
+  const path = join(from, name)
+  if (existsSync(path)) return path
+  return dirname(from) === from ? undefined : nearest(dirname(from), name)
+}
+
+/** Unreadable files count as not using it: they belong to the project and are not checked here. */
+function uses(path: string, { package: name }: SdkCode): boolean {
+  try {
+    const text = readFileSync(path, 'utf8')
+    if (!path.endsWith('.json')) return namesPython(text, name)
+    const manifest: unknown = JSON.parse(text)
+    return DEPENDENCIES.some(list => valueAt(manifest, [list, name]) !== undefined)
+  } catch {
+    return false
+  }
+}
+
+/** Python treats `.`, `-` and `_` in names alike. */
+function namesPython(text: string, name: string): boolean {
+  const spelled = name.replaceAll('-', '[-_.]')
+  return new RegExp(`(?<![\\w.-])${spelled}(?![\\w-]|\\.\\w)`, 'i').test(text)
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  picodingagent: 'pi',
+  pimono: 'pi',
+  clawdbot: 'openclaw',
+  moltbot: 'openclaw',
+  anthropic: 'claude-agent-sdk',
+  claude: 'claude-code',
+  claudecli: 'claude-code',
+  claudesdk: 'claude-agent-sdk',
+  claudecodesdk: 'claude-agent-sdk',
+  hermesagent: 'hermes',
+  nousresearch: 'hermes',
+  ai: 'ai-sdk',
+  vercel: 'ai-sdk',
+  vercelai: 'ai-sdk',
+  vercelaisdk: 'ai-sdk',
+  codexcli: 'codex',
+  openaicodex: 'codex',
+  cursoragent: 'cursor',
+  cursorcli: 'cursor',
+  copilotcli: 'copilot',
+  githubcopilot: 'copilot',
+  locussdk: 'locus',
+}
+
+/** Agents without an adapter, with the alternative. */
+const OTHERS: Readonly<Record<string, string>> = {
+  openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
+}
+
+/** The message for an unknown host: the probable one, or the alternative. */
+export function unknownHost(name: string, hosts: readonly string[]): string {
+  const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined
+  if (other !== undefined) return other
+  const alias = Object.hasOwn(ALIASES, folded) ? ALIASES[folded] : undefined
+  const meant = alias ?? nearestName(name, hosts) ?? onlyPart(name.toLowerCase(), hosts)
+  const what = `there is no host ${JSON.stringify(name.slice(0, 60))}`
+  if (meant !== undefined) return `${what}. Did you mean ${meant}?`
+  return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/hooks.md`
+}
+
+/** Finds the only host whose name contains a part, for example `agents`. */
+function onlyPart(part: string, hosts: readonly string[]): string | undefined {
+  const [first, second] = part.length < 3 ? [] : hosts.filter(host => host.includes(part))
+  return second === undefined ? first : undefined
+}

@@ -1,6 +1,7 @@
+import json5 from 'json5'
+import type { Node } from 'jsonc-parser'
+import jsonc from 'jsonc-parser'
 import { backupsOf, readText } from './config-file.ts'
-import { describeChanges, editJson, type JsonChange, whyNotEditable } from './json-change.ts'
-import { type JsonText, readJson5 } from './json5.ts'
 import type { Change, Plan } from './plan.ts'
 
 /** The content of a missing file before our changes. */
@@ -18,7 +19,7 @@ export async function readConfig(file: string, mayBeBlank = false): Promise<Json
   const before = await readText(file)
   const text = before === undefined || (mayBeBlank && before.trim() === '') ? FRESH : before
   try {
-    return { file, before, text, ...readJson5(text) }
+    return { file, before, text, ...readJson(text) }
   } catch (error) {
     throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
   }
@@ -35,8 +36,18 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
 /** Instructions for a file that cannot be edited safely. @param otherwise a further reason against editing */
 export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
-  const why = whyNotEditable(text) ?? otherwise
+  const why = whyNotEditable(text, changes) ?? otherwise
   return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
+}
+
+function whyNotEditable(text: string, changes: readonly JsonChange[]): string | undefined {
+  try {
+    editJson(text, changes)
+    return undefined
+  } catch (error) {
+    if (error instanceof NotEditable) return error.message
+    throw error
+  }
 }
 
 export function edited(
@@ -58,7 +69,7 @@ export async function exactUndo(
 ): Promise<Partial<Change> | undefined> {
   const becomes = (old: string): boolean => {
     try {
-      return editJson(old, enabling(JSON.parse(old.trim()))) === before
+      return editJson(old, enabling(readJson(old).value)) === before
     } catch {
       return false
     }
@@ -68,4 +79,269 @@ export async function exactUndo(
     if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
   }
   return becomes(FRESH) ? { after: undefined, isUsers: false, folders } : undefined
+}
+
+/** A path in a value: member names, and element indexes from 0. */
+export type JsonPath = readonly (string | number)[]
+
+/** A parsed text with the positions of its values. */
+export interface JsonText {
+  readonly value: unknown
+  /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
+  lineOf(path: JsonPath): number
+}
+
+/** A wanted value in a JSON document. Missing parent objects are created. */
+export interface JsonChange {
+  readonly path: JsonPath
+  /** Undefined removes the value and parents that become empty. */
+  readonly value?: unknown
+}
+
+/** The text cannot be edited without a loss. The message gives the reason in a few words. */
+export class NotEditable extends Error {}
+
+const NAME_TWICE = 'a name in it is there twice'
+const BYTE_ORDER_MARK = /^\uFEFF/
+const GAP = String.raw`(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*`
+const COMMA = new RegExp(`^${GAP},`)
+const JSON5_TOKEN = new RegExp(
+  String.raw`\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*')|([^\s"',:[\]{}\/]+)(?=(${GAP}:)?)`,
+  'g',
+)
+
+/**
+ * Parses JSON with comments and trailing commas, or JSON5. For duplicate names the last one counts, as in all JSON parsers.
+ *
+ * @throws Error with the position of the fault
+ */
+export function readJson(text: string): JsonText {
+  const root = treeOf(text)
+  const value: unknown = root === undefined ? parseJson5(text) : jsonc.getNodeValue(root)
+  const lines = root === undefined ? asJson(text) : plain(text)
+  const tree = root ?? jsonc.parseTree(lines)
+  const lineOf = (path: JsonPath): number => {
+    const node = tree && jsonc.findNodeAtLocation(tree, [...path])
+    return node === undefined ? 1 : lines.slice(0, node.offset).split('\n').length
+  }
+  return { value, lineOf }
+}
+
+/** Undefined if the text is not JSON with comments. */
+function treeOf(text: string): Node | undefined {
+  const errors: unknown[] = []
+  const root = jsonc.parseTree(plain(text), errors as never[], { allowTrailingComma: true })
+  return errors.length === 0 ? root : undefined
+}
+
+function plain(text: string): string {
+  return text.replace(BYTE_ORDER_MARK, ' ')
+}
+
+function parseJson5(text: string): unknown {
+  try {
+    return json5.parse(text)
+  } catch (error) {
+    const { message, lineNumber, columnNumber } = error as Error & { lineNumber: number; columnNumber: number }
+    const what = message.replace(/^JSON5: | at \d+:\d+$/g, '')
+    throw new Error(`line ${lineNumber}, column ${columnNumber}: ${what}`, { cause: error })
+  }
+}
+
+/** Quotes names and strings of valid JSON5 as in JSON. Every value keeps its line. */
+function asJson(text: string): string {
+  return plain(text).replace(JSON5_TOKEN, (token, string?: string, word?: string, colon?: string) => {
+    if (string !== undefined) return JSON.stringify(json5.parse(string)) + '\n'.repeat(token.split('\n').length - 1)
+    if (word === undefined) return token
+    return JSON.stringify(colon === undefined ? json5.parse(word) : word)
+  })
+}
+
+/** The value at a path; undefined if there is none. */
+export function valueAt(value: unknown, path: JsonPath): unknown {
+  let current = value
+  for (const step of path) {
+    const isThere = typeof current === 'object' && current !== null && Object.hasOwn(current, step)
+    current = isThere ? (current as Record<string | number, unknown>)[step] : undefined
+  }
+  return current
+}
+
+/**
+ * Applies the changes. All else, comments included, is kept byte by byte.
+ *
+ * @throws NotEditable
+ */
+export function editJson(text: string, changes: readonly JsonChange[]): string {
+  return changes.reduce((edited, change) => {
+    const root = treeOf(edited)
+    if (root === undefined) throw new NotEditable('it is JSON5, and hookspan edits only JSON with comments')
+    const value: unknown = jsonc.getNodeValue(root)
+    const style = new JsonStyle(edited)
+    const after =
+      change.value === undefined
+        ? withoutNode(edited, root, prunedPath(value, change.path))
+        : withValue(edited, root, change, style)
+    if (change.value === undefined) remove(value, prunedPath(value, change.path))
+    else set(value, change.path, change.value)
+    // The parser finds the first of two equal names, and the last one counts.
+    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
+    return after
+  }, text)
+}
+
+/** Indentation and line ends of a document. A document in one line stays one. */
+class JsonStyle {
+  readonly #newline: string
+  readonly #indent: string
+
+  constructor(text: string) {
+    this.#newline = text.includes('\r\n') ? '\r\n' : '\n'
+    this.#indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? (text.trim().length > 2 && !text.trim().includes('\n') ? '' : '  ')
+  }
+
+  lineAt(depth: number): string {
+    return this.#indent === '' ? '' : this.#newline + this.#indent.repeat(depth)
+  }
+
+  render(value: unknown, depth: number): string {
+    return JSON.stringify(value, null, this.#indent).replaceAll('\n', this.#newline + this.#indent.repeat(depth))
+  }
+
+  member(name: string | number, value: unknown, depth: number): string {
+    const text = this.render(value, depth)
+    return typeof name === 'number' ? text : `${JSON.stringify(name)}:${this.#indent === '' ? '' : ' '}${text}`
+  }
+}
+
+function withValue(text: string, root: Node, { path, value }: JsonChange, style: JsonStyle): string {
+  const found = jsonc.findNodeAtLocation(root, [...path])
+  if (found !== undefined) return spliced(text, found.offset, endOf(found), style.render(value, path.length))
+  let depth = path.length - 1
+  while (depth > 0 && jsonc.findNodeAtLocation(root, path.slice(0, depth)) === undefined) depth--
+  const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
+  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(NAME_TWICE)
+  const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
+  const member = style.member(path[depth] ?? '', nested, depth + 1)
+  const close = endOf(into) - 1
+  const last = into.children?.at(-1)
+  if (last === undefined) {
+    const inside = text.slice(into.offset + 1, close)
+    const isBlank = inside.trim() === ''
+    const line = style.lineAt(depth + 1) + member + (isBlank ? style.lineAt(depth) : '')
+    return spliced(text, into.offset + 1, isBlank ? close : into.offset + 1, line)
+  }
+  const tail = text.slice(endOf(last), close)
+  const isInLine = !text.slice(into.offset, endOf(into)).includes('\n') && typeof value !== 'object'
+  const hasComma = COMMA.test(tail)
+  const start = isInLine ? (style.lineAt(0) === '' ? '' : ' ') : style.lineAt(depth + 1)
+  const added = spliced(
+    text,
+    close - (tail.length - tail.trimEnd().length),
+    undefined,
+    start + member + (hasComma ? ',' : ''),
+  )
+  return hasComma ? added : spliced(added, endOf(last), undefined, ',')
+}
+
+function withoutNode(text: string, root: Node, path: JsonPath): string {
+  const found = jsonc.findNodeAtLocation(root, [...path])
+  const node = found?.parent?.type === 'property' ? found.parent : found
+  const siblings = node?.parent?.children
+  if (node === undefined || siblings === undefined) return text
+  const commaAfter = (sibling: Node): number => COMMA.exec(text.slice(endOf(sibling)))?.[0].length ?? 0
+  const end = endOf(node) + commaAfter(node)
+  const before = siblings[siblings.indexOf(node) - 1]
+  const isLast = before !== undefined && end === endOf(node)
+  const separator = isLast ? endOf(before) + commaAfter(before) : node.offset
+  if (isLast && text.slice(separator, node.offset).trim() === '') return spliced(text, separator - 1, end, '')
+  const lineStart = /\r?\n[ \t]*$/.exec(text.slice(0, node.offset))?.index
+  const isOwnLine = lineStart !== undefined && /^[ \t]*(?:\r?\n|$)/.test(text.slice(end))
+  const spaces = /^[ \t]*/.exec(text.slice(end))?.[0].length ?? 0
+  const rest = isOwnLine ? spliced(text, lineStart, end, '') : spliced(text, node.offset, end + spaces, '')
+  if (isLast) return spliced(rest, separator - 1, separator, '')
+  return siblings.length === 1 ? withoutBlank(rest, node.parent as Node) : rest
+}
+
+/** An object or list that became empty, without its line breaks. */
+function withoutBlank(text: string, { offset, type }: Node): string {
+  const close = type === 'object' ? '}' : ']'
+  return text.slice(0, offset + 1) + text.slice(offset + 1).replace(new RegExp(`^\\s*\\${close}`), close)
+}
+
+function endOf({ offset, length }: Node): number {
+  return offset + length
+}
+
+function spliced(text: string, start: number, end: number | undefined, part: string): string {
+  return text.slice(0, start) + part + text.slice(end ?? start)
+}
+
+/** Instructions for making the changes by hand, with file and line number. */
+export function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
+  const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
+  const additions = new Map<string, Addition>()
+  const lines = changes.flatMap(({ path, value: wanted }) => {
+    if (wanted === undefined) {
+      const pruned = prunedPath(value, path)
+      return [`${place(pruned)} take out ${nameOf(pruned)}`]
+    }
+    if (valueAt(value, path) !== undefined) {
+      return [`${place(path)} change ${nameOf(path)} to ${JSON.stringify(wanted)}`]
+    }
+    add(additions, value, path, wanted)
+    return []
+  })
+  const blocks = [...additions.values()].flatMap(({ into, block }) => {
+    const where = into.length === 0 ? 'the outermost braces' : nameOf(into)
+    return [`${place(into)} add to ${where}:`, ...JSON.stringify(block, null, 2).split('\n').slice(1, -1)]
+  })
+  return [...lines, ...blocks]
+}
+
+interface Addition {
+  readonly into: JsonPath
+  readonly block: object
+}
+
+/** Additions at the same place are merged into one block: a duplicate name would hide the first. */
+function add(additions: Map<string, Addition>, root: unknown, path: JsonPath, wanted: unknown): void {
+  let depth = path.length
+  while (depth > 0 && valueAt(root, path.slice(0, depth)) === undefined) depth--
+  const into = path.slice(0, depth)
+  const key = JSON.stringify(into)
+  const isList = Array.isArray(valueAt(root, into))
+  const { block } = additions.get(key) ?? { block: isList ? [] : {} }
+  additions.set(key, { into, block })
+  set(block, isList ? [0] : path.slice(depth), wanted)
+}
+
+function set(root: unknown, path: JsonPath, wanted: unknown): void {
+  let holder = root as Record<string | number, unknown>
+  for (const step of path.slice(0, -1)) {
+    holder[step] ??= {}
+    holder = holder[step] as Record<string | number, unknown>
+  }
+  holder[path.at(-1) ?? ''] = wanted
+}
+
+function remove(root: unknown, path: JsonPath): void {
+  const holder = valueAt(root, path.slice(0, -1))
+  const step = path.at(-1) ?? ''
+  if (Array.isArray(holder)) holder.splice(Number(step), 1)
+  else delete (holder as Record<string, unknown>)[step]
+}
+
+/** The path, or that of the outermost parent that would become empty. Never the whole document. */
+function prunedPath(root: unknown, path: JsonPath): JsonPath {
+  const outer = path.slice(0, -1)
+  const isAlone = outer.length > 0 && Object.keys(valueAt(root, outer) ?? {}).length === 1
+  return isAlone ? prunedPath(root, outer) : path
+}
+
+function nameOf(path: JsonPath): string {
+  return path
+    .map(step => (typeof step === 'number' ? `[${step}]` : step))
+    .join('.')
+    .replaceAll('.[', '[')
 }

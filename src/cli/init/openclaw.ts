@@ -1,7 +1,18 @@
-import { basename, dirname, join } from 'node:path'
-import { editJson, type JsonChange, valueAt } from './json-change.ts'
-import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
-import { disabling, enabling, type Installed, isAccessDenied, isAloneAllowed } from './openclaw-config.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import {
+  about,
+  byHand,
+  edited,
+  editJson,
+  exactUndo,
+  FRESH,
+  type JsonChange,
+  type JsonConfig,
+  type JsonPath,
+  readConfig,
+  valueAt,
+} from './json-config.ts'
 import { hostModule, packageFile } from './package-folder.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
@@ -89,4 +100,143 @@ function homeOf(surroundings: Surroundings): string {
 
 function installedIn(surroundings: Surroundings): Installed {
   return { folder: surroundings.folder, home: homeOf(surroundings) }
+}
+
+/** The plugin id, as in `openclaw.plugin.json`. */
+const ID = 'hookspan'
+const PATHS: JsonPath = ['plugins', 'load', 'paths']
+const ALLOW: JsonPath = ['plugins', 'allow']
+const ENTRY: JsonPath = ['plugins', 'entries', ID]
+const ENABLED: JsonPath = [...ENTRY, 'enabled']
+const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
+
+/** The folder of hookspan, and the home directory for `~`. */
+export interface Installed {
+  readonly folder: string
+  readonly home: string
+}
+
+/**
+ * The changes that enable the plugin; empty if nothing is missing.
+ *
+ * @throws Error in one line if the user has disabled it, or a value has an unexpected type
+ */
+export function enabling(root: unknown, installed: Installed): JsonChange[] {
+  checkKinds(root)
+  if (valueAt(root, ['plugins', 'enabled']) === false) {
+    throw new Error('plugins.enabled is false there: OpenClaw loads no plugin at all; set it to true first')
+  }
+  if (stringsAt(root, ['plugins', 'deny']).includes(ID)) {
+    throw new Error(`plugins.deny there names ${ID}; take it out of that list first`)
+  }
+  return [...pathChanges(root, installed), ...entryChanges(root), ...allowChanges(root)]
+}
+
+/** The changes that remove only our entries. */
+export function disabling(root: unknown, installed: Installed): JsonChange[] {
+  checkKinds(root)
+  const paths = ownPaths(root, installed).map(index => ({ path: [...PATHS, index] }))
+  const allow = stringsAt(root, ALLOW)
+  // An empty list allows everything, so our entry stays if it is the only one.
+  const ours = isAloneAllowed(root) ? [] : indexesOf(allow, name => name === ID)
+  return [...paths, ...entryRemovals(root), ...ours.map(index => ({ path: [...ALLOW, index] }))]
+}
+
+/** True if the user has denied the plugin access to prompts and answers. */
+export function isAccessDenied(root: unknown): boolean {
+  return valueAt(root, ACCESS) === false
+}
+
+/** True if our id must stay in the allow list, which would be empty without it. */
+export function isAloneAllowed(root: unknown): boolean {
+  const allow = stringsAt(root, ALLOW)
+  return allow.length > 0 && allow.every(name => name === ID)
+}
+
+function pathChanges(root: unknown, installed: Installed): JsonChange[] {
+  const paths = stringsAt(root, PATHS)
+  const own = ownPaths(root, installed)
+  const here = own.find(index => pathOf(paths[index] ?? '', installed) === installed.folder)
+  const kept = here ?? own.at(-1)
+  const stale = own.filter(index => index !== kept).map(index => ({ path: [...PATHS, index] }))
+  if (here !== undefined) return stale
+  if (kept !== undefined) return [...stale, { path: [...PATHS, kept], value: installed.folder }]
+  if (valueAt(root, PATHS) === undefined) return [{ path: PATHS, value: [installed.folder] }]
+  return [{ path: [...PATHS, paths.length], value: installed.folder }]
+}
+
+function entryChanges(root: unknown): JsonChange[] {
+  if (valueAt(root, ENTRY) === undefined) {
+    return [{ path: ENTRY, value: { enabled: true, hooks: { allowConversationAccess: true } } }]
+  }
+  const enabled = valueAt(root, ENABLED) === true ? [] : [{ path: ENABLED, value: true }]
+  return valueAt(root, ACCESS) === undefined ? [...enabled, { path: ACCESS, value: true }] : enabled
+}
+
+/** An empty list allows all plugins. Adding ours to it would block all others. */
+function allowChanges(root: unknown): JsonChange[] {
+  const allow = stringsAt(root, ALLOW)
+  return allow.length === 0 || allow.includes(ID) ? [] : [{ path: [...ALLOW, allow.length], value: ID }]
+}
+
+/** Removes the whole entry if it contains only our settings, otherwise only these. */
+function entryRemovals(root: unknown): JsonChange[] {
+  const names = (path: JsonPath): string[] => Object.keys(valueAt(root, path) ?? {})
+  if (valueAt(root, ENTRY) === undefined) return []
+  const hooks = names([...ENTRY, 'hooks'])
+  const others = names(ENTRY).filter(key => key !== 'enabled' && key !== 'hooks')
+  if (others.length === 0 && hooks.every(key => key === 'allowConversationAccess')) return [{ path: ENTRY }]
+  return [ENABLED, ACCESS].filter(path => valueAt(root, path) !== undefined).map(path => ({ path }))
+}
+
+/** From last to first, so that removing one keeps the other indexes valid. */
+function ownPaths(root: unknown, installed: Installed): number[] {
+  return indexesOf(stringsAt(root, PATHS), path => isOwn(pathOf(path, installed), installed.folder))
+}
+
+function indexesOf(values: readonly string[], fits: (value: string) => boolean): number[] {
+  return values.flatMap((value, index) => (fits(value) ? [index] : [])).reverse()
+}
+
+/** Includes a copy in another place, left by an older Node or a checkout. */
+function isOwn(path: string, folder: string): boolean {
+  if (path === folder) return true
+  const manifest = join(path, 'package.json')
+  if (!existsSync(manifest)) return basename(path) === ID && basename(join(path, '..')) === 'node_modules'
+  try {
+    return (JSON.parse(readFileSync(manifest, 'utf8')) as { name?: unknown }).name === ID
+  } catch {
+    return false
+  }
+}
+
+function pathOf(given: string, { home }: Installed): string {
+  return resolve(given.trim().replace(/^~(?=[/\\]|$)/, home))
+}
+
+/** The inspected parts, and those that must be lists. */
+const LISTS: readonly JsonPath[] = [PATHS, ALLOW]
+const OBJECTS: readonly JsonPath[] = [
+  [],
+  ['plugins'],
+  ['plugins', 'load'],
+  ['plugins', 'entries'],
+  ENTRY,
+  [...ENTRY, 'hooks'],
+]
+
+function checkKinds(root: unknown): void {
+  for (const path of [...OBJECTS, ...LISTS]) {
+    const value = valueAt(root, path)
+    const isList = LISTS.includes(path)
+    if (value === undefined || (typeof value === 'object' && value !== null && Array.isArray(value) === isList))
+      continue
+    throw new Error(`${path.join('.') || 'the whole'} is not ${isList ? 'a list' : 'an object'}`)
+  }
+}
+
+/** Maps other values to `''`, so that indexes stay the same. */
+function stringsAt(root: unknown, path: JsonPath): string[] {
+  const value = valueAt(root, path)
+  return Array.isArray(value) ? value.map(item => (typeof item === 'string' ? item : '')) : []
 }

@@ -1,3 +1,5 @@
+import { lineDiff } from './line-diff.ts'
+
 /** The planned changes of `init` for one host. Computed before anything is written. */
 export type Plan = Change | Nothing | ByHand
 
@@ -73,4 +75,27 @@ export interface HostSetup {
   undo(surroundings: Surroundings): Promise<Plan>
   /** The configuration as text, and the file for it. @throws Error in one line */
   print(surroundings: Surroundings): { readonly file: string; readonly content: string; readonly note: string }
+}
+
+export function shown({ file, before, after, links = [] }: Change, color: boolean): string {
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
+  const diff = before === after ? '' : `${file}${what}\n${lineDiff(before ?? '', after ?? '', color)}`
+  return diff + links.map(({ path, to }) => (to === undefined ? `${path} (goes)\n` : `${path} -> ${to}\n`)).join('')
+}
+
+export function whyByHand({ file, why }: ByHand): string {
+  return `${file} stays as it is: ${why}; please change it by hand`
+}
+
+/** The summary of a change with its notes. @param title the host's name */
+export function report(
+  { restored, notes }: Change,
+  backup: string | undefined,
+  title: string,
+  isUndo: boolean,
+): string[] {
+  const lines = [isUndo ? `Done: ${title} does not load hookspan any more.` : `Done: ${title} will load hookspan.`]
+  if (backup !== undefined) lines.push(`What it was is kept in ${backup}`)
+  if (restored !== undefined) lines.push('The file is again, byte by byte, what it was before.')
+  return [...lines, ...notes]
 }

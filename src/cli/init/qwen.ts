@@ -1,4 +1,4 @@
-import { hookAgent } from './hook-agent.ts'
+import { allows, type Guards, type HookSettings, hookAgent, type Receiver } from './hook-agent.ts'
 import {
   commandFor,
   type GuardedEvents,
@@ -7,8 +7,7 @@ import {
   isCommandFor,
   unlessUp,
 } from './hook-command.ts'
-import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
-import { valueAt } from './json-change.ts'
+import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
 /** Events that Qwen Code posts by HTTP. */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import type { Health } from '../../receiver/peer.ts'
 import type { Place } from '../../receiver/place.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { findRunning, holderOf, placeIn, type Running } from './running.ts'
+import { findRunning, holderOf, placeIn, type Running } from './receiver-process.ts'
 
 /** Labels of refusals whose name is not readable. */
 const REFUSED: Readonly<Record<string, string>> = {

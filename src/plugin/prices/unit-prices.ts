@@ -1,4 +1,4 @@
-import type { Usage } from '../../tracker/spans/pricing.ts'
+import type { TokenUsage } from '../../tracker/spans/pricing.ts'
 
 /** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
 export type Rate = number | { readonly base: number; readonly steps: readonly RateStep[] }
@@ -35,7 +35,7 @@ function rateAt(rate: Rate, input: number): number {
  * The cost in US dollars. Undefined if the counts are inconsistent, for example more cached than input tokens. A step applies
  * to the whole request, as with all providers that have steps.
  */
-export function dollarsFor(usage: Usage, prices: UnitPrices): number | undefined {
+export function dollarsFor(usage: TokenUsage, prices: UnitPrices): number | undefined {
   const { promptTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens } = usage
   const fresh = promptTokens - cacheReadTokens - cacheWriteTokens
   const shortWrites = cacheWriteTokens - cacheWriteLongTokens

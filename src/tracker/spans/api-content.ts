@@ -17,12 +17,12 @@ import type { AttributeOptions } from './span-definition.ts'
  * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
  * an agent's largest and most private data.
  */
-export function requestContent(payload: ApiStart, draw: AttributeOptions): AttributeList {
-  const { capture, names } = draw
+export function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
+  const { capture, names } = options
   if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
   const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
-  const messages = captureMessages(given, draw, 'llm_input')
+  const messages = captureMessages(given, options, 'llm_input')
   const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? messages[0].content : undefined
   const system = payload.system_prompt ?? peek(body, 'system') ?? peek(body, 'instructions')
   const apart = capture.content(contentOf(system), 'llm_input')?.text
@@ -34,8 +34,8 @@ export function requestContent(payload: ApiStart, draw: AttributeOptions): Attri
     .addAll(
       indexedMessages(names.inference.inputMessages, withSystem(leading === undefined ? apart : undefined, messages)),
     )
-    .set(names.genAi.inputMessages, genAiMessages(messages, draw))
-    .set(names.genAi.toolDefinitions, toolDefinitions(payload, draw))
+    .set(names.genAi.inputMessages, genAiMessages(messages, options))
+    .set(names.genAi.toolDefinitions, toolDefinitions(payload, options))
     .set(
       names.genAi.systemInstructions,
       instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
@@ -52,17 +52,17 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
   return [system, ...messages]
 }
 
-export function responseContent(payload: ApiEnd, draw: AttributeOptions): AttributeList {
-  const { capture, names } = draw
+export function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
+  const { capture, names } = options
   if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
   if (message === undefined) return new AttributeList()
-  const messages = captureMessages([message], draw, 'llm_output')
+  const messages = captureMessages([message], options, 'llm_output')
   const text = textOf(peek(message, 'content'))
   const output = capture.content(text ?? peek(message, 'tool_calls'), 'llm_output')
   return new AttributeList()
     .addAll(indexedMessages(names.inference.outputMessages, messages))
-    .set(names.genAi.outputMessages, genAiMessages(messages, draw, capture.id(payload.finish_reason) ?? 'stop'))
+    .set(names.genAi.outputMessages, genAiMessages(messages, options, capture.id(payload.finish_reason) ?? 'stop'))
     .set(names.inference.outputValue, output?.text)
     .set(names.inference.outputMimeType, output?.mimeType)
     .set(names.own.contentTruncated, output?.truncated || undefined)

@@ -17,7 +17,7 @@ export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): 
   return (firstChunkAt - opened.startAt) / 1000
 }
 
-export function apiErrorType(payload: ApiError, draw: AttributeOptions): SafeText {
-  const { id } = draw.capture
+export function apiErrorType(payload: ApiError, options: AttributeOptions): SafeText {
+  const { id } = options.capture
   return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
 }

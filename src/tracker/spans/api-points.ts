@@ -4,7 +4,7 @@ import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
 import { requestCost } from './cost.ts'
 import { statusClass } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
-import type { Usage } from './pricing.ts'
+import type { TokenUsage } from './pricing.ts'
 import { requestModel } from './request-parameters.ts'
 import type { AttributeOptions, EndedSpan, HookEvent, MetricPoint } from './span-definition.ts'
 import { usageOf } from './usage.ts'
@@ -19,8 +19,8 @@ interface ApiLabels {
   readonly genAi: Labels
 }
 
-function labelsOf(payload: ApiEnd, draw: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
-  const { id } = draw.capture
+function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
+  const { id } = options.capture
   const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN
   const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN
   return {
@@ -41,26 +41,26 @@ function partOf({ hook }: HookEvent<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>
 }
 
 export function tokenPoints(
-  fired: HookEvent<ApiEnd>,
-  draw: AttributeOptions,
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
   ended: EndedSpan<ApiStart>,
-  labels: ApiLabels = labelsOf(fired.payload, draw, ended),
+  labels: ApiLabels = labelsOf(event.payload, options, ended),
 ): MetricPoint[] {
-  const cost = requestCost(fired, draw, ended)
+  const cost = requestCost(event, options, ended)
   const points: MetricPoint[] = []
   if (cost !== undefined) {
     const whose = { ...labels.own, [LABEL.agent]: ended.agentName ?? UNKNOWN }
     points.push({ instrument: 'cost', value: cost.dollars, labels: whose })
   }
-  const usage = usageOf(fired, draw)
+  const usage = usageOf(event, options)
   if (usage !== undefined) {
-    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(fired, ended) }, labels))
-    if (draw.nextMetrics) points.push(...nextCountsOf(usage, labels))
+    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(event, ended) }, labels))
+    if (options.nextMetrics) points.push(...nextCountsOf(usage, labels))
   }
   return points.filter(point => point.value > 0)
 }
 
-function countsOf(usage: Usage, own: Labels, { genAi }: ApiLabels): MetricPoint[] {
+function countsOf(usage: TokenUsage, own: Labels, { genAi }: ApiLabels): MetricPoint[] {
   return [
     { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
     { instrument: 'tokensOutput', value: usage.outputTokens, labels: own },
@@ -72,7 +72,7 @@ function countsOf(usage: Usage, own: Labels, { genAi }: ApiLabels): MetricPoint[
   ]
 }
 
-function nextCountsOf(usage: Usage, { genAi }: ApiLabels): MetricPoint[] {
+function nextCountsOf(usage: TokenUsage, { genAi }: ApiLabels): MetricPoint[] {
   const labels = { ...genAi, [TOKEN_MODALITY]: UNKNOWN }
   return [
     { instrument: 'nextUsageInput', value: usage.promptTokens, labels },
@@ -85,36 +85,41 @@ function nextCountsOf(usage: Usage, { genAi }: ApiLabels): MetricPoint[] {
   ]
 }
 
-function durationPoints(millis: number, labels: Labels, draw: AttributeOptions): MetricPoint[] {
+function durationPoints(millis: number, labels: Labels, options: AttributeOptions): MetricPoint[] {
   const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value: millis / 1000, labels }]
-  if (draw.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
+  if (options.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
   return points
 }
 
-export function apiPoints(fired: HookEvent<ApiEnd>, draw: AttributeOptions, ended: EndedSpan<ApiStart>): MetricPoint[] {
-  const labels = labelsOf(fired.payload, draw, ended)
-  const points = tokenPoints(fired, draw, ended, labels)
+export function apiPoints(
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+): MetricPoint[] {
+  const labels = labelsOf(event.payload, options, ended)
+  const points = tokenPoints(event, options, ended, labels)
   const { durationMillis } = ended
   if (durationMillis !== undefined) {
     points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })
-    points.push(...durationPoints(durationMillis, labels.genAi, draw))
+    points.push(...durationPoints(durationMillis, labels.genAi, options))
   }
-  const firstChunk = timeToFirstChunk(fired.payload, ended)
+  const firstChunk = timeToFirstChunk(event.payload, ended)
   if (firstChunk !== undefined) {
     points.push({ instrument: 'genAiTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
-    if (draw.nextMetrics) points.push({ instrument: 'nextTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
+    if (options.nextMetrics)
+      points.push({ instrument: 'nextTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
   }
   return points
 }
 
 export function apiErrorPoints(
-  fired: HookEvent<ApiEnd & ApiError>,
-  draw: AttributeOptions,
+  event: HookEvent<ApiEnd & ApiError>,
+  options: AttributeOptions,
   ended: EndedSpan<ApiStart>,
 ): MetricPoint[] {
-  const { payload } = fired
-  const labels = labelsOf(payload, draw, ended)
-  const errorType = apiErrorType(payload, draw)
+  const { payload } = event
+  const labels = labelsOf(payload, options, ended)
+  const errorType = apiErrorType(payload, options)
   const retryable = typeof payload.retryable === 'boolean' ? String(payload.retryable) : UNKNOWN
   const points: MetricPoint[] = [
     {
@@ -129,7 +134,7 @@ export function apiErrorPoints(
   ]
   if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
   if (ended.durationMillis !== undefined) {
-    points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, draw))
+    points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
   }
   return points
 }

@@ -16,10 +16,10 @@ import { contextFill, usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
 
-export function requestAttributes(fired: HookEvent<ApiStart>, draw: AttributeOptions): AttributeList {
-  const { general, own, genAi, inference } = draw.names
-  const { payload } = fired
-  const { id } = draw.capture
+export function requestAttributes(event: HookEvent<ApiStart>, options: AttributeOptions): AttributeList {
+  const { general, own, genAi, inference } = options.names
+  const { payload } = event
+  const { id } = options.capture
   const model = id(requestModel(payload))
   const provider = id(modelProvider(payload.provider))
   const server = serverAddress(payload.base_url)
@@ -39,14 +39,14 @@ export function requestAttributes(fired: HookEvent<ApiStart>, draw: AttributeOpt
     .set(own.requestToolCount, toolCount(payload))
     .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
     .set(own.requestCharCount, wholeOf(payload.request_char_count))
-  addRequestParameters(attributes, fired, draw)
-  return draw.capture.mode === 'full' ? attributes.addAll(requestContent(payload, draw)) : attributes
+  addRequestParameters(attributes, event, options)
+  return options.capture.mode === 'full' ? attributes.addAll(requestContent(payload, options)) : attributes
 }
 
-function addUsage(attributes: AttributeList, fired: HookEvent<ApiEnd>, draw: AttributeOptions): void {
-  const usage = usageOf(fired, draw)
+function addUsage(attributes: AttributeList, event: HookEvent<ApiEnd>, options: AttributeOptions): void {
+  const usage = usageOf(event, options)
   if (usage === undefined) return
-  const { genAi, genAiNext, inference } = draw.names
+  const { genAi, genAiNext, inference } = options.names
   attributes.set(genAi.usageInputTokens, usage.promptTokens)
   attributes.set(genAi.usageOutputTokens, usage.outputTokens)
   attributes.set(genAi.usageCacheRead, usage.cacheReadTokens || undefined)
@@ -62,15 +62,15 @@ function addUsage(attributes: AttributeList, fired: HookEvent<ApiEnd>, draw: Att
 }
 
 export function responseAttributes(
-  fired: HookEvent<End>,
-  draw: AttributeOptions,
+  event: HookEvent<End>,
+  options: AttributeOptions,
   ended: EndedSpan<ApiStart>,
 ): AttributeList {
-  const { own, genAi, inference } = draw.names
-  const { payload } = fired
-  const { id } = draw.capture
+  const { own, genAi, inference } = options.names
+  const { payload } = event
+  const { id } = options.capture
   const finishReason = id(payload.finish_reason)
-  const context = contextFill(fired, draw)
+  const context = contextFill(event, options)
   const attributes: AttributeList = new AttributeList()
     .set(own.httpDurationMs, ended.durationMillis)
     .set(own.llmResponseDurationMs, ended.durationMillis)
@@ -85,15 +85,15 @@ export function responseAttributes(
     .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
     .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
-  addCost(attributes, requestCost(fired, draw, ended), draw)
-  addUsage(attributes, fired, draw)
-  return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
+  addCost(attributes, requestCost(event, options, ended), options)
+  addUsage(attributes, event, options)
+  return options.capture.mode === 'full' ? attributes.addAll(responseContent(payload, options)) : attributes
 }
 
-function failed(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
-  const { general, own } = draw.names
-  const { payload } = fired
-  const type = apiErrorType(payload, draw)
+function failed(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<ApiStart>): SpanEnd {
+  const { general, own } = options.names
+  const { payload } = event
+  const type = apiErrorType(payload, options)
   const status = wholeOf(payload.status_code)
   return {
     attributes: new AttributeList()
@@ -104,10 +104,11 @@ function failed(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<
       .set(own.retryCount, wholeOf(payload.retry_count))
       .set(own.maxRetries, wholeOf(payload.max_retries))
       .set(own.retryable, booleanOf(payload.retryable))
-      .set(own.errorReason, draw.capture.id(payload.reason)),
+      .set(own.errorReason, options.capture.id(payload.reason)),
     error: {
       type,
-      message: draw.capture.errorText(errorFacts(payload.error).message) ?? draw.capture.id(payload.reason) ?? type,
+      message:
+        options.capture.errorText(errorFacts(payload.error).message) ?? options.capture.id(payload.reason) ?? type,
     },
     exception: true,
   }
@@ -124,30 +125,30 @@ export const api: SpanDefinition<ApiStart, End> = {
     const call = wholeOf(payload.api_call_count)
     return call === undefined ? `task ${idOf(payload.task_id) ?? ''}` : `call ${call}`
   },
-  name(payload, draw) {
-    const model = draw.capture.id(requestModel(payload))
-    if (model === undefined) return literal(draw.spanNames === 'semconv' ? 'chat' : 'api.error')
-    return draw.spanNames === 'semconv' ? phrase`chat ${model}` : phrase`api.${model}`
+  name(payload, options) {
+    const model = options.capture.id(requestModel(payload))
+    if (model === undefined) return literal(options.spanNames === 'semconv' ? 'chat' : 'api.error')
+    return options.spanNames === 'semconv' ? phrase`chat ${model}` : phrase`api.${model}`
   },
   start: requestAttributes,
-  end(fired, draw, ended) {
-    if (fired.hook === 'api_request_error') return failed(fired, draw, ended)
-    return { attributes: responseAttributes(fired, draw, ended) }
+  end(event, options, ended) {
+    if (event.hook === 'api_request_error') return failed(event, options, ended)
+    return { attributes: responseAttributes(event, options, ended) }
   },
-  measure(fired, draw, ended) {
-    return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)
+  measure(event, options, ended) {
+    return event.hook === 'api_request_error' ? apiErrorPoints(event, options, ended) : apiPoints(event, options, ended)
   },
-  tell(fired, draw, { start }) {
-    const { hook, payload } = fired
+  logEvent(event, options, { start }) {
+    const { hook, payload } = event
     if (hook !== 'api_request_error' || payload.retryable !== true) return undefined
-    const { general, own, genAi } = draw.names
-    const { id, errorText } = draw.capture
+    const { general, own, genAi } = options.names
+    const { id, errorText } = options.capture
     return {
       event: 'requestRetried',
       attributes: new AttributeList()
         .set(genAi.providerName, id(modelProvider(payload.provider ?? start?.provider)))
         .set(genAi.requestModel, id(requestModel(start ?? payload)))
-        .set(general.errorType, apiErrorType(payload, draw))
+        .set(general.errorType, apiErrorType(payload, options))
         .set(general.httpStatusCode, wholeOf(payload.status_code))
         .set(own.retryCount, wholeOf(payload.retry_count))
         .set(own.errorMessage, errorText(errorFacts(payload.error).message)),

@@ -49,17 +49,17 @@ export function isDenied(payload: Answer, start: unknown): boolean {
   return !isOpen && !GRANTING_CHOICES.has(choice ?? '')
 }
 
-interface Started {
+interface QuestionSpan {
   readonly kind: string
   readonly start: unknown
 }
 
-export function isGuarded({ kind, start }: Started): boolean {
+export function isGuarded({ kind, start }: QuestionSpan): boolean {
   return kind === 'approval' && peek(start, 'surface') === GUARDIAN
 }
 
 /** Returns true if a request asks the user the question that a guardian had before, under the same key. */
-export function isEscalation(open: Started, next: unknown): boolean {
+export function isEscalation(open: QuestionSpan, next: unknown): boolean {
   return isGuarded(open) && peek(next, 'surface') !== GUARDIAN
 }
 
@@ -73,15 +73,15 @@ export const approval: SpanDefinition<Question, Answer> = {
     if (request !== undefined) return `question ${request}`
     return idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`
   },
-  name(payload, draw) {
-    const pattern = draw.capture.id(patternOf(payload))
+  name(payload, options) {
+    const pattern = options.capture.id(patternOf(payload))
     const word = literal(isQuestion(payload) ? 'question' : APPROVAL)
     if (pattern === undefined || pattern === word) return word
-    return draw.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
+    return options.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
   },
-  start({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
-    const { id, snippet } = draw.capture
+  start({ payload }, options) {
+    const { own, genAi, inference } = options.names
+    const { id, snippet } = options.capture
     const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
       .map(id)
       .filter(key => key !== undefined)
@@ -94,25 +94,25 @@ export const approval: SpanDefinition<Question, Answer> = {
       .set(own.approvalDescription, snippet(payload.description ?? payload.prompt))
       .set(genAi.toolCallId, id(payload.tool_call_id))
   },
-  end(fired, draw, ended) {
-    const { own } = draw.names
-    const choice = choiceOf(fired.payload)
-    const isOpen = choice === ESCALATED || isQuestion(fired.payload)
+  end(event, options, ended) {
+    const { own } = options.names
+    const choice = choiceOf(event.payload)
+    const isOpen = choice === ESCALATED || isQuestion(event.payload)
     return {
       attributes: new AttributeList()
-        .set(own.approvalChoice, draw.capture.id(choice))
+        .set(own.approvalChoice, options.capture.id(choice))
         .set(own.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
         .set(own.approvalTimedOut, choice === 'timeout')
-        .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
-        .set(own.approvalDurationMs, Math.max(0, fired.at - ended.startAt)),
+        .set(own.approvalDecidedBy, options.capture.id(event.payload.decided_by))
+        .set(own.approvalDurationMs, Math.max(0, event.at - ended.startAt)),
     }
   },
-  tell({ payload }, draw, { start }) {
+  logEvent({ payload }, options, { start }) {
     const choice = choiceOf(payload)
     const isOpen = choice === ESCALATED || choice === undefined || isQuestion(payload) || isQuestion(start ?? {})
     if (isOpen || GRANTING_CHOICES.has(choice)) return undefined
-    const { own, genAi } = draw.names
-    const { id } = draw.capture
+    const { own, genAi } = options.names
+    const { id } = options.capture
     return {
       event: choice === 'timeout' ? 'approvalTimedOut' : 'approvalDenied',
       attributes: new AttributeList()
@@ -122,10 +122,10 @@ export const approval: SpanDefinition<Question, Answer> = {
         .set(genAi.toolCallId, id(payload.tool_call_id)),
     }
   },
-  measure({ payload }, draw, ended) {
+  measure({ payload }, options, ended) {
     const labels = {
-      [LABEL.choice]: draw.capture.id(choiceOf(payload)) ?? NO_CHOICE,
-      [LABEL.patternKey]: draw.capture.id(patternOf(payload) ?? patternOf(ended.start ?? {})) ?? NO_PATTERN,
+      [LABEL.choice]: options.capture.id(choiceOf(payload)) ?? NO_CHOICE,
+      [LABEL.patternKey]: options.capture.id(patternOf(payload) ?? patternOf(ended.start ?? {})) ?? NO_PATTERN,
     }
     return [
       { instrument: 'approvalCount', value: 1, labels },

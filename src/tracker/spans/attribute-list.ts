@@ -2,7 +2,7 @@ import type { Attributes, Span } from '@opentelemetry/api'
 import type { SafeText } from '../../content/capture.ts'
 import { DISCARDED } from '../../contract/semconv/index.ts'
 
-export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
+export type SpanAttributeValue = SafeText | number | boolean | readonly SafeText[]
 
 /**
  * The attributes of a span, in order. Drops absent values and names of a disabled convention, so that definitions need
@@ -14,13 +14,13 @@ export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
  */
 export class AttributeList {
   readonly names: string[] = []
-  readonly values: AttributeValue[] = []
+  readonly values: SpanAttributeValue[] = []
 
   get size(): number {
     return this.names.length
   }
 
-  set(name: string, value: AttributeValue | undefined): this {
+  set(name: string, value: SpanAttributeValue | undefined): this {
     if (value === undefined || name === DISCARDED) return this
     if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return this
     this.names.push(name)
@@ -29,14 +29,14 @@ export class AttributeList {
   }
 
   /** Sets an attribute, or replaces the one of the same name. */
-  put(name: string, value: AttributeValue | undefined): this {
+  put(name: string, value: SpanAttributeValue | undefined): this {
     const at = this.names.indexOf(name)
     if (at < 0 || value === undefined) return this.set(name, value)
     this.values[at] = value
     return this
   }
 
-  get(name: string): AttributeValue | undefined {
+  get(name: string): SpanAttributeValue | undefined {
     const at = this.names.lastIndexOf(name)
     return at < 0 ? undefined : this.values[at]
   }

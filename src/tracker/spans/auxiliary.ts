@@ -18,20 +18,20 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   spanKind: SpanKind.CLIENT,
   parents: [],
   key: payload => api.key(payload),
-  name(payload, draw) {
-    const { id } = draw.capture
-    if (draw.spanNames !== 'semconv') return phrase`aux.${id(payload.aux_task) ?? literal('unknown')}`
+  name(payload, options) {
+    const { id } = options.capture
+    if (options.spanNames !== 'semconv') return phrase`aux.${id(payload.aux_task) ?? literal('unknown')}`
     const model = id(requestModel(payload))
     return model === undefined ? literal('chat') : phrase`chat ${model}`
   },
-  start(fired, draw) {
-    return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))
+  start(event, options) {
+    return requestAttributes(event, options).set(options.names.own.auxTask, options.capture.id(event.payload.aux_task))
   },
-  end(fired, draw, ended) {
-    const { payload } = fired
-    const attributes = responseAttributes(fired, draw, ended)
+  end(event, options, ended) {
+    const { payload } = event
+    const attributes = responseAttributes(event, options, ended)
     if (!isFailedCall(payload)) return { attributes }
-    const { capture } = draw
+    const { capture } = options
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
     return {
       attributes,
@@ -39,11 +39,11 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
       exception: true,
     }
   },
-  measure(fired, draw, ended) {
-    if (!isFailedCall(fired.payload)) return apiPoints(fired, draw, ended)
-    const { error_type, error } = fired.payload
+  measure(event, options, ended) {
+    if (!isFailedCall(event.payload)) return apiPoints(event, options, ended)
+    const { error_type, error } = event.payload
     const failure = { ...errorFacts(error), ...(error_type == null ? {} : { type: error_type }) }
-    const failed = { ...fired, facts: {}, payload: { ...fired.payload, error: failure } }
-    return [...tokenPoints(fired, draw, ended), ...apiErrorPoints(failed, draw, ended)]
+    const failed = { ...event, facts: {}, payload: { ...event.payload, error: failure } }
+    return [...tokenPoints(event, options, ended), ...apiErrorPoints(failed, options, ended)]
   },
 }

@@ -34,15 +34,15 @@ function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: Attribu
 }
 
 function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
-  const said = numberOf(duration_ms)
-  return said !== undefined && said >= 0 ? said : undefined
+  const reported = numberOf(duration_ms)
+  return reported !== undefined && reported >= 0 ? reported : undefined
 }
 
-function controlHookName({ hook_name }: ControlHookStart, draw: AttributeOptions): SafeText {
-  return draw.capture.id(hook_name) ?? literal(UNNAMED)
+function controlHookName({ hook_name }: ControlHookStart, options: AttributeOptions): SafeText {
+  return options.capture.id(hook_name) ?? literal(UNNAMED)
 }
 
-export interface Block {
+export interface ToolBlock {
   /** The id of the blocked tool call. */
   readonly call: string
   /** Name of the control hook. */
@@ -52,12 +52,13 @@ export interface Block {
 export function blockOf(
   end: ControlHookEnd,
   start: KeptControlHook | undefined,
-  draw: AttributeOptions,
-): Block | undefined {
-  const said = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
-  const call = idOf(said('tool_call_id'))
-  if (call === undefined || peek(end, 'action') !== 'blocked' || said('hook_phase') !== 'before_tool') return undefined
-  return { call, by: draw.capture.id(said('hook_name')) ?? literal(UNNAMED) }
+  options: AttributeOptions,
+): ToolBlock | undefined {
+  const reported = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
+  const call = idOf(reported('tool_call_id'))
+  if (call === undefined || peek(end, 'action') !== 'blocked' || reported('hook_phase') !== 'before_tool')
+    return undefined
+  return { call, by: options.capture.id(reported('hook_name')) ?? literal(UNNAMED) }
 }
 
 export interface NewArguments {
@@ -82,26 +83,26 @@ function isFailed({ verdict }: ControlHookEnd): boolean {
 }
 
 /** The error of a run that failed. A block is the purpose of a guard and not an error. */
-function errorOf({ payload }: HookEvent<ControlHookEnd>, draw: AttributeOptions): SpanError | undefined {
+function errorOf({ payload }: HookEvent<ControlHookEnd>, options: AttributeOptions): SpanError | undefined {
   if (!isFailed(payload)) return undefined
   return {
-    type: wordOf(CONTROL_FAILURES, payload.failure, draw) ?? literal(OTHER_ERROR),
-    message: draw.capture.errorText(payload.failure_message),
+    type: wordOf(CONTROL_FAILURES, payload.failure, options) ?? literal(OTHER_ERROR),
+    message: options.capture.errorText(payload.failure_message),
   }
 }
 
 function points(
   { payload }: HookEvent<ControlHookEnd>,
-  draw: AttributeOptions,
+  options: AttributeOptions,
   { start, durationMillis }: EndedSpan<KeptControlHook>,
 ): MetricPoint[] {
   const named = payload.hook_name === undefined ? (start ?? payload) : payload
   const labels = {
-    [LABEL.hookName]: controlHookName(named, draw),
-    [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, draw) ?? UNNAMED,
+    [LABEL.hookName]: controlHookName(named, options),
+    [LABEL.phase]: wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options) ?? UNNAMED,
   }
-  const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, draw) ?? UNNAMED
-  const failure = isFailed(payload) ? wordOf(CONTROL_FAILURES, payload.failure, draw) : undefined
+  const verdict = wordOf(CONTROL_VERDICTS, payload.verdict, options) ?? UNNAMED
+  const failure = isFailed(payload) ? wordOf(CONTROL_FAILURES, payload.failure, options) : undefined
   const runs: MetricPoint = {
     instrument: 'hookRuns',
     value: positive(payload.count) ?? 1,
@@ -122,51 +123,51 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
   key: payload => (isSum(payload) ? undefined : idOf(payload.hook_run_id)),
-  name(payload, draw) {
-    const name = controlHookName(payload, draw)
-    return draw.spanNames === 'semconv' ? phrase`hook ${name}` : phrase`hook.${name}`
+  name(payload, options) {
+    const name = controlHookName(payload, options)
+    return options.spanNames === 'semconv' ? phrase`hook ${name}` : phrase`hook.${name}`
   },
-  start({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
+  start({ payload }, options) {
+    const { own, genAi, inference } = options.names
     const kind = payload.hook_judges === true ? OPENINFERENCE_KIND.guardrail : OPENINFERENCE_KIND.chain
     return new AttributeList()
       .set(inference.spanKind, literal(kind))
-      .set(own.hookName, controlHookName(payload, draw))
-      .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, draw))
+      .set(own.hookName, controlHookName(payload, options))
+      .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, options))
       .set(own.hookPriority, wholeOf(payload.hook_priority))
-      .set(genAi.toolCallId, draw.capture.id(payload.tool_call_id))
+      .set(genAi.toolCallId, options.capture.id(payload.tool_call_id))
   },
-  end(fired, draw) {
-    const { own } = draw.names
-    const { id, snippet } = draw.capture
-    const { payload } = fired
+  end(event, options) {
+    const { own } = options.names
+    const { id, snippet } = options.capture
+    const { payload } = event
     const fields = elementsOf(payload.rewritten_fields, FIELDS_LIMIT)
       .map(id)
       .filter(name => name !== undefined)
-    const error = errorOf(fired, draw)
+    const error = errorOf(event, options)
     return {
       attributes: new AttributeList()
-        .set(own.hookVerdict, wordOf(CONTROL_VERDICTS, payload.verdict, draw))
-        .set(own.hookAction, wordOf(CONTROL_ACTIONS, payload.action, draw))
+        .set(own.hookVerdict, wordOf(CONTROL_VERDICTS, payload.verdict, options))
+        .set(own.hookAction, wordOf(CONTROL_ACTIONS, payload.action, options))
         .set(own.hookReason, snippet(payload.reason))
         .set(own.hookDetail, snippet(payload.detail))
         .set(own.hookRewrittenFields, fields.length === 0 ? undefined : fields)
-        .set(own.hookFailure, wordOf(CONTROL_FAILURES, payload.failure, draw))
+        .set(own.hookFailure, wordOf(CONTROL_FAILURES, payload.failure, options))
         .set(own.hookDurationMs, millisOf(payload))
         .set(own.errorMessage, error?.message),
       error,
     }
   },
   measure: points,
-  tell({ payload }, draw, { start }) {
+  logEvent({ payload }, options, { start }) {
     if (payload.action !== 'blocked') return undefined
-    const { own, genAi } = draw.names
-    const { id, snippet } = draw.capture
+    const { own, genAi } = options.names
+    const { id, snippet } = options.capture
     return {
       event: 'hookBlocked',
       attributes: new AttributeList()
-        .set(own.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, draw))
-        .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, draw))
+        .set(own.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, options))
+        .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, options))
         .set(own.hookReason, snippet(payload.reason))
         .set(genAi.toolCallId, id(payload.tool_call_id ?? start?.tool_call_id)),
     }

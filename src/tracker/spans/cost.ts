@@ -9,7 +9,7 @@ import type { AttributeOptions, HookEvent } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 /** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */
-function told(cost: unknown): number | undefined {
+function dollarsIn(cost: unknown): number | undefined {
   const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
   return total !== undefined && total > 0 ? total : undefined
 }
@@ -21,24 +21,28 @@ export function roundedDollars(dollars: number): number {
   return Math.round(dollars * SMALLEST) / SMALLEST
 }
 
-export interface Begun {
+export interface RequestStart {
   readonly startAt: number
   readonly start: Partial<ApiStart> | undefined
 }
 
-function costOf(fired: HookEvent<ApiEnd>, draw: AttributeOptions, { start, startAt }: Begun): Cost | undefined {
-  const { payload } = fired
-  const ofProvider = told(peek(payload.usage, 'cost'))
+function costOf(
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
+  { start, startAt }: RequestStart,
+): Cost | undefined {
+  const { payload } = event
+  const ofProvider = dollarsIn(peek(payload.usage, 'cost'))
   if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
-  const ofAgent = told(payload.cost)
+  const ofAgent = dollarsIn(payload.cost)
   if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
-  if (draw.pricing === undefined) return undefined
-  const usage = usageOf(fired, draw)
+  if (options.pricing === undefined) return undefined
+  const usage = usageOf(event, options)
   // A router is billed for the model that answered.
-  const model = draw.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
+  const model = options.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
   if (usage === undefined || model === undefined) return undefined
-  return draw.pricing({
-    provider: draw.capture.id(modelProvider(payload.provider ?? start?.provider)),
+  return options.pricing({
+    provider: options.capture.id(modelProvider(payload.provider ?? start?.provider)),
     model,
     baseUrl: textOf(payload.base_url ?? start?.base_url),
     serviceTier: textOf(payload.service_tier),
@@ -51,11 +55,15 @@ const FACT = 'cost'
 const NONE = Symbol('none')
 
 /** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
-export function requestCost(fired: HookEvent<ApiEnd>, draw: AttributeOptions, begun: Begun): Cost | undefined {
-  const known = fired.facts[FACT] as Cost | typeof NONE | undefined
+export function requestCost(
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
+  begun: RequestStart,
+): Cost | undefined {
+  const known = event.facts[FACT] as Cost | typeof NONE | undefined
   if (known !== undefined) return known === NONE ? undefined : known
-  const cost = costOf(fired, draw, begun)
-  fired.facts[FACT] = cost ?? NONE
+  const cost = costOf(event, options, begun)
+  event.facts[FACT] = cost ?? NONE
   return cost
 }
 

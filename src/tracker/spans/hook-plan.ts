@@ -14,11 +14,11 @@ import { tool } from './tool.ts'
 export type AnyDefinition = SpanDefinition<any, any, any>
 
 /** Effect of a hook on its span. `event`: adds to an open span. `identity`: a session ends or is replaced. */
-export type Phase = 'start' | 'end' | 'event' | 'identity'
+export type HookPhase = 'start' | 'end' | 'event' | 'identity'
 
 export interface HookPlan {
   readonly definition: AnyDefinition
-  readonly phase: Phase
+  readonly phase: HookPhase
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { KeepRules } from './keep-rules.ts'
-import type { Waited } from './turn-signs.ts'
+import type { WaitInterval } from './turn-signs.ts'
 import { allTokens, type TurnTotals } from './turn-totals.ts'
 
 export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
@@ -8,7 +8,7 @@ export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool
 export type SamplingReason = KeepReason | 'none'
 
 /** The results of a turn, child agents included. */
-export interface JudgedTurn {
+export interface SampledTurn {
   readonly traceId: string
   readonly hasFailed: boolean
   readonly totals: TurnTotals
@@ -19,12 +19,12 @@ const RANDOM_HEX_DIGITS = 14
 const RANDOM_VALUES = 2 ** (4 * RANDOM_HEX_DIGITS)
 
 /** The first rule that applies. */
-export function samplingReason(rules: KeepRules, turn: JudgedTurn): SamplingReason {
+export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingReason {
   const { traceId, hasFailed, totals, durationMillis } = turn
   const { signs, cost } = totals
   if (rules.errors && (hasFailed || signs.errors > 0)) return 'error'
   if (rules.denied && signs.denied > 0) return 'denied'
-  const waitedMillis = rules.waitsCount ? 0 : lengthOf(signs.waited)
+  const waitedMillis = rules.waitsCount ? 0 : lengthOf(signs.waits)
   if (isOver(durationMillis - waitedMillis, rules.slowerThanMillis)) return 'slow'
   if (isOver(cost.dollars, rules.costOver)) return 'cost'
   const tokens = allTokens(totals)
@@ -53,6 +53,6 @@ function isOver(value: number, limit: number | undefined): boolean {
   return limit !== undefined && value > limit
 }
 
-function lengthOf(waited: readonly Waited[]): number {
+function lengthOf(waited: readonly WaitInterval[]): number {
   return waited.reduce((sum, [from, to]) => sum + to - from, 0)
 }

@@ -18,14 +18,14 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
   spanKind: SpanKind.INTERNAL,
   parents: [],
   key: () => 'loop',
-  name({ model }, draw) {
-    const named = draw.capture.id(model)
-    if (named === undefined) return literal(draw.spanNames === 'semconv' ? 'turn' : 'llm')
-    return draw.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
+  name({ model }, options) {
+    const named = options.capture.id(model)
+    if (named === undefined) return literal(options.spanNames === 'semconv' ? 'turn' : 'llm')
+    return options.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
   },
-  start({ payload }, draw) {
-    const { own, genAi, inference, langfuse } = draw.names
-    const { capture } = draw
+  start({ payload }, options) {
+    const { own, genAi, inference, langfuse } = options.names
+    const { capture } = options
     const model = capture.id(payload.model)
     const provider = capture.id(modelProvider((payload as { provider?: unknown }).provider))
     const message = capture.content(payload.user_message, 'llm_input')
@@ -40,7 +40,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
         .set(genAi.providerName, provider)
         .set(inference.inputValue, input?.text)
         .set(inference.inputMimeType, input?.mimeType)
-        .set(genAi.inputMessages, oneMessage('user', message, draw))
+        .set(genAi.inputMessages, oneMessage('user', message, options))
         .set(
           own.conversationMessageCount,
           history === undefined ? undefined : messageCount(payload.conversation_history),
@@ -50,16 +50,16 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
         .set(own.contentTruncated, input?.truncated || undefined)
     )
   },
-  end({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
-    const output = draw.capture.content(payload.assistant_response, 'llm_output')
+  end({ payload }, options) {
+    const { own, genAi, inference } = options.names
+    const output = options.capture.content(payload.assistant_response, 'llm_output')
     return {
       attributes: new AttributeList()
         .set(inference.outputValue, output?.text)
         .set(inference.outputMimeType, output?.mimeType)
-        .set(genAi.outputMessages, oneMessage('assistant', output, draw))
+        .set(genAi.outputMessages, oneMessage('assistant', output, options))
         .set(own.contentCompletion, output?.text)
-        .set(genAi.responseModel, draw.capture.id(payload.model))
+        .set(genAi.responseModel, options.capture.id(payload.model))
         .set(own.contentTruncated, output?.truncated || undefined),
     }
   },

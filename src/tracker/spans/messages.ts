@@ -23,12 +23,12 @@ export interface CapturedMessage {
   readonly toolCalls: readonly CapturedCall[]
 }
 
-function captureCall(call: unknown, draw: AttributeOptions, category: ContentCategory): CapturedCall {
+function captureCall(call: unknown, options: AttributeOptions, category: ContentCategory): CapturedCall {
   const described = peek(call, 'function') ?? call
   return {
-    id: draw.capture.id(peek(call, 'id')),
-    name: draw.capture.id(peek(described, 'name')),
-    arguments: draw.capture.content(peek(described, 'arguments') ?? peek(described, 'input'), category)?.text,
+    id: options.capture.id(peek(call, 'id')),
+    name: options.capture.id(peek(described, 'name')),
+    arguments: options.capture.content(peek(described, 'arguments') ?? peek(described, 'input'), category)?.text,
   }
 }
 
@@ -39,30 +39,34 @@ export function contentOf(content: unknown): unknown {
   return texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
-function captureMessage(message: unknown, draw: AttributeOptions, category: ContentCategory): CapturedMessage {
+function captureMessage(message: unknown, options: AttributeOptions, category: ContentCategory): CapturedMessage {
   return {
-    role: draw.capture.id(peek(message, 'role')),
-    content: draw.capture.content(contentOf(peek(message, 'content')), category)?.text,
-    name: draw.capture.id(peek(message, 'name')),
-    toolCallId: draw.capture.id(peek(message, 'tool_call_id')),
-    toolCalls: elementsOf(peek(message, 'tool_calls'), CALLS_LIMIT).map(call => captureCall(call, draw, category)),
+    role: options.capture.id(peek(message, 'role')),
+    content: options.capture.content(contentOf(peek(message, 'content')), category)?.text,
+    name: options.capture.id(peek(message, 'name')),
+    toolCallId: options.capture.id(peek(message, 'tool_call_id')),
+    toolCalls: elementsOf(peek(message, 'tool_calls'), CALLS_LIMIT).map(call => captureCall(call, options, category)),
   }
 }
 
 const TOOL_PARTS = new Set<unknown>(['tool_use', 'tool_result'])
 
 /** Anthropic sends calls and results as parts of the content, while others use fields and separate messages. */
-function captureParts(message: unknown, draw: AttributeOptions, category: ContentCategory): readonly CapturedMessage[] {
+function captureParts(
+  message: unknown,
+  options: AttributeOptions,
+  category: ContentCategory,
+): readonly CapturedMessage[] {
   const content = elementsOf(peek(message, 'content'), MESSAGES_LIMIT)
   const ofTools = content.filter(part => TOOL_PARTS.has(peek(part, 'type')))
-  if (ofTools.length === 0) return [captureMessage(message, draw, category)]
+  if (ofTools.length === 0) return [captureMessage(message, options, category)]
   const calls = ofTools.filter(part => peek(part, 'type') === 'tool_use')
   const results = ofTools.filter(part => peek(part, 'type') === 'tool_result')
   const rest = content.filter(part => !ofTools.includes(part))
-  const said = { role: peek(message, 'role'), content: rest.length === 0 ? undefined : rest, tool_calls: calls }
+  const reported = { role: peek(message, 'role'), content: rest.length === 0 ? undefined : rest, tool_calls: calls }
   return [
-    ...results.map(part => captureMessage(resultMessage(part), draw, category)),
-    ...(rest.length === 0 && calls.length === 0 ? [] : [captureMessage(said, draw, category)]),
+    ...results.map(part => captureMessage(resultMessage(part), options, category)),
+    ...(rest.length === 0 && calls.length === 0 ? [] : [captureMessage(reported, options, category)]),
   ]
 }
 
@@ -72,11 +76,11 @@ function resultMessage(part: unknown): object {
 
 export function captureMessages(
   messages: unknown,
-  draw: AttributeOptions,
+  options: AttributeOptions,
   category: ContentCategory,
 ): readonly CapturedMessage[] {
   const given = elementsOf(messages, MESSAGES_LIMIT, 'last')
-  return given.flatMap(message => captureParts(message, draw, category)).slice(-MESSAGES_LIMIT)
+  return given.flatMap(message => captureParts(message, options, category)).slice(-MESSAGES_LIMIT)
 }
 
 /** `llm.input_messages.0.message.role`, …: the indexed form that OpenInference reads. */
@@ -111,11 +115,11 @@ function genAiParts(message: CapturedMessage): object[] {
 /** The JSON form of `gen_ai.input.messages` and `gen_ai.output.messages`. */
 export function genAiMessages(
   messages: readonly CapturedMessage[],
-  draw: AttributeOptions,
+  options: AttributeOptions,
   finishReason?: string,
 ): SafeText | undefined {
   if (messages.length === 0) return undefined
-  return draw.capture.json(
+  return options.capture.json(
     messages.map(message => ({
       role: message.role ?? 'unknown',
       parts: genAiParts(message),
@@ -136,8 +140,8 @@ export function oneMessage(
   if (content === undefined) return undefined
   const last = lastMessage.get(role)
   if (last?.content === content) return last.text
-  const said = { role: literal(role), parts: [{ type: literal('text'), content: content.text }] }
-  const message = [role === 'user' ? said : { ...said, finish_reason: literal('stop') }]
+  const reported = { role: literal(role), parts: [{ type: literal('text'), content: content.text }] }
+  const message = [role === 'user' ? reported : { ...reported, finish_reason: literal('stop') }]
   // A text may have the maximum length in `full` mode, and escaping makes it longer. `capture.json` truncates it.
   const text = capture.mode === 'full' ? capture.json(message) : safeJson(message)
   if (text === undefined) return undefined

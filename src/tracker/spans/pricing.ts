@@ -1,5 +1,5 @@
 /** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */
-export interface Usage {
+export interface TokenUsage {
   /** All input, cached included. */
   readonly promptTokens: number
   /** All output, reasoning included. */
@@ -34,7 +34,7 @@ export interface PricedRequest {
   readonly serviceTier: string | undefined
   /** Start time in epoch milliseconds. */
   readonly at: number
-  readonly usage: Usage
+  readonly usage: TokenUsage
 }
 
 /** Computes the cost of a request. Undefined if its price is not known. */

@@ -17,9 +17,9 @@ export function requestModel(payload: ApiStart): unknown {
   return textOf(peek(requestBody(payload), 'model')) ?? payload.model
 }
 
-function stopSequences(value: unknown, draw: AttributeOptions): readonly SafeText[] | undefined {
+function stopSequences(value: unknown, options: AttributeOptions): readonly SafeText[] | undefined {
   const stops = (typeof value === 'string' ? [value] : elementsOf(value, STOP_LIMIT))
-    .map(stop => (typeof stop === 'string' ? draw.capture.snippet(stop) : undefined))
+    .map(stop => (typeof stop === 'string' ? options.capture.snippet(stop) : undefined))
     .filter(stop => stop !== undefined)
   return stops.length === 0 ? undefined : stops
 }
@@ -34,7 +34,7 @@ function previousResponse(body: unknown): unknown {
   return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
 }
 
-function readParameters(payload: ApiStart, body: unknown, draw: AttributeOptions) {
+function readParameters(payload: ApiStart, body: unknown, options: AttributeOptions) {
   const given = (key: keyof ApiStart & string): unknown =>
     payload[key] ?? (body === undefined ? undefined : peek(body, key))
   const choices = wholeOf(given('n'))
@@ -47,11 +47,11 @@ function readParameters(payload: ApiStart, body: unknown, draw: AttributeOptions
     top_k: numberOf(given('top_k')),
     frequency_penalty: numberOf(given('frequency_penalty')),
     presence_penalty: numberOf(given('presence_penalty')),
-    stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), draw),
+    stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), options),
     n: choices === 1 ? undefined : choices,
     stream: booleanOf(given('stream')),
     seed: wholeOf(given('seed')),
-    reasoning_effort: draw.capture.id(given('reasoning_effort') ?? effortIn(body)),
+    reasoning_effort: options.capture.id(given('reasoning_effort') ?? effortIn(body)),
   }
 }
 
@@ -59,11 +59,11 @@ function readParameters(payload: ApiStart, body: unknown, draw: AttributeOptions
 export function addRequestParameters(
   attributes: AttributeList,
   { payload }: HookEvent<ApiStart>,
-  draw: AttributeOptions,
+  options: AttributeOptions,
 ): void {
   const body = requestBody(payload)
-  const parameters = readParameters(payload, body, draw)
-  const { own, genAi, genAiNext, inference } = draw.names
+  const parameters = readParameters(payload, body, options)
+  const { own, genAi, genAiNext, inference } = options.names
   attributes.set(genAi.requestMaxTokens, parameters.max_tokens)
   attributes.set(genAi.requestTemperature, parameters.temperature)
   attributes.set(genAi.requestTopP, parameters.top_p)
@@ -76,7 +76,7 @@ export function addRequestParameters(
   attributes.set(genAi.requestSeed, parameters.seed)
   attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
   attributes.set(genAiNext.requestReasoningLevel, parameters.reasoning_effort)
-  attributes.set(genAiNext.requestPreviousResponseId, draw.capture.id(previousResponse(body)))
+  attributes.set(genAiNext.requestPreviousResponseId, options.capture.id(previousResponse(body)))
   const json = safeJson(parameters)
   if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
 }
@@ -86,9 +86,9 @@ const DEFINITIONS_LIMIT = 256
 
 /** Number of tools in a request: the host's count, else the length of the list in the body. */
 export function toolCount(payload: ApiStart): number | undefined {
-  const said = numberOf(payload.tool_count)
-  const tools = said === undefined ? peek(requestBody(payload), 'tools') : undefined
-  const count = said ?? (isArray(tools) ? numberOf(peek(tools, 'length')) : undefined)
+  const reported = numberOf(payload.tool_count)
+  const tools = reported === undefined ? peek(requestBody(payload), 'tools') : undefined
+  const count = reported ?? (isArray(tools) ? numberOf(peek(tools, 'length')) : undefined)
   return count === undefined ? undefined : Math.trunc(count)
 }
 
@@ -96,13 +96,13 @@ export function toolCount(payload: ApiStart): number | undefined {
  * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
  * larger than the rest of it.
  */
-export function toolDefinitions(payload: ApiStart, draw: AttributeOptions): SafeText | undefined {
+export function toolDefinitions(payload: ApiStart, options: AttributeOptions): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
-    const name = draw.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
-    const type = draw.capture.id(textOf(peek(tool, 'type'))) ?? 'function'
+    const name = options.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
+    const type = options.capture.id(textOf(peek(tool, 'type'))) ?? 'function'
     return name === undefined ? [] : [{ type, name }]
   })
-  return named.length === 0 ? undefined : draw.capture.json(named)
+  return named.length === 0 ? undefined : options.capture.json(named)
 }
 
 export interface ServerAddress {

@@ -11,7 +11,7 @@ import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanErro
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
 /** The end of a turn: the host's payload and the facts that the core adds. */
-export interface TurnEnd extends SessionEnd {
+export interface RootSpanEnd extends SessionEnd {
   readonly finalStatus: FinalStatus
   readonly totals: TurnTotals
   readonly durationMillis: number
@@ -22,7 +22,7 @@ export interface TurnEnd extends SessionEnd {
   /** The turn belongs to a child agent. */
   readonly isPart: boolean
   /** The decision about its trace, if it was made before the end because the buffer was full. */
-  readonly judgedEarly: SamplingReason | undefined
+  readonly earlySampling: SamplingReason | undefined
 }
 
 const CRON = 'cron'
@@ -30,7 +30,7 @@ const MAX_TURNS = 'max_turns'
 /** Kind of work that no turn requested. */
 export const BACKGROUND: SafeText = literal('background')
 
-function saysCron(value: unknown): boolean {
+function mentionsCron(value: unknown): boolean {
   return typeof value === 'string' && value.toLowerCase().includes(CRON)
 }
 
@@ -40,20 +40,20 @@ function isGiven(id: unknown): boolean {
 
 /** The trigger of the session. Low-cardinality, because it is a metric label too. */
 function sessionKind(payload: SessionStart): string {
-  const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
-  if (said !== undefined) return said
+  const reported = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
+  if (reported !== undefined) return reported
   const cron =
-    saysCron(payload.platform) ||
-    saysCron(payload.source) ||
-    saysCron(payload.trigger) ||
+    mentionsCron(payload.platform) ||
+    mentionsCron(payload.source) ||
+    mentionsCron(payload.trigger) ||
     isGiven(payload.job_id) ||
     isGiven(payload.cron_job_id)
   return cron ? CRON : 'session'
 }
 
 /** The sampling reason of the trace. The outermost turn decides, because its totals include its children. */
-function judged(
-  { traceId, isPart, totals, durationMillis, judgedEarly }: TurnEnd,
+function samplingReasonOf(
+  { traceId, isPart, totals, durationMillis, earlySampling: judgedEarly }: RootSpanEnd,
   error: SpanError | undefined,
   { keep }: AttributeOptions,
 ): SafeText | undefined {
@@ -65,13 +65,16 @@ function judged(
   return reason === 'none' ? undefined : literal(reason)
 }
 
-function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | undefined): readonly MetricPoint[] {
+function samplingPoints(
+  { earlySampling: judgedEarly, isPart }: RootSpanEnd,
+  reason: SafeText | undefined,
+): readonly MetricPoint[] {
   if (reason === undefined || isPart) return []
   const early = String(judgedEarly !== undefined)
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-export function iterationFacts(
+export function iterationAttributes(
   { iteration, confidence }: IterationStart,
   { names: { own } }: AttributeOptions,
 ): Attributes {
@@ -82,11 +85,14 @@ export function iterationFacts(
 }
 
 /** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
-export function happeningFacts({ payload, correlation }: HookEvent<TurnEvent>, draw: AttributeOptions): Attributes {
-  const { own } = draw.names
+export function turnEventAttributes(
+  { payload, correlation }: HookEvent<TurnEvent>,
+  options: AttributeOptions,
+): Attributes {
+  const { own } = options.names
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
   return new AttributeList()
-    .set(own.eventName, draw.capture.id(payload.name))
+    .set(own.eventName, options.capture.id(payload.name))
     .set(own.correlation, isGuess ? literal(correlation) : undefined)
     .toAttributes()
 }
@@ -113,9 +119,9 @@ export function finalStatusOf(payload: SessionEnd): FinalStatus {
   return payload.completed === true ? 'completed' : 'incomplete'
 }
 
-function errorOf(end: TurnEnd, draw: AttributeOptions): SpanError | undefined {
+function errorOf(end: RootSpanEnd, options: AttributeOptions): SpanError | undefined {
   if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
-  const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
+  const reason = options.capture.id(end.turn_exit_reason) ?? options.capture.id(end.reason)
   return {
     type: limitOf(end) ?? end.totals.lastErrorType ?? literal(end.finalStatus),
     message: reason ?? literal(`turn ${end.finalStatus}`),
@@ -123,14 +129,14 @@ function errorOf(end: TurnEnd, draw: AttributeOptions): SpanError | undefined {
 }
 
 /** A limit that the agent set for itself ended the turn, not an error of a request or a tool. */
-function limitOf({ turn_exit_reason }: TurnEnd): SafeText | undefined {
+function limitOf({ turn_exit_reason }: RootSpanEnd): SafeText | undefined {
   return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
 }
 
 /** Attributes of the start that a repeated `on_session_start` may still supply. */
-export function sessionStartAttributes(payload: SessionStart, draw: AttributeOptions): AttributeList {
-  const { own, genAi, inference } = draw.names
-  const { id } = draw.capture
+export function sessionStartAttributes(payload: SessionStart, options: AttributeOptions): AttributeList {
+  const { own, genAi, inference } = options.names
+  const { id } = options.capture
   const model = id(payload.model)
   return new AttributeList()
     .set(own.sessionKind, id(sessionKind(payload)))
@@ -150,40 +156,40 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
 }
 
 /** Attributes of the prompt, which arrives after the start of some turns. */
-export function promptAttributes(input: CapturedContent | undefined, draw: AttributeOptions): AttributeList {
-  const { own, genAi, inference } = draw.names
+export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
+  const { own, genAi, inference } = options.names
   return new AttributeList()
     .set(inference.inputValue, input?.text)
     .set(inference.inputMimeType, input?.mimeType)
-    .set(genAi.inputMessages, oneMessage('user', input, draw))
+    .set(genAi.inputMessages, oneMessage('user', input, options))
     .set(own.contentTruncated, input?.truncated || undefined)
 }
 
 /** The root: one turn of the agent, whatever its end. */
-export const session: SpanDefinition<SessionStart, TurnEnd> = {
+export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
   kind: 'session',
   spanKind: SpanKind.INTERNAL,
   parents: [],
   key: () => 'root',
-  name(payload, draw) {
-    if (draw.spanNames === 'hermes') return literal(sessionKind(payload as SessionStart) === CRON ? CRON : 'agent')
-    const agent = draw.capture.id((payload as SessionStart).agent_name) ?? draw.agentName
+  name(payload, options) {
+    if (options.spanNames === 'hermes') return literal(sessionKind(payload as SessionStart) === CRON ? CRON : 'agent')
+    const agent = options.capture.id((payload as SessionStart).agent_name) ?? options.agentName
     const operation = literal(OPERATION.invokeAgent)
     return agent === undefined ? operation : phrase`${operation} ${agent}`
   },
-  start({ payload }, draw) {
+  start({ payload }, options) {
     return new AttributeList()
-      .set(draw.names.inference.spanKind, literal(OPENINFERENCE_KIND.agent))
-      .set(draw.names.inference.projectName, draw.projectName)
-      .set(draw.names.genAi.operationName, literal(OPERATION.invokeAgent))
-      .addAll(sessionStartAttributes(payload, draw))
+      .set(options.names.inference.spanKind, literal(OPENINFERENCE_KIND.agent))
+      .set(options.names.inference.projectName, options.projectName)
+      .set(options.names.genAi.operationName, literal(OPERATION.invokeAgent))
+      .addAll(sessionStartAttributes(payload, options))
   },
-  end({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
-    const { id } = draw.capture
+  end({ payload }, options) {
+    const { own, genAi, inference } = options.names
+    const { id } = options.capture
     const { totals } = payload
     const model = id(payload.model)
-    const error = errorOf(payload, draw)
+    const error = errorOf(payload, options)
     const attributes: AttributeList = new AttributeList()
       .set(genAi.requestModel, model)
       .set(inference.modelName, model)
@@ -196,19 +202,19 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.turnExitReason, id(payload.turn_exit_reason))
       .set(inference.outputValue, totals.output?.text)
       .set(inference.outputMimeType, totals.output?.mimeType)
-      .set(genAi.outputMessages, oneMessage('assistant', totals.output, draw))
+      .set(genAi.outputMessages, oneMessage('assistant', totals.output, options))
       .set(own.contentTruncated, totals.output?.truncated || undefined)
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
-    addSummary(attributes, totals, draw)
-    attributes.set(own.samplingReason, judged(payload, error, draw))
-    if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
+    addSummary(attributes, totals, options)
+    attributes.set(own.samplingReason, samplingReasonOf(payload, error, options))
+    if (options.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, options))
     return { attributes, error }
   },
-  tell({ payload }, draw) {
-    const error = errorOf(payload, draw)
+  logEvent({ payload }, options) {
+    const error = errorOf(payload, options)
     if (error === undefined) return undefined
-    const { general, own, genAi } = draw.names
+    const { general, own, genAi } = options.names
     return {
       event: 'turnFailed',
       attributes: new AttributeList()
@@ -219,23 +225,23 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
         .set(own.errorMessage, error.message),
     }
   },
-  measure({ payload }, draw, { start, durationMillis }) {
+  measure({ payload }, options, { start, durationMillis }) {
     const labels = {
-      [LABEL.kind]: payload.isBackground ? BACKGROUND : (draw.capture.id(sessionKind(start ?? {})) ?? 'session'),
+      [LABEL.kind]: payload.isBackground ? BACKGROUND : (options.capture.id(sessionKind(start ?? {})) ?? 'session'),
       [LABEL.finalStatus]: payload.finalStatus,
     }
     const seconds = (durationMillis ?? 0) / 1000
-    const error = errorOf(payload, draw)
+    const error = errorOf(payload, options)
     const agent = {
       ...(payload.agentName === undefined ? {} : { 'gen_ai.agent.name': payload.agentName }),
       ...(error === undefined ? {} : { 'error.type': error.type }),
     }
     return [
       { instrument: 'sessions', value: 1, labels },
-      ...samplingPoints(payload, judged(payload, error, draw)),
+      ...samplingPoints(payload, samplingReasonOf(payload, error, options)),
       { instrument: 'turnDuration', value: seconds, labels },
       { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
-      ...(draw.nextMetrics ? callPoints(payload.totals, agent) : []),
+      ...(options.nextMetrics ? callPoints(payload.totals, agent) : []),
     ]
   },
 }

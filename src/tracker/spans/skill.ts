@@ -85,20 +85,20 @@ export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
   spanKind: SpanKind.INTERNAL,
   parents: [],
   key: payload => ('name' in payload ? payload.name : undefined),
-  name(payload, draw) {
-    const name = ('name' in payload ? draw.capture.id(payload.name) : undefined) ?? literal('unknown')
-    return draw.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
+  name(payload, options) {
+    const name = ('name' in payload ? options.capture.id(payload.name) : undefined) ?? literal('unknown')
+    return options.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
   },
-  start({ payload }, draw) {
-    const { own, inference } = draw.names
+  start({ payload }, options) {
+    const { own, inference } = options.names
     return new AttributeList()
       .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-      .set(own.skillName, draw.capture.id(payload.name))
+      .set(own.skillName, options.capture.id(payload.name))
       .set(own.skillSource, literal(payload.source))
-      .set(own.skillPath, draw.capture.snippet(payload.path))
+      .set(own.skillPath, options.capture.snippet(payload.path))
   },
-  end({ payload }, draw) {
-    return { attributes: new AttributeList().set(draw.names.own.skillResultStatus, literal(payload.finalStatus)) }
+  end({ payload }, options) {
+    return { attributes: new AttributeList().set(options.names.own.skillResultStatus, literal(payload.finalStatus)) }
   },
   measure: () => [],
 }

@@ -58,7 +58,7 @@ export interface MetricPoint {
 }
 
 /** A log event beside a span, for alerts and searches. */
-export interface ToldEvent {
+export interface SpanLogEvent {
   readonly event: LogEventKey
   /** Added to the turn's attributes. */
   readonly attributes: AttributeList
@@ -95,12 +95,12 @@ export interface SpanDefinition<Start = never, End = never, Kept = Start> {
   readonly parents: readonly SpanKindName[]
   /** The key that pairs an end with its start inside the turn, from explicit ids only. Undefined: the record gets no span. */
   key(payload: Start | End): string | undefined
-  name(payload: Start | End, draw: AttributeOptions): SafeText
-  start(fired: HookEvent<Start>, draw: AttributeOptions): AttributeList
-  end(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): SpanEnd
-  measure(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): readonly MetricPoint[]
+  name(payload: Start | End, options: AttributeOptions): SafeText
+  start(event: HookEvent<Start>, options: AttributeOptions): AttributeList
+  end(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<Kept>): SpanEnd
+  measure(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<Kept>): readonly MetricPoint[]
   /** The log event for an end, if logs are enabled. Absent: no end of this kind has one. */
-  tell?(fired: HookEvent<End>, draw: AttributeOptions, ended: EndedSpan<Kept>): ToldEvent | undefined
+  logEvent?(event: HookEvent<End>, options: AttributeOptions, ended: EndedSpan<Kept>): SpanLogEvent | undefined
 }
 
 /** Stands for an undefined value, so that it is not computed again. */
@@ -110,15 +110,15 @@ const NOTHING = Symbol('nothing')
  * Caches a derived value that attributes, metrics and the turn summary share and that is expensive, such as a parsed
  * tool result. Kept on the record itself: a WeakMap would cost more than most computations.
  */
-export function perRecord<Fired extends { readonly facts: RecordFacts }, Reading>(
+export function perRecord<Input extends { readonly facts: RecordFacts }, Reading>(
   name: string,
-  read: (fired: Fired, draw: AttributeOptions) => Reading,
-): (fired: Fired, draw: AttributeOptions) => Reading {
-  return (fired, draw) => {
-    const known = fired.facts[name]
+  read: (event: Input, options: AttributeOptions) => Reading,
+): (event: Input, options: AttributeOptions) => Reading {
+  return (event, options) => {
+    const known = event.facts[name]
     if (known !== undefined) return (known === NOTHING ? undefined : known) as Reading
-    const reading = read(fired, draw)
-    fired.facts[name] = reading === undefined ? NOTHING : reading
+    const reading = read(event, options)
+    event.facts[name] = reading === undefined ? NOTHING : reading
     return reading
   }
 }

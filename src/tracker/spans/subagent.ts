@@ -22,14 +22,14 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
   key: payload => idOf(payload.child_session_id) ?? idOf(payload.child_subagent_id),
-  name(payload, draw) {
-    const role = draw.capture.id(payload.child_role)
-    if (role === undefined) return literal(draw.spanNames === 'semconv' ? 'invoke_agent' : 'subagent')
-    return draw.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
+  name(payload, options) {
+    const role = options.capture.id(payload.child_role)
+    if (role === undefined) return literal(options.spanNames === 'semconv' ? 'invoke_agent' : 'subagent')
+    return options.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
   },
-  start({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
-    const { id, content, snippet } = draw.capture
+  start({ payload }, options) {
+    const { own, genAi, inference } = options.names
+    const { id, content, snippet } = options.capture
     const role = id(payload.child_role)
     const goal = content(payload.child_goal, 'llm_input')
     return new AttributeList()
@@ -47,9 +47,9 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
       .set(inference.inputMimeType, goal?.mimeType)
       .set(own.contentTruncated, goal?.truncated || undefined)
   },
-  end({ payload }, draw) {
-    const { own, inference } = draw.names
-    const { id, content, snippet, errorText } = draw.capture
+  end({ payload }, options) {
+    const { own, inference } = options.names
+    const { id, content, snippet, errorText } = options.capture
     const status = id(statusOf(payload))
     const summary = content(payload.child_summary, 'llm_output')
     return {
@@ -66,8 +66,8 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
           : undefined,
     }
   },
-  measure({ payload }, draw, ended) {
-    const role = draw.capture.id(payload.child_role) ?? draw.capture.id(ended.start?.child_role) ?? NO_ROLE
+  measure({ payload }, options, ended) {
+    const role = options.capture.id(payload.child_role) ?? options.capture.id(ended.start?.child_role) ?? NO_ROLE
     const durationMillis = numberOf(payload.duration_ms) ?? ended.durationMillis
     const labels = { [LABEL.role]: role, [LABEL.status]: isFailedStop(payload) ? 'error' : 'ok' }
     return [

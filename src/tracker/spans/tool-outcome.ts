@@ -96,34 +96,35 @@ function resultObject(result: unknown): unknown {
   return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''))
 }
 
-function isTold(error: unknown): boolean {
+function isPresent(error: unknown): boolean {
   return typeof error === 'string' ? error.trim() !== '' : Boolean(error)
 }
 
 function outcomeOfResult(object: unknown, status: string | undefined): string {
   if (status !== undefined) return status
-  if (isTold(peek(object, 'error'))) return 'error'
+  if (isPresent(peek(object, 'error'))) return 'error'
   if (peek(object, 'timeout')) return 'timeout'
   return peek(object, 'blocked') ? 'blocked' : 'completed'
 }
 
 /** The outcome from the error of a hook without a status. The names are those of `AbortSignal`. */
 function outcomeOfError({ error, error_type, error_message }: ToolEnd): string | undefined {
-  const name = isTold(error) ? textOf(peek(error, 'name')) : undefined
+  const name = isPresent(error) ? textOf(peek(error, 'name')) : undefined
   if (name === 'AbortError') return CANCELLED
   if (name === 'TimeoutError') return 'timeout'
-  return isTold(error) || isTold(error_type) || isTold(error_message) ? 'error' : undefined
+  return isPresent(error) || isPresent(error_type) || isPresent(error_message) ? 'error' : undefined
 }
 
-function readOutcome(fired: HookEvent<ToolEnd>, { capture }: AttributeOptions): ToolOutcome {
-  const { status, result } = fired.payload
-  const told = statusWord(status, HOOK_WORD) ?? outcomeOfError(fired.payload)
-  if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
+function readOutcome(event: HookEvent<ToolEnd>, { capture }: AttributeOptions): ToolOutcome {
+  const { status, result } = event.payload
+  const fromHook = statusWord(status, HOOK_WORD) ?? outcomeOfError(event.payload)
+  if (fromHook !== undefined && fromHook !== 'error' && fromHook !== 'completed')
+    return { outcome: fromHook, resultError: undefined }
   const object = resultObject(result)
-  const said = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
+  const inResult = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
   const isContentWanted = capture.mode !== 'off'
-  const ownStatus = isContentWanted || OUTCOMES.has(said ?? '') ? said : undefined
-  const isBareError = told === 'error' && !SPECIFIC.has(ownStatus ?? '')
+  const ownStatus = isContentWanted || OUTCOMES.has(inResult ?? '') ? inResult : undefined
+  const isBareError = fromHook === 'error' && !SPECIFIC.has(ownStatus ?? '')
   const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
@@ -132,16 +133,16 @@ const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
 const WAS_BLOCKED = 'wasBlocked'
 
 /** Marks an end whose call was blocked by a guard. A host may report it as an error, or as a result with the reason. */
-export function noteBlocked(fired: HookEvent<unknown>): void {
-  fired.facts[WAS_BLOCKED] = true
+export function noteBlocked(event: HookEvent<unknown>): void {
+  event.facts[WAS_BLOCKED] = true
 }
 
 /** The outcome of a tool call: the hook's own status first, then that of the result. */
-export const toolOutcomeOf: (fired: HookEvent<ToolEnd>, draw: AttributeOptions) => ToolOutcome = perRecord(
+export const toolOutcomeOf: (event: HookEvent<ToolEnd>, options: AttributeOptions) => ToolOutcome = perRecord(
   'toolOutcome',
-  (fired, draw) => {
-    const read = readOutcome(fired, draw)
-    const isInferred = read.outcome === 'completed' && fired.correlation === 'inferred'
-    return fired.facts[WAS_BLOCKED] === true && (read.outcome === 'error' || isInferred) ? BLOCKED : read
+  (event, options) => {
+    const read = readOutcome(event, options)
+    const isInferred = read.outcome === 'completed' && event.correlation === 'inferred'
+    return event.facts[WAS_BLOCKED] === true && (read.outcome === 'error' || isInferred) ? BLOCKED : read
   },
 )

@@ -15,7 +15,7 @@ import {
   perRecord,
   type SpanDefinition,
   type SpanError,
-  type ToldEvent,
+  type SpanLogEvent,
 } from './span-definition.ts'
 import { toolOutcomeOf } from './tool-outcome.ts'
 
@@ -36,18 +36,18 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
 }
 
 /** The object that the tool works on, for the span and the turn summary. */
-export const toolTarget: (fired: HookEvent<ToolStart>, draw: AttributeOptions) => SafeText | undefined = perRecord(
+export const toolTarget: (event: HookEvent<ToolStart>, options: AttributeOptions) => SafeText | undefined = perRecord(
   'toolTarget',
-  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, TARGET_KEYS)),
+  ({ payload }, options) => options.capture.snippet(firstText(payload.args, TARGET_KEYS)),
 )
 
-export const toolCommand: (fired: HookEvent<ToolStart>, draw: AttributeOptions) => SafeText | undefined = perRecord(
+export const toolCommand: (event: HookEvent<ToolStart>, options: AttributeOptions) => SafeText | undefined = perRecord(
   'toolCommand',
-  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
+  ({ payload }, options) => options.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
 )
 
-export function toolName(payload: ToolStart, draw: AttributeOptions): SafeText {
-  return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
+export function toolName(payload: ToolStart, options: AttributeOptions): SafeText {
+  return options.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
 /** Attributes of a tool's arguments, if they differ from those of the call. */
@@ -70,11 +70,11 @@ function isMcp(name: string): boolean {
   return name.startsWith('mcp_')
 }
 
-function errorOf(fired: HookEvent<ToolEnd>, draw: AttributeOptions): SpanError | undefined {
-  const { outcome, resultError } = toolOutcomeOf(fired, draw)
+function errorOf(event: HookEvent<ToolEnd>, options: AttributeOptions): SpanError | undefined {
+  const { outcome, resultError } = toolOutcomeOf(event, options)
   if (outcome !== 'error') return undefined
-  const { error, error_type, error_message } = fired.payload
-  const { capture } = draw
+  const { error, error_type, error_message } = event.payload
+  const { capture } = options
   const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
   return {
@@ -84,28 +84,28 @@ function errorOf(fired: HookEvent<ToolEnd>, draw: AttributeOptions): SpanError |
 }
 
 /** The host's own duration, if it differs from the span's. */
-function ownDuration(fired: HookEvent<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
-  const said = numberOf(fired.payload.duration_ms)
-  return said === undefined || said === fired.at - ended.startAt ? undefined : said
+function ownDuration(event: HookEvent<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
+  const reported = numberOf(event.payload.duration_ms)
+  return reported === undefined || reported === event.at - ended.startAt ? undefined : reported
 }
 
-function points(fired: HookEvent<ToolEnd>, draw: AttributeOptions, ended: EndedSpan<KeptTool>): MetricPoint[] {
-  const name = toolName(fired.payload.tool_name === undefined ? (ended.start ?? fired.payload) : fired.payload, draw)
+function points(event: HookEvent<ToolEnd>, options: AttributeOptions, ended: EndedSpan<KeptTool>): MetricPoint[] {
+  const name = toolName(event.payload.tool_name === undefined ? (ended.start ?? event.payload) : event.payload, options)
   const labels = {
     [LABEL.toolName]: name,
-    [LABEL.outcome]: draw.capture.id(toolOutcomeOf(fired, draw).outcome) ?? UNNAMED,
+    [LABEL.outcome]: options.capture.id(toolOutcomeOf(event, options).outcome) ?? UNNAMED,
   }
   const found: MetricPoint[] = [{ instrument: 'toolCalls', value: 1, labels }]
-  const durationMillis = numberOf(fired.payload.duration_ms) ?? ended.durationMillis
+  const durationMillis = numberOf(event.payload.duration_ms) ?? ended.durationMillis
   if (durationMillis !== undefined && durationMillis >= 0) {
-    const error = errorOf(fired, draw)
+    const error = errorOf(event, options)
     const genAi = { 'gen_ai.tool.name': name, ...(error === undefined ? {} : { 'error.type': error.type }) }
     found.push({ instrument: 'toolDuration', value: durationMillis, labels })
     found.push({ instrument: 'genAiExecuteToolDuration', value: durationMillis / 1000, labels: genAi })
   }
-  const skill = skillOfEnded(ended.start, fired.payload)
+  const skill = skillOfEnded(ended.start, event.payload)
   if (skill !== undefined) {
-    const name = draw.capture.id(skill.name) ?? UNNAMED
+    const name = options.capture.id(skill.name) ?? UNNAMED
     found.push({
       instrument: 'skillInferred',
       value: 1,
@@ -116,19 +116,19 @@ function points(fired: HookEvent<ToolEnd>, draw: AttributeOptions, ended: EndedS
 }
 
 function failure(
-  fired: HookEvent<ToolEnd>,
-  draw: AttributeOptions,
+  event: HookEvent<ToolEnd>,
+  options: AttributeOptions,
   { start }: EndedSpan<KeptTool>,
-): ToldEvent | undefined {
-  const error = errorOf(fired, draw)
+): SpanLogEvent | undefined {
+  const error = errorOf(event, options)
   if (error === undefined) return undefined
-  const { general, own, genAi } = draw.names
-  const { payload } = fired
+  const { general, own, genAi } = options.names
+  const { payload } = event
   return {
     event: 'toolFailed',
     attributes: new AttributeList()
-      .set(genAi.toolName, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, draw))
-      .set(genAi.toolCallId, draw.capture.id(payload.tool_call_id))
+      .set(genAi.toolName, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, options))
+      .set(genAi.toolCallId, options.capture.id(payload.tool_call_id))
       .set(general.errorType, error.type)
       .set(own.errorMessage, error.message),
   }
@@ -144,15 +144,15 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
     if (call !== undefined) return call
     return `${QUEUED_KEY_PREFIX}${textOf(payload.tool_name) ?? ''} ${idOf(payload.task_id) ?? ''}`
   },
-  name(payload, draw) {
-    const name = toolName(payload, draw)
-    return draw.spanNames === 'semconv' ? phrase`execute_tool ${name}` : phrase`tool.${name}`
+  name(payload, options) {
+    const name = toolName(payload, options)
+    return options.spanNames === 'semconv' ? phrase`execute_tool ${name}` : phrase`tool.${name}`
   },
-  start(fired, draw) {
-    const { payload } = fired
-    const { own, genAi, inference } = draw.names
-    const { id, content } = draw.capture
-    const name = toolName(payload, draw)
+  start(event, options) {
+    const { payload } = event
+    const { own, genAi, inference } = options.names
+    const { id, content } = options.capture
+    const name = toolName(payload, options)
     const callId = id(payload.tool_call_id)
     const input = content(payload.args, 'tool_input')
     const skill = skillOf(payload)
@@ -170,31 +170,31 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
         .set(genAi.toolCallId, callId)
         .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
         .set(genAi.toolCallArguments, input?.text)
-        .set(own.toolTarget, toolTarget(fired, draw))
-        .set(own.toolCommand, toolCommand(fired, draw))
+        .set(own.toolTarget, toolTarget(event, options))
+        .set(own.toolCommand, toolCommand(event, options))
         .set(own.skillName, id(skill?.name))
         .set(own.skillSource, id(skill?.source))
         .set(own.contentTruncated, input?.truncated || undefined)
     )
   },
-  end(fired, draw, ended) {
-    const { own, genAi, inference } = draw.names
-    const output = draw.capture.content(fired.payload.result, 'tool_output')
-    const error = errorOf(fired, draw)
+  end(event, options, ended) {
+    const { own, genAi, inference } = options.names
+    const output = options.capture.content(event.payload.result, 'tool_output')
+    const error = errorOf(event, options)
     return {
       attributes: new AttributeList()
         .set(inference.outputValue, output?.text)
         .set(inference.outputMimeType, output?.mimeType)
         .set(genAi.toolCallResult, output?.text)
-        .set(own.toolOutcome, draw.capture.id(toolOutcomeOf(fired, draw).outcome))
-        .set(own.toolDurationMs, ownDuration(fired, ended))
+        .set(own.toolOutcome, options.capture.id(toolOutcomeOf(event, options).outcome))
+        .set(own.toolDurationMs, ownDuration(event, ended))
         .set(own.errorMessage, error?.message)
         .set(own.contentTruncated, output?.truncated || undefined),
       error,
     }
   },
   measure: points,
-  tell: failure,
+  logEvent: failure,
 }
 
 /** Tools without an id may be open several times under one key; everything else only once. */

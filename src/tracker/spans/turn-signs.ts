@@ -1,5 +1,5 @@
 /** Start and end of a wait, epoch milliseconds. */
-export type Waited = readonly [from: number, to: number]
+export type WaitInterval = readonly [from: number, to: number]
 
 /** Reasons to keep a turn, child agents included. */
 export interface TurnSigns {
@@ -10,30 +10,30 @@ export interface TurnSigns {
   /** A tool was called that a `keep` rule names. */
   tool: boolean
   /** Waits for the user: in order, without overlaps. */
-  waited: readonly Waited[]
+  waits: readonly WaitInterval[]
 }
 
 /** Limit of waits. A turn with more looks slower than it was, so it is kept rather than dropped. */
 const MAX_WAITS = 256
 
 export function noSigns(): TurnSigns {
-  return { errors: 0, denied: 0, tool: false, waited: [] }
+  return { errors: 0, denied: 0, tool: false, waits: [] }
 }
 
 /** Merges overlapping waits: two questions at once count once. */
 export function addWait(signs: TurnSigns, from: number, to: number): void {
   if (!(to > from)) return
-  const touching = signs.waited.filter(wait => wait[0] <= to && wait[1] >= from)
-  const rest = signs.waited.filter(wait => wait[0] > to || wait[1] < from)
+  const touching = signs.waits.filter(wait => wait[0] <= to && wait[1] >= from)
+  const rest = signs.waits.filter(wait => wait[0] > to || wait[1] < from)
   if (touching.length === 0 && rest.length >= MAX_WAITS) return
-  const joined: Waited = [
+  const joined: WaitInterval = [
     Math.min(from, ...touching.map(([start]) => start)),
     Math.max(to, ...touching.map(([, end]) => end)),
   ]
-  signs.waited = [...rest, joined].sort(([one], [other]) => one - other)
+  signs.waits = [...rest, joined].sort(([one], [other]) => one - other)
 }
 
-export function addSigns(to: TurnSigns, { errors, denied, tool, waited }: TurnSigns): void {
+export function addSigns(to: TurnSigns, { errors, denied, tool, waits: waited }: TurnSigns): void {
   to.errors += errors
   to.denied += denied
   to.tool ||= tool

@@ -135,8 +135,8 @@ const some = (value: number): number | undefined => value || undefined
 
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
-export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: AttributeOptions): void {
-  const { own } = draw.names
+export function addSummary(attributes: AttributeList, totals: TurnTotals, options: AttributeOptions): void {
+  const { own } = options.names
   const all = allTokens(totals)
   attributes.set(own.turnToolCount, some(totals.tools.length))
   attributes.set(own.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
@@ -165,7 +165,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnAllTokensInput, some(all.input))
   attributes.set(own.turnAllTokensOutput, some(all.output))
   attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
-  addTurnCost(attributes, totals.cost, draw)
+  addTurnCost(attributes, totals.cost, options)
   attributes.set(own.turnApprovalCount, some(totals.approvals))
   attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
@@ -174,16 +174,16 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
  * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
  * prices are configured.
  */
-function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: AttributeOptions): void {
-  const { own } = draw.names
+function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, options: AttributeOptions): void {
+  const { own } = options.names
   if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
-  if (known > 0 || draw.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
+  if (known > 0 || options.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
 }
 
 /** Usage on the root too, for backends that cannot add it up. Off by default, because other backends would count it twice. */
-export function rootUsageAttributes(totals: TurnTotals, draw: AttributeOptions): AttributeList {
+export function rootUsageAttributes(totals: TurnTotals, options: AttributeOptions): AttributeList {
   if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
-  const { genAi, inference } = draw.names
+  const { genAi, inference } = options.names
   return new AttributeList()
     .set(genAi.usageInputTokens, totals.tokensInput)
     .set(genAi.usageOutputTokens, totals.tokensOutput)

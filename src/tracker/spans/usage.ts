@@ -1,6 +1,6 @@
 import { keysOf, numberOf, peek, positive } from '../../contract/foreign.ts'
 import type { ApiEnd } from '../../contract/index.ts'
-import type { Usage } from './pricing.ts'
+import type { TokenUsage } from './pricing.ts'
 import { type AttributeOptions, type HookEvent, perRecord } from './span-definition.ts'
 
 /** Known spellings; a dot descends. The first one in each list that holds a number wins. */
@@ -85,7 +85,7 @@ function promptTokens(usage: unknown, output: number, cacheWrite: number): numbe
 }
 
 /** Normalises any spelling. Undefined if nothing was reported or all counts are zero. */
-function normaliseUsage(usage: unknown): Usage | undefined {
+function normaliseUsage(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const output = count(usage, 'output') ?? 0
   const cacheWrite = count(usage, 'cacheWrite') ?? 0
@@ -117,8 +117,10 @@ export function isUnreadableUsage(usage: unknown): boolean {
 }
 
 /** The usage of a record, normalised once. */
-export const usageOf: (fired: HookEvent<{ readonly usage?: unknown }>, draw: AttributeOptions) => Usage | undefined =
-  perRecord('usage', fired => normaliseUsage(fired.payload.usage))
+export const usageOf: (
+  event: HookEvent<{ readonly usage?: unknown }>,
+  options: AttributeOptions,
+) => TokenUsage | undefined = perRecord('usage', event => normaliseUsage(event.payload.usage))
 
 /** The part of a model's context that a request fills. */
 export interface ContextFill {
@@ -131,10 +133,10 @@ export interface ContextFill {
 /** Rounding precision of the share. */
 const DECIMALS = 1e4
 
-export function contextFill(fired: HookEvent<ApiEnd>, draw: AttributeOptions): ContextFill | undefined {
-  const length = positive(fired.payload.context_length)
+export function contextFill(event: HookEvent<ApiEnd>, options: AttributeOptions): ContextFill | undefined {
+  const length = positive(event.payload.context_length)
   if (length === undefined || length < 1) return undefined
-  const input = numberOf(usageOf(fired, draw)?.promptTokens)
+  const input = numberOf(usageOf(event, options)?.promptTokens)
   const used = input === undefined ? undefined : Math.round((input / length) * DECIMALS) / DECIMALS
   return { length: Math.trunc(length), used }
 }

@@ -90,3 +90,19 @@ export class Scene {
 export function whole(callId: string, data: object = {}): Scene {
   return new Scene().starts(callId, data).asks(callId).answers(callId).ends(callId)
 }
+
+const HOOK = {
+  turn_id: 'a',
+  tool_call_id: PARIS.toolCallId,
+  hook_run_id: 'h',
+  hook_name: 'h',
+  hook_phase: 'before_tool',
+}
+const hooked = new Scene().starts('a').calls('a', PARIS).says('a', 'pre_control_hook', HOOK)
+hooked
+  .says('a', 'post_control_hook', { ...HOOK, verdict: 'pass' })
+  .tool('a', PARIS)
+  .ends('a')
+
+/** A call with control hooks. */
+export const hookedCall: readonly HostEvent[] = hooked.events

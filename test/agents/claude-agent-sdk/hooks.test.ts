@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { ABLE, type AttachOptions, attachHooks } from '../../../src/agents/claude-agent-sdk/hooks.ts'
+import { ABLE, attachHooks, type ClaudeSdkAttachOptions } from '../../../src/agents/claude-agent-sdk/hooks.ts'
 import {
   type AnyHook,
   ask,
@@ -32,7 +32,7 @@ class FakeSdk {
   readonly lines: string[] = []
   readonly options: Options
 
-  constructor(hooks: readonly AnyHook[], options: Options = {}, more: AttachOptions = {}) {
+  constructor(hooks: readonly AnyHook[], options: Options = {}, more: ClaudeSdkAttachOptions = {}) {
     this.options = attachHooks(options, createHooks(hooks), { report: line => this.lines.push(line), ...more })
   }
 

@@ -103,3 +103,26 @@ export class Scene {
     return this.message('result.success', { ...said, ...more })
   }
 }
+
+/** A session with a child agent and an approval. */
+export function twinSession(name: string): readonly HostEvent[] {
+  const scene = new Scene({ session: name, prompt: `${name}-p`, query: name }).prompted(name)
+  scene
+    .answer('m1', { calls: { t1: 'Bash', t2: 'Agent' } })
+    .toolStarts('t1')
+    .event('canUseTool', { toolUseID: 't1' })
+  scene
+    .event('canUseTool.end', { toolUseID: 't1', r: { behavior: 'allow' } })
+    .toolEnds('t1')
+    .toolStarts('t2', 'Agent')
+  const agent = `${name}-child`
+  scene.message('system.task_started', { task_id: agent, tool_use_id: 't2', subagent_type: 'scout', prompt: 'look' })
+  scene.toolEnds('t2', 'Agent', { tool_response: { status: 'async_launched' } }).batch('t1', 't2')
+  scene
+    .answer('m3', { child: { call: 't2', agent }, text: 'seen' })
+    .answer('m2', { text: 'done' })
+    .stop()
+    .result()
+  scene.message('system.task_notification', { task_id: agent, status: 'completed' }).event('iterator.end')
+  return scene.events
+}

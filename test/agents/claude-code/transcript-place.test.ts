@@ -2,14 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agentFile, openFile, type Place } from '../../../src/agents/claude-code/transcript-place.ts'
+import type { AgentFolders } from '../../../src/agents/base/agent-file.ts'
+import { agentFile, openFile } from '../../../src/agents/claude-code/transcript-place.ts'
 import { scratchFolder } from './transcript.ts'
 
-function place(folder: string, uid = process.getuid?.()): Place {
+function place(folder: string, uid = process.getuid?.()): AgentFolders {
   return { folders: [folder], uid }
 }
 
-async function opens(path: string, where: Place): Promise<boolean> {
+async function opens(path: string, where: AgentFolders): Promise<boolean> {
   const file = await openFile(path, where)
   await file?.close()
   return file !== undefined

@@ -106,12 +106,12 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
 })
 
 test('asked is under the ids of the trace: those of a child agent are its own', () => {
-  expect(codexGuarding.question(TOOL)).toMatchObject({
+  expect(codexGuarding.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'call_A' },
     event: { tool: { name: 'Bash', kind: 'shell', command: 'rm -rf x', cwd: '/app', id: 'call_A' } },
   })
-  expect(codexGuarding.question({ ...TOOL, agent_id: 'a1', turn_id: 't2' })?.ids).toEqual({
+  expect(codexGuarding.requestIn({ ...TOOL, agent_id: 'a1', turn_id: 't2' })?.ids).toEqual({
     sessionId: 'a1',
     turnId: 't2',
     toolCallId: 'call_A',
@@ -119,7 +119,7 @@ test('asked is under the ids of the trace: those of a child agent are its own', 
 })
 
 test('a patch names its files', () => {
-  expect(codexGuarding.question(PATCH)).toMatchObject({ event: { tool: { kind: 'edit', paths: ['a'] } } })
+  expect(codexGuarding.requestIn(PATCH)).toMatchObject({ event: { tool: { kind: 'edit', paths: ['a'] } } })
 })
 
 test.each([
@@ -131,21 +131,21 @@ test.each([
   ['what asks nothing', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(codexGuarding.closed(body, 'Closed.')).toEqual(answer)
+  expect(codexGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'PermissionRequest', 'Interrupt', 'constructor', '', undefined, 7])(
   'nothing is asked by %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
-    expect(codexGuarding.question(body)).toBeUndefined()
+    expect(codexGuarding.requestIn(body)).toBeUndefined()
     expect(codexGuarding.reply(body, {} as never)).toEqual({})
   },
 )
 
 test('what cannot be read is asked about with what there is', () => {
   const body = { hook_event_name: 'PreToolUse', tool_input: ['rm'], tool_use_id: {} }
-  expect(codexGuarding.question(body)).toMatchObject({ ids: {}, event: { tool: { name: '', arguments: {} } } })
+  expect(codexGuarding.requestIn(body)).toMatchObject({ ids: {}, event: { tool: { name: '', arguments: {} } } })
 })
 
 test('the turn is over at its end, and where a person stops it', () => {

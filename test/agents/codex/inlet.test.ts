@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createCodexInlet } from '../../../src/agents/codex/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { type Folder, lines, START, scratchFolder } from './rollout.ts'
 
 interface Open extends Folder {
@@ -35,7 +35,7 @@ async function eventsOf(
 ): Promise<readonly HostEvent[]> {
   const base = { hook_event_name: event, session_id: 's1', turn_id: 't1', transcript_path: open.path }
   const [first] = open.inlet.events({ body: { ...base, ...data }, headers: {}, at: START + at })
-  return (await open.inlet.more?.(first as HostEvent)) ?? []
+  return (await open.inlet.enrich?.(first as HostEvent)) ?? []
 }
 
 /** A hook, and what was found for it. */

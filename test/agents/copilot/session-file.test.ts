@@ -48,7 +48,7 @@ class Scene {
     const timestamp = new Date(START + at).toISOString()
     const body = { hook_event_name: event, session_id: SESSION, timestamp, ...data }
     for (const one of this.#inlets.hooks.events({ body, headers: {}, at: START + at + 50 })) {
-      this.events.push(one, ...((await this.#inlets.hooks.more?.(one)) ?? []))
+      this.events.push(one, ...((await this.#inlets.hooks.enrich?.(one)) ?? []))
     }
   }
 

@@ -33,7 +33,7 @@ class Scene {
     this.#lane = this.#lane.then(async () => {
       for (const one of hooks.events({ body, headers: {}, at: START + at })) {
         this.events.push(one)
-        this.events.push(...((await hooks.more?.(one)) ?? []))
+        this.events.push(...((await hooks.enrich?.(one)) ?? []))
       }
     })
   }

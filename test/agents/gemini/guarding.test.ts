@@ -109,7 +109,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
 })
 
 test('a request is shown in the words that hooks know', () => {
-  expect(geminiGuarding.question(REQUEST)).toMatchObject({
+  expect(geminiGuarding.requestIn(REQUEST)).toMatchObject({
     phase: 'beforeModel',
     event: {
       model: 'gemini-3',
@@ -127,7 +127,7 @@ test.each([
   [{ llmContent: 'text', error: { message: 'no' } }, true],
   [undefined, false],
 ])('whether a tool has failed: %j', (tool_response, isError) => {
-  expect(geminiGuarding.question({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
+  expect(geminiGuarding.requestIn({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
 })
 
 test('calls have the ids that they have in the trace', async () => {
@@ -143,7 +143,7 @@ test('calls have the ids that they have in the trace', async () => {
   ): Promise<void> => {
     await scene.hook(name, at, data)
     const body = { ...BASE, hook_event_name: name, timestamp: timeAt(at), ...data }
-    asked.push(guarding.question(body)?.ids)
+    asked.push(guarding.requestIn(body)?.ids)
     await told(guarding, body, ...verdicts)
   }
   await hook('BeforeAgent', 0, { prompt: 'go' })
@@ -163,29 +163,29 @@ test('calls have the ids that they have in the trace', async () => {
 test('a call whose input a hook has rewritten is the same one when it ends', async () => {
   const guarding = createGeminiGuarding()
   const body = { ...TOOL, tool_input: { command: 'rm x' } }
-  const { ids } = guarding.question(body) ?? {}
+  const { ids } = guarding.requestIn(body) ?? {}
   const reply = await told(guarding, body, rewrite({ command: 'ls' }))
   expect(reply.body).toMatchObject({ hookSpecificOutput: { tool_input: { command: 'ls' } } })
-  expect(guarding.question({ ...RESULT, tool_input: { command: 'ls' } })?.ids.toolCallId).toBe(ids?.toolCallId)
-  expect(guarding.question({ ...RESULT, tool_input: { command: 'other' } })?.ids.toolCallId).toBeUndefined()
+  expect(guarding.requestIn({ ...RESULT, tool_input: { command: 'ls' } })?.ids.toolCallId).toBe(ids?.toolCallId)
+  expect(guarding.requestIn({ ...RESULT, tool_input: { command: 'other' } })?.ids.toolCallId).toBeUndefined()
 })
 
 test('how often a turn was sent on is counted here: Gemini CLI forgets it with the next tool', async () => {
   const guarding = createGeminiGuarding()
   const again = retry({ feedback: 'More.' })
-  const attempt = (): unknown => (guarding.question(END)?.event as { attempt?: number } | undefined)?.attempt
+  const attempt = (): unknown => (guarding.requestIn(END)?.event as { attempt?: number } | undefined)?.attempt
   const attempts: unknown[] = []
-  guarding.question(PROMPT)
+  guarding.requestIn(PROMPT)
   for (let turn = 0; turn < 3; turn++) {
     attempts.push(attempt())
     await told(guarding, END, again)
-    guarding.question({ ...PROMPT, prompt: 'More.' })
+    guarding.requestIn({ ...PROMPT, prompt: 'More.' })
   }
   attempts.push(attempt())
-  guarding.question({ ...PROMPT, prompt: 'Something else' })
+  guarding.requestIn({ ...PROMPT, prompt: 'Something else' })
   attempts.push(attempt())
   expect(attempts).toEqual([0, 1, 2, 3, 0])
-  expect(guarding.question({ ...END, session_id: 's2' })).toMatchObject({ event: { attempt: 0 } })
+  expect(guarding.requestIn({ ...END, session_id: 's2' })).toMatchObject({ event: { attempt: 0 } })
 })
 
 test.each([
@@ -197,14 +197,14 @@ test.each([
   ['what asks nothing', { ...BASE, hook_event_name: 'Notification' }, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(geminiGuarding.closed(body, 'Closed.')).toEqual(answer)
+  expect(geminiGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'AfterModel', 'constructor', '', undefined, 7])(
   'nothing is asked by %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
-    expect(geminiGuarding.question(body)).toBeUndefined()
+    expect(geminiGuarding.requestIn(body)).toBeUndefined()
     expect(geminiGuarding.reply(body, {} as never)).toEqual({})
   },
 )

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createGeminiInlet } from '../../../src/agents/gemini/inlet.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { replayEvents } from '../replay-fixture.ts'
 
@@ -35,7 +35,7 @@ export class Scene {
     const told: HostEvent[] = []
     // The program that brings it takes its time.
     for (const event of this.inlet.events({ body: { ...base, ...data }, headers: {}, at: START + at + 90 })) {
-      told.push(event, ...((await this.inlet.more?.(event)) ?? []))
+      told.push(event, ...((await this.inlet.enrich?.(event)) ?? []))
     }
     this.events.push(...told)
     return told

@@ -74,13 +74,13 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
 
 test('asked is under the ids of the trace; an answer belongs to the turn that is open', () => {
   const guarding = createHermesGuarding()
-  expect(guarding.question(TOOL)).toMatchObject({
+  expect(guarding.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'c1', requestId: 'r1' },
     event: { tool: { name: 'terminal', kind: 'shell', command: 'rm x', id: 'c1' } },
   })
-  expect(guarding.question(ANSWER)?.ids).toMatchObject({ sessionId: 's1', turnId: 't1' })
-  expect(createHermesGuarding().question(ANSWER)?.ids.turnId).toBeUndefined()
+  expect(guarding.requestIn(ANSWER)?.ids).toMatchObject({ sessionId: 's1', turnId: 't1' })
+  expect(createHermesGuarding().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
 })
 
 test('what a shell hook is given is asked about, too', () => {
@@ -93,7 +93,7 @@ test('what a shell hook is given is asked about, too', () => {
     cwd: '/app',
     extra: { turn_id, ...beside },
   }
-  expect(hermesGuarding.question(body)).toMatchObject({
+  expect(hermesGuarding.requestIn(body)).toMatchObject({
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'c1' },
     event: { tool: { command: 'rm x', cwd: '/app' } },
   })
@@ -106,7 +106,7 @@ test.each([
   [{ error_message: '' }, false],
 ])('whether a tool has failed: %j', (said, isError) => {
   const body = record('transform_tool_result', { ...CALL, result: 'x', ...said })
-  expect(hermesGuarding.question(body)).toMatchObject({ event: { isError } })
+  expect(hermesGuarding.requestIn(body)).toMatchObject({ event: { isError } })
 })
 
 test.each([
@@ -117,7 +117,7 @@ test.each([
   ],
   ['none', undefined, ''],
 ])('%s', (_, user_message, prompt) => {
-  expect(hermesGuarding.question(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
+  expect(hermesGuarding.requestIn(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
 })
 
 test.each([
@@ -127,12 +127,12 @@ test.each([
   ['an answer, which the model has given', ANSWER, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(hermesGuarding.closed(body, 'Closed.')).toEqual(answer)
+  expect(hermesGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['post_tool_call', 'on_session_end', 'constructor', '', undefined, 7])('nothing is asked by %s', hook => {
   const body = { ...TOOL, hook }
-  expect(hermesGuarding.question(body)).toBeUndefined()
+  expect(hermesGuarding.requestIn(body)).toBeUndefined()
   expect(hermesGuarding.reply(body, {} as never)).toEqual({})
 })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { hermes } from '../../../src/agents/hermes/inlet.ts'
-import type { Delivery } from '../../../src/agents/inlet.ts'
+import type { HookDelivery } from '../../../src/agents/receiver-adapter.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
 import { feed, recordsOf } from '../../support/feed.ts'
 import { FIXTURES } from '../shown.ts'
@@ -9,7 +9,7 @@ import { captured, recordsFrom, shellBody, treeOf, webhookBody } from './wire.ts
 
 const AT = 1_795_347_360_085
 
-function delivered(body: unknown): Delivery {
+function delivered(body: unknown): HookDelivery {
   return { body, headers: {}, at: AT }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hermes } from '../../../src/agents/hermes/inlet.ts'
 import type { WireHook } from '../../../src/agents/hermes/types.ts'
 import { hookRecordMachine } from '../../../src/agents/hook-records.ts'
-import type { Delivery } from '../../../src/agents/inlet.ts'
+import type { HookDelivery } from '../../../src/agents/receiver-adapter.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
 import type { FedRecord } from '../../support/feed.ts'
 import { feed } from '../../support/feed.ts'
@@ -18,15 +18,15 @@ export async function treeOf(records: readonly FedRecord[]): Promise<string> {
 }
 
 /** What the receiver makes of deliveries to `/hermes`. */
-export function recordsFrom(deliveries: readonly Delivery[]): FedRecord[] {
+export function recordsFrom(deliveries: readonly HookDelivery[]): FedRecord[] {
   return deliveries.flatMap(hermes.events).flatMap(event => hookRecordMachine.accept(event) ?? [])
 }
 
 /** Bodies of a real Hermes 0.22.2. */
-export function captured(name: 'webhook' | 'shell'): Delivery[] {
+export function captured(name: 'webhook' | 'shell'): HookDelivery[] {
   const text = readFileSync(join(FIXTURES, 'hermes', 'wire', `${name}.jsonl`), 'utf8')
   const lines = text.trimEnd().split('\n')
-  return lines.map(line => ({ headers: {}, ...(JSON.parse(line) as Pick<Delivery, 'at' | 'body'>) }))
+  return lines.map(line => ({ headers: {}, ...(JSON.parse(line) as Pick<HookDelivery, 'at' | 'body'>) }))
 }
 
 interface Keywords {

@@ -246,3 +246,57 @@ export function treeOf(scene: Scene | readonly HostEvent[]): string {
 export function together(...scenes: readonly Scene[]): HostEvent[] {
   return scenes.flatMap(({ events }) => events).toSorted((one, two) => (one.at ?? 0) - (two.at ?? 0))
 }
+
+type Deed = (scene: Scene, call: Call) => Scene
+
+export const OPENCLAW_DEEDS: Readonly<Record<string, Deed>> = {
+  answer: scene => scene.answers(),
+  tool: (scene, call) => scene.calls(call).tool(call),
+  failed: (scene, call) => scene.calls(call).tool(call, 'failed', 'not found'),
+  refused: (scene, call) =>
+    scene.calls(call).toolStarts(call).toolEnds(call, 'blocked', 'Tool call blocked', { deniedReason: 'policy' }),
+  nested: (scene, call) => {
+    const inner = { id: `inner of ${call.id}`, name: 'sessions_list' }
+    return scene.calls(call).toolStarts(call).tool(inner).toolEnds(call, 'completed', 'none')
+  },
+  retry: scene => scene.fails().retries(),
+  late: scene =>
+    scene
+      .asks()
+      .message([{ type: 'text', text: 'quick' }], 'stop')
+      .stops(),
+  compacted: scene =>
+    scene.says('before_compaction', { messageCount: 9 }).says('after_compaction', { messageCount: 2 }),
+}
+
+/** Runs in which everything ends as it should, one of them with a child agent. */
+export function openClawStory(
+  session: string,
+  deeds: readonly (readonly string[])[],
+  options: SceneOptions = {},
+): HostEvent[] {
+  const scene = new Scene(session, options)
+  deeds.forEach((turn, number) => {
+    scene.prompted(`prompt ${number}`)
+    turn.forEach((deed, index) => {
+      OPENCLAW_DEEDS[deed]?.(scene, { id: `${session}_${number}_${index}`, name: 'exec' })
+    })
+    scene.answers().ends()
+  })
+  return scene.closes('idle').events
+}
+
+/** The same, and then a child agent that outlives the turn in which it was asked for. */
+export function openClawFamily(session: string, deeds: readonly (readonly string[])[]): HostEvent[] {
+  const key = `child of ${session}`
+  const spawn = { id: `${session}_spawn`, name: 'sessions_spawn', args: { label: 'helper' } }
+  const parent = new Scene(session).prompted('Ask').calls(spawn).toolStarts(spawn).spawns(key)
+  parent.toolEnds(spawn, 'completed', 'accepted')
+  const child = openClawStory(`${session}-child`, deeds, { key, at: parent.now + 1 }).filter(
+    ({ event }) => event !== 'session_end',
+  )
+  parent.answers().ends()
+  const at = Math.max(parent.now, child.at(-1)?.at ?? 0)
+  const end = new Scene(session, { at }).hearsOf(key).closes('idle')
+  return [...parent.events, ...child, ...end.events].toSorted((one, two) => (one.at ?? 0) - (two.at ?? 0))
+}

@@ -134,3 +134,35 @@ const SHOWN = ['hermes.turn.final_status', 'hermes.tool.outcome', 'hermes.approv
 export function treeOf(scene: Scene | readonly HostEvent[]): string {
   return played(scene instanceof Scene ? scene.events : scene).tree({ attributes: SHOWN })
 }
+
+type Deed = (scene: Scene, call: Call) => Scene
+
+export const PI_DEEDS: Readonly<Record<string, Deed>> = {
+  answer: scene => scene.answers(),
+  tool: (scene, call) => scene.calls(call).tool(call),
+  refused: (scene, call) => scene.calls(call).toolStarts(call).toolEnds(call, 'no', true),
+  asked: (scene, call) =>
+    scene.calls(call).toolStarts(call).says('ui_prompt_start', { kind: 'confirm' }).says('ui_prompt_end').toolRan(call),
+  delegated: (scene, { id }) => scene.calls({ id, name: 'subagent' }).tool({ id, name: 'subagent' }),
+  retry: scene => scene.fails().ends().runs(),
+  compacted: scene =>
+    scene
+      .ends()
+      .says('session_before_compact')
+      .says('before_provider_headers', { headers: {} })
+      .says('session_compact', { compactionEntry: { summary: 'short' } })
+      .runs(),
+}
+
+/** Sessions in which everything ends as it should. */
+export function piStory(session: string, deeds: readonly (readonly string[])[], at: number = START_AT): HostEvent[] {
+  const scene = new Scene(session, { at }).starts()
+  deeds.forEach((turn, number) => {
+    scene.prompted(`prompt ${number}`)
+    turn.forEach((deed, index) => {
+      PI_DEEDS[deed]?.(scene, { id: `${session}_${number}_${index}`, name: 'bash' })
+    })
+    scene.answers().settles()
+  })
+  return scene.quits().events
+}

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { claudeCodeGuarding } from '../../../src/agents/claude-code/guarding.ts'
-import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
+import { claudeCodeGuards } from '../../../src/agents/claude-code/guard-protocol.ts'
+import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { type Claim, claims, decided, GuardedReceiver } from '../guarded-receiver.ts'
@@ -50,11 +50,11 @@ async function guarded({
 }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const inlet = createClaudeCodeInlet({
+  const adapter = createClaudeCodeInlet({
     place: { folders: [join(home, '.claude')], uid: process.getuid?.() },
     wait: sleep,
   })
-  const receiver = await GuardedReceiver.start({ home, host: 'claude-code', inlet, hooks, guards })
+  const receiver = await GuardedReceiver.start({ home, host: 'claude-code', adapter, hooks, guards })
   const model = await startModelServer(request => answer(request, receiver))
   try {
     const claude = startClaude(args, { home, cwd: project, model: model.url })
@@ -347,5 +347,5 @@ scene('a guard out of a folder, in a receiver that the agent has started', ['bef
 })
 
 test('guards: each decision that the table of Claude Code claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(claudeCodeGuarding.able))
+  expect([...claimed].sort()).toEqual(claims(claudeCodeGuards.capabilities))
 })

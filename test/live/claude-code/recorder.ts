@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClaudeCodeInlet } from '../../../src/agents/claude-code/inlet.ts'
+import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import type { ReceiverAdapter } from '../../../src/agents/inlet.ts'
+import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 
 /** Stands where the receiver would: answers at once, and keeps what follows from each hook, in order. */
 export class Recorder {
   readonly events: HostEvent[] = []
-  readonly #inlet: ReceiverAdapter
+  readonly #adapter: ReceiverAdapter
   readonly #server: Server
   #last: Promise<void> = Promise.resolve()
 
@@ -26,7 +26,7 @@ export class Recorder {
   }
 
   private constructor(folder: string, loses: readonly string[]) {
-    this.#inlet = createClaudeCodeInlet({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
+    this.#adapter = createClaudeCodeInlet({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
     this.#server = createServer((request, response) => {
       const at = Date.now()
       void this.#take(request, at, loses).then(isTaken => isTaken && response.writeHead(204).end())
@@ -34,7 +34,7 @@ export class Recorder {
   }
 
   get lostHooks(): number {
-    return this.#inlet.lostHooks ?? 0
+    return this.#adapter.lostHooks ?? 0
   }
 
   get port(): number {
@@ -52,9 +52,9 @@ export class Recorder {
   async #take(request: IncomingMessage, at: number, loses: readonly string[]): Promise<boolean> {
     const body = (await json(request)) as { readonly hook_event_name: string }
     if (loses.includes(body.hook_event_name)) return false
-    const events = this.#inlet.events({ body, headers: {}, at })
+    const events = this.#adapter.events({ body, headers: {}, at })
     this.#last = this.#last.then(async () => {
-      for (const event of events) this.events.push(event, ...((await this.#inlet.more?.(event)) ?? []))
+      for (const event of events) this.events.push(event, ...((await this.#adapter.enrich?.(event)) ?? []))
     })
     return true
   }

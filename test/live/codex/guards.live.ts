@@ -37,9 +37,9 @@ async function guarded({ hooks, guards = 'open', run = user => user.exec('Go'), 
   const user = new CodexUser(model)
   writeFileSync(join(user.project, 'kept.txt'), 'x')
   const place = { folders: [user.codexHome], uid: process.getuid?.() }
-  const inlet = createCodexInlet({ place, wait: sleep })
+  const adapter = createCodexInlet({ place, wait: sleep })
   try {
-    receiver = await GuardedReceiver.start({ home: user.home, host: 'codex', inlet, hooks, guards })
+    receiver = await GuardedReceiver.start({ home: user.home, host: 'codex', adapter, hooks, guards })
     const ended = await run(user)
     return {
       said: `${ended?.stdout}\n${ended?.stderr}`,
@@ -295,5 +295,5 @@ scene('a child agent is guarded, too', ['beforeTool block'], async () => {
 })
 
 test('guards: each decision that the table of Codex claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(codexGuarding.able))
+  expect([...claimed].sort()).toEqual(claims(codexGuarding.capabilities))
 })

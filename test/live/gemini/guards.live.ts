@@ -30,8 +30,8 @@ async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> 
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
   writeJson(join(home, '.gemini', 'settings.json'), SETTINGS)
-  const inlet = createGeminiInlet({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
-  const receiver = await GuardedReceiver.start({ home, host: 'gemini', inlet, hooks, guards })
+  const adapter = createGeminiInlet({ folders: [join(home, '.gemini')], uid: process.getuid?.() })
+  const receiver = await GuardedReceiver.start({ home, host: 'gemini', adapter, hooks, guards })
   const model = new GeminiModel(request => answer(request, receiver))
   const url = await model.start()
   try {

@@ -47,7 +47,7 @@ beforeAll(async () => {
     async options => {
       const hermes = bareHome(options)
       const endpoint = { path: '/v1/hooks', host: '' }
-      const about = { home: hermes.home, host: 'hermes', inlet: hookRecords, endpoint }
+      const about = { home: hermes.home, host: 'hermes', adapter: hookRecords, endpoint }
       receiver = await GuardedReceiver.start({ ...about, hooks: HOOKS, guards: 'open' })
       return hermes
     },
@@ -192,5 +192,5 @@ for (const guards of ['open', 'closed'] as const) {
 }
 
 test('guards: each decision that the table of Hermes claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(hermesGuarding.able))
+  expect([...claimed].sort()).toEqual(claims(hermesGuarding.capabilities))
 })

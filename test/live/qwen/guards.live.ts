@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { qwenGuarding } from '../../../src/agents/qwen/guarding.ts'
-import { createQwenInlet } from '../../../src/agents/qwen/inlet.ts'
+import { qwenGuards } from '../../../src/agents/qwen/guard-protocol.ts'
+import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import {
   type ModelReply,
@@ -34,9 +34,9 @@ interface Run {
 async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const inlet = createQwenInlet({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
+  const adapter = createQwenInlet({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
   writeJson(join(home, '.qwen', 'settings.json'), SETTINGS)
-  const receiver = await GuardedReceiver.start({ home, host: 'qwen', inlet, hooks, guards })
+  const receiver = await GuardedReceiver.start({ home, host: 'qwen', adapter, hooks, guards })
   const model = await startModelServer(request => answer(request, receiver))
   try {
     const qwen = startQwen(['--yolo', '-p', 'Go'], { home, cwd: project, model: model.url })
@@ -240,5 +240,5 @@ scene('a child agent is guarded, too', ['beforeTool block'], async () => {
 })
 
 test('guards: each decision that the table of Qwen Code claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(qwenGuarding.able))
+  expect([...claimed].sort()).toEqual(claims(qwenGuards.capabilities))
 })

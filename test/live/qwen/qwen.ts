@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createQwenInlet } from '../../../src/agents/qwen/inlet.ts'
+import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { drawn, HookRecorder, keep, writeJson } from '../hook-recorder.ts'
 import { type HostProcess, hostCommand, scratchHome, scratchProject, startHost } from '../live-host.ts'

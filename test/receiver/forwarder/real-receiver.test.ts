@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { INLETS } from '../../../src/agents/inlets.ts'
+import { RECEIVER_ENDPOINTS } from '../../../src/agents/receiver-endpoints.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { describePython, ShimScene } from '../../integrations/hermes/scene.ts'
 import { until } from '../../support/until.ts'
@@ -28,7 +28,7 @@ function fire(scene: Scene): Promise<unknown> {
 test('an event that is sent', async () => {
   const scene = new Scene()
   isStarting(scene)
-  await scene.start({ endpoints: INLETS })
+  await scene.start({ endpoints: RECEIVER_ENDPOINTS })
   await fire(scene)
   await until(() => scene.recorder.told.length > 0)
   expect(scene.recorder.told[0]).toMatchObject({ host: 'hermes', event: EVENT })
@@ -39,7 +39,7 @@ test('an event that finds no receiver', async () => {
   isStarting(scene)
   await fire(scene)
   expect(scene.spooled).toHaveLength(1)
-  await scene.start({ endpoints: INLETS })
+  await scene.start({ endpoints: RECEIVER_ENDPOINTS })
   await until(() => scene.recorder.told.length > 0)
   expect(scene.recorder.told[0]).toMatchObject({ host: 'hermes', event: EVENT })
   await until(() => scene.spooled.length === 0)
@@ -51,7 +51,7 @@ describePython('hooks of Hermes', () => {
     const play = (session: string): Promise<string> =>
       hermes.play(`fire("pre_llm_call", session_id="${session}")`, { env: scene.env, isImpatient: true })
     await play('early')
-    await scene.start({ endpoints: INLETS })
+    await scene.start({ endpoints: RECEIVER_ENDPOINTS })
     await play('late')
     const sessions = (): unknown[] =>
       scene.recorder.told.map(({ event }) => (event.data as { session_id: string }).session_id)
@@ -70,7 +70,7 @@ test.each([
   [{ HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'true' }, 'full'],
 ])('a receiver says whether conversations are wanted: %j', async (env, wanted) => {
   const scene = new Scene()
-  await scene.start({ endpoints: INLETS, env: { ...scene.env, ...env } })
+  await scene.start({ endpoints: RECEIVER_ENDPOINTS, env: { ...scene.env, ...env } })
   const address = JSON.parse(readFileSync(join(scene.place.directory, 'address.json'), 'utf8')) as object
   expect(Reflect.get(address, 'content_capture')).toBe(wanted)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type JudgedTurn, samplingReason, thresholdOf } from '../../../src/tracker/spans/keep.ts'
+import { type SampledTurn, samplingReason, thresholdOf } from '../../../src/tracker/spans/keep.ts'
 import type { KeepRules } from '../../../src/tracker/spans/keep-rules.ts'
 import { addSigns, addWait, noSigns, type TurnSigns } from '../../../src/tracker/spans/turn-signs.ts'
 import { emptyTotals } from '../../../src/tracker/spans/turn-totals.ts'
@@ -46,7 +46,7 @@ function turn({
   millis = 0,
   hasFailed = false,
   traceId = LOW,
-}: Came): JudgedTurn {
+}: Came): SampledTurn {
   const [own, children, side] = tokens
   const totals = {
     ...emptyTotals(),
@@ -68,13 +68,13 @@ describe('the first rule that says so is the reason', () => {
     ['it failed, and something was denied', { signs: { denied: 1 }, hasFailed: true }, 'error'],
     ['as long as it may be', { millis: 1000 }, 'none'],
     ['longer', { millis: 1001 }, 'slow'],
-    ['longer, but a person was waited for', { millis: 5000, signs: { waited: [[0, 4000]] } }, 'none'],
+    ['longer, but a person was waited for', { millis: 5000, signs: { waits: [[0, 4000]] } }, 'none'],
     [
       'longer beside that',
       {
         millis: 5002,
         signs: {
-          waited: [
+          waits: [
             [0, 4000],
             [4001, 4002],
           ],
@@ -95,7 +95,7 @@ describe('the first rule that says so is the reason', () => {
   })
 
   test('whether waiting for a person counts as slow is a rule of its own', () => {
-    const waiting = turn({ millis: 5000, signs: { waited: [[0, 5000]] } })
+    const waiting = turn({ millis: 5000, signs: { waits: [[0, 5000]] } })
     expect(samplingReason({ ...NONE, slowerThanMillis: 0, waitsCount: true }, waiting)).toBe('slow')
     expect(samplingReason({ ...NONE, slowerThanMillis: 0 }, waiting)).toBe('none')
   })
@@ -157,8 +157,8 @@ describe('waiting', () => {
         const instants = Array.from({ length: 80 }, (_, at) => at + 0.5)
         const inAny = (list: readonly (readonly [number, number])[]) =>
           instants.filter(at => list.some(([from, to]) => from < at && at < to))
-        expect(inAny(parent.waited)).toEqual(inAny([...own, ...childs]))
-        expect(parent.waited.reduce((sum, [from, to]) => sum + to - from, 0)).toBe(inAny([...own, ...childs]).length)
+        expect(inAny(parent.waits)).toEqual(inAny([...own, ...childs]))
+        expect(parent.waits.reduce((sum, [from, to]) => sum + to - from, 0)).toBe(inAny([...own, ...childs]).length)
       }),
     )
   })
@@ -166,6 +166,6 @@ describe('waiting', () => {
   test('is bounded, and what is beyond the bound makes a turn look slower', () => {
     const signs = noSigns()
     for (let at = 0; at < 2000; at += 2) addWait(signs, at, at + 1)
-    expect(signs.waited.length).toBe(256)
+    expect(signs.waits.length).toBe(256)
   })
 })

@@ -1,0 +1,70 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, opendir, realpath } from 'node:fs/promises'
+import { isAbsolute, join, normalize, relative, sep } from 'node:path'
+
+const MAX_PATH = 4096
+
+/** The user whose files may be read, and the folders of an agent. */
+export interface AgentFolders {
+  /** Absolute paths of the agent's folders. */
+  readonly folders: readonly string[]
+  /** The user id of the owner; undefined on systems without such ids. */
+  readonly uid: number | undefined
+}
+
+/**
+ * Opens a file of an agent. The path comes from the unauthenticated sender of a hook. The file must therefore be a regular file
+ * of this user, below `part` of one of the agent's folders. No symlink is allowed on the way from that folder.
+ *
+ * @returns undefined if there is no such file, or if it may not be read
+ */
+export async function openAgentFile(path: string, place: AgentFolders, part: string): Promise<FileHandle | undefined> {
+  try {
+    const real = await ownPath(path, place, part)
+    return real === undefined ? undefined : await openRegular(real, place.uid)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Returns the names in a folder of an agent, sorted, under the same rules as `openOwnFile`. Returns an empty list if there is no
+ * such folder.
+ */
+export async function listAgentFolder(
+  path: string,
+  place: AgentFolders,
+  part: string,
+  most: number,
+): Promise<readonly string[]> {
+  const names: string[] = []
+  try {
+    const real = await ownPath(path, place, part)
+    if (real === undefined) return names
+    for await (const { name } of await opendir(real)) {
+      names.push(name)
+      if (names.length === most) break
+    }
+  } catch {
+    return names
+  }
+  return names.sort()
+}
+
+async function ownPath(path: string, { folders }: AgentFolders, part: string): Promise<string | undefined> {
+  if (!isAbsolute(path) || path.length > MAX_PATH || path.includes('\0') || normalize(path) !== path) return undefined
+  const folder = folders.find(one => path.startsWith(join(one, part) + sep))
+  if (folder === undefined) return undefined
+  // The folder itself may be a symlink of the user's.
+  const real = join(await realpath(folder), relative(folder, path))
+  return (await realpath(real)) === real ? real : undefined
+}
+
+async function openRegular(path: string, uid: number | undefined): Promise<FileHandle | undefined> {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const stat = await file.stat()
+  if (stat.isFile() && (uid === undefined || stat.uid === uid)) return file
+  await file.close()
+  return undefined
+}

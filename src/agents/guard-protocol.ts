@@ -1,0 +1,36 @@
+import type { Capabilities, HookIds, Outcome, Phase } from '../guards/index.ts'
+import type { EventOf } from '../guards/phases.ts'
+
+/** A guard request from an agent outside of this process. */
+export type GuardRequest = {
+  readonly [P in Phase]: {
+    readonly phase: P
+    readonly ids: HookIds
+    readonly event: EventOf<P>
+  }
+}[Phase]
+
+/** The response to an agent's hook. */
+export interface HookReply {
+  /** The body of the response if the hook is an HTTP request, the standard output if it is a command. Undefined: empty. */
+  readonly body?: object | undefined
+  /** The exit code if the hook is a command. Default 0. */
+  readonly exitCode?: number | undefined
+  /** The standard error if the hook is a command. */
+  readonly error?: string | undefined
+}
+
+/**
+ * Connects guards to an agent whose hooks are HTTP requests or commands: pure functions of the hook's body and the guards'
+ * outcome.
+ */
+export interface GuardProtocol {
+  readonly capabilities: Capabilities
+  /** Returns undefined if the event has no phase to guard. @param body the body of the hook */
+  requestIn(body: unknown): GuardRequest | undefined
+  /** Builds exactly the shape that the agent understands: some agents drop the whole response because of one unknown key. */
+  reply(body: unknown, outcome: Outcome<Phase>): HookReply
+  /** Builds the response that blocks the action, for an outage of the guards when the user has chosen to fail closed. */
+  failClosedReply(body: unknown, reason: string): HookReply
+  isEndOfTurn(body: unknown): boolean
+}

@@ -1,0 +1,75 @@
+import type { HookRecord } from '../contract/index.ts'
+import type { Plugin } from '../index.ts'
+import type { HostEvent, HostMachine } from './host-event.ts'
+
+/** A function (host, event) that receives every raw event, to capture a run. Set by developers only. */
+const TAP = Symbol.for('hookspan.tap')
+/** Limit of distinct error lines; further errors are only counted. */
+const MAX_TOLD = 100
+
+type Tap = (host: string, event: HostEvent) => void
+
+interface Shared {
+  [TAP]?: Tap
+}
+
+const NOTHING: readonly HookRecord[] = []
+
+/** Feeds a host's events to its machine and the resulting records to the plugin. No method throws. */
+export class HostForwarder {
+  readonly #host: string
+  readonly #machine: HostMachine
+  readonly #plugin: Plugin
+  readonly #say: (line: string) => void
+  readonly #told = new Set<string>()
+
+  /** @param say receives lines for the user */
+  constructor(host: string, machine: HostMachine, plugin: Plugin, say: (line: string) => void) {
+    this.#host = host
+    this.#machine = machine
+    this.#plugin = plugin
+    this.#say = say
+  }
+
+  isIgnored(event: string): boolean {
+    return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
+  }
+
+  /** Returns the emitted records: an empty list if the event yields none or cannot be read. */
+  forwardEvent(event: HostEvent): readonly HookRecord[] {
+    try {
+      ;(globalThis as Shared)[TAP]?.(this.#host, event)
+      const records = this.#machine.accept(event)
+      // The core counts an unknown name as ignored.
+      if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)
+      else this.#tellAll(records)
+      return records ?? NOTHING
+    } catch (error) {
+      this.reportError(event.event, error)
+      return NOTHING
+    }
+  }
+
+  /** Emits the records that the machine was still buffering. */
+  endRun(at: number): void {
+    try {
+      this.#tellAll(this.#machine.end(at))
+    } catch (error) {
+      this.reportError('the end', error)
+    }
+  }
+
+  /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
+  reportError(what: string, error: unknown): void {
+    this.#plugin.emitUntyped(`${this.#host}:unreadable`)
+    if (this.#told.has(what) || this.#told.size >= MAX_TOLD) return
+    this.#told.add(what)
+    const kind = error instanceof Error ? error.name : typeof error
+    this.#say(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
+  }
+
+  #tellAll(records: readonly HookRecord[]): void {
+    for (const { hook, payload, at, host, delivery_id, correlation } of records)
+      this.#plugin.emit(hook, payload, { at, host, delivery_id, correlation })
+  }
+}

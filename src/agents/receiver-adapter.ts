@@ -1,0 +1,51 @@
+import type { AgentFolders } from './base/agent-file.ts'
+import type { HostEvent } from './host-event.ts'
+
+/** One request, or one spool file, from one agent. */
+export interface HookDelivery {
+  /** Parsed JSON. */
+  readonly body: unknown
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** When the hook fired (epoch milliseconds), according to the sender; otherwise the time of receipt. */
+  readonly at: number
+  readonly id?: string | undefined
+}
+
+/** One span of an agent's own telemetry, received by OTLP as the body of a delivery. All values are unchecked. */
+export interface TelemetrySpan {
+  readonly spanId: string | undefined
+  readonly parentSpanId: string | undefined
+  /** OTLP span kind: 3 = client. */
+  readonly kind: number | undefined
+  /** Epoch milliseconds. */
+  readonly startAt: number | undefined
+  readonly endAt: number | undefined
+  /** 2 = error. */
+  readonly statusCode: number | undefined
+  /** Attributes by name: strings, numbers, booleans and lists of these. */
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+/** Turns the deliveries of one agent into events of its machine. */
+export interface ReceiverAdapter {
+  /** Never throws. Returns an empty list for a delivery without information. */
+  events(delivery: HookDelivery): readonly HostEvent[]
+  /**
+   * Reads what the agent records elsewhere, for example in its own files, and its hooks lack. Bounded; never rejects. Called in
+   * order, after `events`.
+   */
+  enrich?(event: HostEvent): Promise<readonly HostEvent[]>
+  /**
+   * Hooks that the agent fired and the receiver never received, as far as the agent's own files show. Counted since this process
+   * began; `hookspan serve --status` reports it.
+   */
+  readonly lostHooks?: number
+}
+
+/** The environment of an inlet that reads its agent's files. */
+export interface AdapterEnvironment {
+  readonly place: AgentFolders
+  /** @param millis the duration; tests do the awaited work meanwhile */
+  wait(millis: number): Promise<unknown>
+}

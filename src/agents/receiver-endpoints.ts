@@ -1,0 +1,30 @@
+import { claudeCode } from './claude-code/receiver-adapter.ts'
+import { codex } from './codex/inlet.ts'
+import { copilot, copilotSpans } from './copilot/inlet.ts'
+import { cursor } from './cursor/inlet.ts'
+import { gemini } from './gemini/inlet.ts'
+import { hermes } from './hermes/inlet.ts'
+import { hookRecords } from './hook-records.ts'
+import { qwen } from './qwen/receiver-adapter.ts'
+import type { ReceiverAdapter } from './receiver-adapter.ts'
+
+/** An endpoint of the receiver. */
+export interface ReceiverEndpoint {
+  /** The agent that sends to this endpoint. If empty, each record may name its own. */
+  readonly host: string
+  readonly adapter: ReceiverAdapter
+  /** For OTLP spans: the names of the services or tracers to accept. */
+  readonly services?: readonly string[]
+}
+
+export const RECEIVER_ENDPOINTS: Readonly<Record<string, ReceiverEndpoint>> = {
+  '/claude-code': { host: 'claude-code', adapter: claudeCode },
+  '/codex': { host: 'codex', adapter: codex },
+  '/cursor': { host: 'cursor', adapter: cursor },
+  '/copilot': { host: 'copilot', adapter: copilot },
+  '/v1/traces': { host: 'copilot', adapter: copilotSpans, services: ['github-copilot', 'github.copilot'] },
+  '/v1/hooks': { host: '', adapter: hookRecords },
+  '/hermes': { host: 'hermes', adapter: hermes },
+  '/gemini': { host: 'gemini', adapter: gemini },
+  '/qwen': { host: 'qwen', adapter: qwen },
+}

@@ -1,0 +1,168 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { type Environment, variable } from '../../plugin/config/paths.ts'
+import { humanDuration } from '../../reading/human-figures.ts'
+import { type Finding, finding } from './finding.ts'
+
+export interface ProxiedBackend {
+  readonly name: string
+  /** Undefined for a file or the terminal. */
+  readonly url?: string
+  /** Null if nothing was sent. */
+  readonly delivered: boolean | null
+}
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1']
+const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goes through the proxy'
+
+/** Reports effects of proxy variables on traffic that hookspan depends on. Its own requests never use a proxy. */
+export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly Finding[] {
+  const proxies = new ProxyVariables(env)
+  const names = new Set([proxies.forScheme('http'), proxies.forScheme('https')])
+  names.delete(undefined)
+  if (names.size === 0) return [finding('ok', 'Proxies', 'no proxy variables are set')]
+  return [
+    loopbackFinding(proxies, [...names].join(' and ')),
+    ...backends.flatMap(backend => remoteFinding(proxies, backend)),
+  ]
+}
+
+/** Many HTTP clients do not exempt loopback: a host that posts its hooks to this machine would send prompts to the proxy. */
+function loopbackFinding(proxies: ProxyVariables, names: string): Finding {
+  const name = proxies.forScheme('http')
+  const captured = LOCAL_HOSTS.filter(host => !proxies.spares(host))
+  if (name === undefined || captured.length === 0) {
+    const spared = name === undefined ? '' : ', and NO_PROXY spares this machine'
+    return finding('ok', 'Proxies', `${names} set; hookspan itself uses no proxy${spared}`)
+  }
+  const agents = proxies.areNodes
+    ? ['agents in Python', 'agents in Node, which is told to use it']
+    : ['agents in Python']
+  const programs = ['curl', ...agents].join(', ')
+  const what = `${name} captures what other programs (${programs}) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
+  const verb = proxies.hasExceptions ? 'add to NO_PROXY: ' : 'set NO_PROXY='
+  return finding('warn', 'Proxies', what, `${verb}localhost,127.0.0.1,::1`)
+}
+
+function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: ProxiedBackend): Finding[] {
+  const { hostname, protocol } = new URL(url ?? 'http://localhost')
+  const variable = proxies.forScheme(protocol === 'https:' ? 'https' : 'http')
+  if (variable === undefined || isLoopback(hostname) || proxies.spares(hostname)) return []
+  const what = `${name} (${hostname}) is reached directly, not by way of ${variable}`
+  if (delivered === true) return [finding('ok', 'Proxies', `${what}, and that works`)]
+  const remedy = `if this network lets nothing out but through the proxy, ${COLLECTOR}`
+  return [finding(delivered === false ? 'warn' : 'note', 'Proxies', what, remedy)]
+}
+
+/** The proxy settings of the environment. Addresses may contain credentials, so only variable names are exposed. */
+class ProxyVariables {
+  readonly #env: Environment
+  readonly #exceptions: readonly string[]
+
+  constructor(env: Environment) {
+    this.#env = env
+    const named = this.#first('no_proxy', 'NO_PROXY')
+    this.#exceptions = (named === undefined ? '' : (variable(env, named) ?? '')).toLowerCase().split(/[\s,]+/)
+  }
+
+  /** The name of the proxy variable in force for a scheme; undefined if there is none. */
+  forScheme(scheme: 'http' | 'https'): string | undefined {
+    const name = `${scheme}_proxy`
+    return this.#first(name, name.toUpperCase(), 'all_proxy', 'ALL_PROXY')
+  }
+
+  /** True if `NO_PROXY` covers the host itself, its domain or `*`. Entries with a port do not count. */
+  spares(host: string): boolean {
+    const wanted = bare(host)
+    return this.#exceptions.some(entry => {
+      const excepted = bare(entry.replace(/^\*?\./, ''))
+      if (entry === '*' || excepted === wanted || isBlockOf(excepted, wanted)) return true
+      return excepted !== '' && wanted.endsWith(`.${excepted}`)
+    })
+  }
+
+  get hasExceptions(): boolean {
+    return this.#exceptions.some(entry => entry !== '')
+  }
+
+  /** True if Node itself is configured to use them, which is possible from version 24 on. */
+  get areNodes(): boolean {
+    const options = variable(this.#env, 'NODE_OPTIONS') ?? ''
+    return variable(this.#env, 'NODE_USE_ENV_PROXY') === '1' || /(^|\s)--use-env-proxy(\s|$)/.test(options)
+  }
+
+  #first(...names: string[]): string | undefined {
+    return names.find(name => variable(this.#env, name) !== undefined)
+  }
+}
+
+/** True if requests to the host stay on this machine. */
+function isLoopback(host: string): boolean {
+  const name = bare(host.toLowerCase())
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d+){3}$/.test(name)
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** `127.0.0.0/8` covers all of loopback. Other blocks are irrelevant here. */
+function isBlockOf(entry: string, host: string): boolean {
+  return entry === '127.0.0.0/8' && host.startsWith('127.')
+}
+
+const CHANNEL = 'http.client.response.finish'
+/** The `Date` header is truncated to whole seconds. */
+const HALF_A_SECOND = 500
+
+/** The offset of a server's clock from this machine's. Positive: ahead. */
+export interface ClockSkew {
+  readonly host: string
+  readonly millis: number
+}
+
+/**
+ * Reads the `Date` header of every response that this process receives. Listens on a diagnostics channel, because the pipeline
+ * does not expose its responses.
+ */
+export class AnswerDates {
+  readonly #skews = new Map<string, number>()
+
+  constructor() {
+    subscribe(CHANNEL, this.#note)
+  }
+
+  /** The last measured skew of each server. */
+  get skews(): readonly ClockSkew[] {
+    return [...this.#skews].map(([host, millis]) => ({ host, millis }))
+  }
+
+  close(): void {
+    unsubscribe(CHANNEL, this.#note)
+  }
+
+  readonly #note = (message: unknown): void => {
+    const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+    const at = Date.parse(response.headers.date ?? '')
+    if (!Number.isNaN(at)) this.#skews.set(String(request.getHeader('host')), at + HALF_A_SECOND - Date.now())
+  }
+}
+
+const MAX_MILLIS = 30_000
+const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
+
+/** Compares the clocks of servers with this machine's. Empty if no server sent a date. */
+export function checkClocks(skews: readonly ClockSkew[]): readonly Finding[] {
+  const wrong = skews.filter(({ millis }) => Math.abs(millis) > MAX_MILLIS)
+  if (wrong.length > 0) return wrong.map(skewFinding)
+  if (skews.length === 0) return []
+  const hosts = skews.map(({ host }) => host).join(', ')
+  const what = `${hosts}: within ${MAX_MILLIS / 1000} s of this machine`
+  return [finding('ok', 'Clocks', what)]
+}
+
+function skewFinding({ host, millis }: ClockSkew): Finding {
+  const [side, place] = millis > 0 ? ['ahead of', 'past'] : ['behind', 'future']
+  const what = `the clock of ${host} is ${humanDuration(Math.abs(millis))} ${side} this machine's: spans show up in its ${place}, or not at all`
+  return finding('warn', 'Clocks', what, REMEDY)
+}

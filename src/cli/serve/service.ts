@@ -1,0 +1,243 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { type CommandIo, EXIT } from '../command.ts'
+import { makeChange, readText } from '../init/config-file.ts'
+import { lineDiff } from '../init/line-diff.ts'
+import type { Change } from '../init/plan.ts'
+import { folderFrom } from '../init/plugin-file.ts'
+import { lookOf } from '../terminal.ts'
+import { findRunning, placeIn } from './receiver-process.ts'
+
+export interface System {
+  readonly platform: NodeJS.Platform
+  readonly uid: number
+  /** Runs a system command. Returns the cause of a failure, undefined on success. */
+  run(line: CommandLine): string | undefined
+}
+
+export const THIS_SYSTEM: System = {
+  platform: process.platform,
+  uid: process.getuid?.() ?? 0,
+  run: ([program, ...args]) => {
+    const { status, error, stderr } = spawnSync(program, args, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    if (error !== undefined)
+      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : error.message
+    return status === 0 ? undefined : stderr.trim().split('\n')[0] || `exit code ${status}`
+  },
+}
+
+export interface InstallOptions {
+  readonly program: readonly string[]
+  readonly isDry: boolean
+}
+
+/** Installs and starts a service that runs the receiver from login on. */
+export async function install({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
+  const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
+  const before = await readText(service.file)
+  if (before !== undefined && !isServiceFile(before)) throw new Error(notOurs(service))
+  if (before === service.content) {
+    io.stdout.write(`Nothing to do: ${service.title} starts the receiver already (${service.file}).\n`)
+    return EXIT.ok
+  }
+  show(service, before, service.content, service.start, io)
+  if (isDry) return sayDry(io)
+  await makeChange(changeOf(service, before, service.content))
+  // A running receiver would conflict with the service.
+  await (await findRunning(placeIn(io)))?.peer.stop()
+  if (!runAll(service.start, system, io)) return EXIT.failed
+  io.stdout.write(`Done: ${service.title} starts the receiver now, and when you log in.\n`)
+  const left = variablesLeft(io.env)
+  if (left.length > 0) {
+    io.stdout.write(
+      `It does not have the variables of this shell; put into the configuration what they say: ${left.join(', ')}\n`,
+    )
+  }
+  io.stdout.write('To take it out again: hookspan serve --undo\n')
+  return EXIT.ok
+}
+
+/** Reverts `install`. */
+export async function uninstall({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
+  const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
+  const before = await readText(service.file)
+  if (before === undefined) {
+    io.stdout.write(`Nothing to do: ${service.title} does not start a receiver (${service.file}).\n`)
+    return EXIT.ok
+  }
+  if (!isServiceFile(before)) throw new Error(notOurs(service))
+  show(service, before, undefined, [...service.stop, ...service.gone], io)
+  if (isDry) return sayDry(io)
+  const isStopped = runAll(service.stop, system, io)
+  await makeChange(changeOf(service, before, undefined))
+  if (!runAll(service.gone, system, io) || !isStopped) return EXIT.failed
+  io.stdout.write(`Done: ${service.title} does not start a receiver any more.\n`)
+  return EXIT.ok
+}
+
+function notOurs({ file }: Service): string {
+  return `${file} is not what hookspan wrote; it stays as it is: move it away`
+}
+
+function show(
+  { file }: Service,
+  before: string | undefined,
+  after: string | undefined,
+  commands: readonly CommandLine[],
+  io: CommandIo,
+): void {
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
+  io.stdout.write(`${file}${what}\n${lineDiff(before ?? '', after ?? '', lookOf(io).color)}`)
+  for (const line of commands) io.stdout.write(`$ ${line.join(' ')}\n`)
+}
+
+function sayDry(io: CommandIo): number {
+  io.stderr.write('Nothing has been written.\n')
+  return EXIT.ok
+}
+
+function changeOf({ file }: Service, before: string | undefined, after: string | undefined): Change {
+  return { kind: 'change', file, before, after, isUsers: false, notes: [] }
+}
+
+function runAll(lines: readonly CommandLine[], system: System, io: CommandIo): boolean {
+  for (const line of lines) {
+    const why = system.run(line)
+    if (why === undefined) continue
+    io.stderr.write(`hookspan serve: "${line.join(' ')}" failed: ${why}; where it works, run it yourself\n`)
+    return false
+  }
+  return true
+}
+
+export interface ServiceOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+  /** Absolute paths and arguments: node, our program, `serve` and its options. */
+  readonly program: readonly string[]
+}
+
+export type CommandLine = readonly [string, ...string[]]
+
+/** A login service of the operating system. */
+export interface Service {
+  /** The common name of the service manager. */
+  readonly title: string
+  readonly file: string
+  readonly content: string
+  readonly start: readonly CommandLine[]
+  /** Run before the file is removed. */
+  readonly stop: readonly CommandLine[]
+  /** Run after the file is removed. */
+  readonly gone: readonly CommandLine[]
+}
+
+/** No double dash, which is invalid in an XML comment. */
+const MARK = 'Written by hookspan serve; its option "undo" takes it away.'
+const LABEL = 'hookspan.receiver'
+/** Variables that determine the receiver's files. A system service does not have the shell's environment. */
+const PLACES = ['XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'HOOKSPAN_CONFIG'] as const
+
+/** @throws Error in one line if the system is not supported */
+export function serviceFor(platform: NodeJS.Platform, uid: number, options: ServiceOptions): Service {
+  if (platform === 'linux') return systemd(options)
+  if (platform === 'darwin') return launchd(uid, options)
+  throw new Error(`there is no service for ${platform}; have "hookspan serve" started when you log in`)
+}
+
+/** True if the file was written by hookspan and may be removed. */
+export function isServiceFile(text: string): boolean {
+  return text.includes(MARK)
+}
+
+/** Configuration variables of this shell that the service will not have. */
+export function variablesLeft(env: ServiceOptions['env']): readonly string[] {
+  const names = Object.keys(env).filter(name => /^(?:HOOKSPAN_|OTEL_)/.test(name) && env[name]?.trim())
+  return names.filter(name => !PLACES.includes(name as (typeof PLACES)[number])).sort()
+}
+
+function places(env: ServiceOptions['env']): [string, string][] {
+  return PLACES.flatMap(name => {
+    const value = env[name]?.trim()
+    return value === undefined || value === '' ? [] : [[name, value] as [string, string]]
+  })
+}
+
+function systemd({ env, home, program }: ServiceOptions): Service {
+  const folder = folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), { home })
+  const lines = [
+    `# ${MARK}`,
+    '[Unit]',
+    'Description=hookspan: takes what the hooks of AI agents tell',
+    '',
+    '[Service]',
+    `ExecStart=${program.map(systemdQuoted).join(' ')}`,
+    ...places(env).map(([name, value]) => `Environment=${systemdQuoted(`${name}=${value}`)}`),
+    'Restart=on-failure',
+    'RestartSec=5',
+    'UMask=0077',
+    'NoNewPrivileges=yes',
+    '',
+    '[Install]',
+    'WantedBy=default.target',
+    '',
+  ]
+  return {
+    title: 'systemd',
+    file: join(folder, 'systemd', 'user', 'hookspan.service'),
+    content: lines.join('\n'),
+    start: [
+      ['systemctl', '--user', 'daemon-reload'],
+      ['systemctl', '--user', 'enable', '--now', 'hookspan.service'],
+    ],
+    stop: [['systemctl', '--user', 'disable', '--now', 'hookspan.service']],
+    gone: [['systemctl', '--user', 'daemon-reload']],
+  }
+}
+
+/** Escapes specifiers, variables and line breaks, which are special in a unit file. */
+function systemdQuoted(text: string): string {
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')
+  return `"${escaped.replaceAll('\n', '\\n')}"`
+}
+
+function launchd(uid: number, { env, home, program }: ServiceOptions): Service {
+  if (home === '') throw new Error('there is no home directory')
+  const file = join(home, 'Library', 'LaunchAgents', `${LABEL}.plist`)
+  const string = (text: string): string => `<string>${xmlEscaped(text)}</string>`
+  const variables = places(env).map(([name, value]) => `    <key>${name}</key>${string(value)}`)
+  const lines = [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
+    `<!-- ${MARK} -->`,
+    '<plist version="1.0">',
+    '<dict>',
+    `  <key>Label</key>${string(LABEL)}`,
+    '  <key>ProgramArguments</key>',
+    '  <array>',
+    ...program.map(part => `    ${string(part)}`),
+    '  </array>',
+    ...(variables.length > 0 ? ['  <key>EnvironmentVariables</key>', '  <dict>', ...variables, '  </dict>'] : []),
+    '  <key>RunAtLoad</key><true/>',
+    '  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>',
+    '  <key>Umask</key><integer>63</integer>',
+    '</dict>',
+    '</plist>',
+    '',
+  ]
+  return {
+    title: 'launchd',
+    file,
+    content: lines.join('\n'),
+    start: [['launchctl', 'bootstrap', `gui/${uid}`, file]],
+    stop: [['launchctl', 'bootout', `gui/${uid}/${LABEL}`]],
+    gone: [],
+  }
+}
+
+function xmlEscaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}

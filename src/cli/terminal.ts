@@ -1,0 +1,175 @@
+import { createInterface } from 'node:readline'
+import { displayWidth } from '../reading/display-width.ts'
+import { humanDuration } from '../reading/human-figures.ts'
+import type { CommandIo, Output } from './command.ts'
+
+const MAX_COLUMNS = 160
+const PIPED_COLUMNS = 120
+
+/** The width and colors for an output. Colors need a terminal or `FORCE_COLOR`. */
+export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { width: number; color: boolean } {
+  const wantsNone = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+  const forced = env['FORCE_COLOR'] ?? ''
+  const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
+  // Some terminals report 0 columns.
+  const columns = (stdout.columns ?? 0) || columnsOf(env['COLUMNS']) || PIPED_COLUMNS
+  return { width: Math.min(MAX_COLUMNS, columns), color }
+}
+
+function columnsOf(text: string | undefined): number {
+  return /^\d{1,6}$/.test(text ?? '') ? Number(text) : 0
+}
+
+const EVERY_MILLIS = 200
+/** The minimum elapsed time for an estimate. */
+const GUESS_MILLIS = 1000
+const CLEAR_LINE = '\r\u001b[K'
+/** For a terminal that does not report its width. */
+const USUAL_COLUMNS = 80
+
+/** The progress of a long command on one line of a terminal. Silent without a terminal. */
+export class Progress {
+  readonly #io: CommandIo
+  #totalBytes: number
+  readonly #startedAt: number
+  #bytes = 0
+  #shownAt: number
+  #isShown = false
+
+  /** @param totalBytes the total work; undefined if unknown */
+  constructor(io: CommandIo, totalBytes?: number) {
+    this.#io = io
+    this.#totalBytes = totalBytes ?? 0
+    this.#startedAt = io.now()
+    this.#shownAt = this.#startedAt
+  }
+
+  /**
+   * Updates the progress. @param text called only if the line is drawn @param totalBytes a new total, if more work was found
+   */
+  at(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
+    this.#bytes = bytes
+    this.#totalBytes = totalBytes
+    if (!this.#io.stderr.isTTY) return
+    const now = this.#io.now()
+    if (now - this.#shownAt < EVERY_MILLIS) return
+    this.#shownAt = now
+    const elapsed = now - this.#startedAt
+    this.say([text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '))
+  }
+
+  /** `42 %`; undefined if the total is unknown. */
+  get share(): string | undefined {
+    return this.#totalBytes > 0 ? `${Math.floor(this.#fraction * 100)} %` : undefined
+  }
+
+  /** Shows a step, until the next one or the end. */
+  say(text: string): void {
+    if (!this.#io.stderr.isTTY) return
+    this.#isShown = true
+    const columns = this.#io.stderr.columns || USUAL_COLUMNS
+    this.#io.stderr.write(`${CLEAR_LINE}${text.slice(0, columns - 1)}`)
+  }
+
+  end(): void {
+    if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
+    this.#isShown = false
+  }
+
+  /** An output for messages, which clears the line before each. */
+  get stderr(): Output {
+    const { stderr } = this.#io
+    const write = (text: string): void => {
+      this.end()
+      stderr.write(text)
+    }
+    return { write, isTTY: stderr.isTTY, columns: stderr.columns }
+  }
+
+  get #fraction(): number {
+    return Math.min(1, this.#bytes / this.#totalBytes)
+  }
+
+  /** The estimated remaining time, assuming a constant rate. */
+  #left(elapsed: number): string | undefined {
+    if (this.#totalBytes === 0 || elapsed < GUESS_MILLIS || this.#fraction < 0.01 || this.#fraction === 1) return
+    const seconds = Math.ceil((elapsed * (1 / this.#fraction - 1)) / 1000)
+    return `${seconds < 60 ? `${seconds} s` : humanDuration(seconds * 1000)} left`
+  }
+}
+
+/** True if lines can be redrawn in place. */
+export function isRedrawable({ stdout, env }: CommandIo): boolean {
+  return stdout.isTTY && env['TERM'] !== 'dumb'
+}
+
+/** The maximum number of lines: lines scrolled out of the window cannot be redrawn. */
+export function statusRows({ stdout }: Pick<CommandIo, 'stdout'>): number {
+  return Math.max(1, (stdout.rows ?? Number.POSITIVE_INFINITY) - 2)
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
+const COLOUR = /\u001b\[\d*m/g
+
+/** Lines at the bottom of a terminal that are redrawn in place. */
+export class StatusArea {
+  readonly #output: Output
+  #lines: readonly string[] = []
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  show(lines: readonly string[]): void {
+    if (lines.join('\n') === this.#lines.join('\n')) return
+    this.#output.write(this.#eraser() + lines.map(line => `${line}\n`).join(''))
+    this.#lines = lines
+  }
+
+  clear(): void {
+    this.show([])
+  }
+
+  #eraser(): string {
+    const rows = this.#lines.reduce((sum, line) => sum + this.#rowsOf(line), 0)
+    return rows === 0 ? '' : `\u001b[${rows}A\r\u001b[J`
+  }
+
+  /** The rows of a line, which wraps if the user has narrowed the window. */
+  #rowsOf(line: string): number {
+    const width = displayWidth(line.replace(COLOUR, ''))
+    return Math.max(1, Math.ceil(width / (this.#output.columns || width || 1)))
+  }
+}
+
+/** Asks the user on the terminal. Any answer but yes is no. */
+export async function saysYes(question: string, io: CommandIo): Promise<boolean> {
+  io.stderr.write(`\n${question} [y/N] `)
+  const answer = await firstLine(io)
+  if (answer === undefined) io.stderr.write('\n')
+  return /^\s*y(es)?\s*$/i.test(answer ?? '')
+}
+
+/** Undefined if the input ends first. */
+async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
+  const lines = createInterface({ input: stdin })
+  try {
+    for await (const line of lines) return line
+    return undefined
+  } finally {
+    // An open reader would keep the process alive.
+    lines.close()
+  }
+}
+
+const POLL_MILLIS = 500
+
+/** Waits for the poll interval or until interrupted. Clears the timer, so that it does not keep the process alive. */
+export async function waitABit(interrupted: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, POLL_MILLIS)
+  })
+  await Promise.race([timeout, interrupted])
+  clearTimeout(timer)
+}

@@ -1,0 +1,90 @@
+import { idOf, peek } from '../contract/foreign.ts'
+import type { HookName } from '../contract/index.ts'
+import type { HookEvent } from './spans/span-definition.ts'
+
+/** A record whose payload is not validated. */
+export type AnyHookEvent = HookEvent<Readonly<Record<string, unknown>>>
+
+/** The ids of a record that can identify its turn; undefined if absent, blank or of another type. */
+export interface RecordIds {
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+  readonly taskId: string | undefined
+  readonly apiRequestId: string | undefined
+  readonly toolCallId: string | undefined
+}
+
+export interface ReceivedHook {
+  readonly event: AnyHookEvent
+  readonly host: string
+  readonly ids: RecordIds
+  /** The host sent the time. Only then can two records be recognised as the same. */
+  readonly isExplicit: boolean
+  /** Not validated: may be of any type. */
+  readonly deliveryId: unknown
+}
+
+/** Process that sent a record, and its sequence number there: `0123456789abcdef-0000000a` */
+const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
+
+/** The process that sent a record. Undefined if the delivery id was not made by a hookspan plugin. */
+export function senderOf({ deliveryId }: Pick<ReceivedHook, 'deliveryId'>): string | undefined {
+  return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
+}
+
+/** Reads the session and turn ids at once, which most records need, and the others on access. */
+class PayloadIds implements RecordIds {
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+  readonly #payload: Readonly<Record<string, unknown>>
+
+  /** Delegation records describe the parent, so their ids are the parent's. */
+  constructor(hook: HookName, payload: Readonly<Record<string, unknown>>) {
+    const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
+    this.sessionId = (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id'])
+    this.turnId = (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id'])
+    this.#payload = payload
+  }
+
+  get taskId(): string | undefined {
+    return idOf(peek(this.#payload, 'task_id'))
+  }
+
+  get apiRequestId(): string | undefined {
+    return idOf(peek(this.#payload, 'api_request_id'))
+  }
+
+  get toolCallId(): string | undefined {
+    return idOf(peek(this.#payload, 'tool_call_id'))
+  }
+}
+
+/** The start time of a record, or infinity if the host sent no time. */
+export function startedAt({ isExplicit, event }: ReceivedHook): number {
+  return isExplicit ? event.at : Number.POSITIVE_INFINITY
+}
+
+export function inSession(ids: RecordIds, sessionId: string): RecordIds {
+  const { turnId, taskId, apiRequestId, toolCallId } = ids
+  return { sessionId, turnId, taskId, apiRequestId, toolCallId }
+}
+
+export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
+  return new PayloadIds(hook, payload)
+}
+
+/**
+ * Returns true for a human-input record about an approval. The approval hooks report it as well, and it must not appear
+ * twice.
+ */
+export function isDuplicateApproval({ hook, payload }: AnyHookEvent): boolean {
+  return (hook === 'on_human_input_request' || hook === 'on_human_input_resolved') && payload['kind'] === 'approval'
+}
+
+/** 1973 to 2100. A value outside is not epoch milliseconds, but seconds or garbage. */
+const EARLIEST = 1e11
+const LATEST = 4.1e12
+
+export function plausibleAt(at: unknown): number | undefined {
+  return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
+}

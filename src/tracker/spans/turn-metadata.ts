@@ -1,0 +1,132 @@
+import type { CapturedEntry, SafeText } from '../../content/capture.ts'
+import { elementsOf, keysOf, peek } from '../../contract/foreign.ts'
+import { DISCARDED } from '../../contract/semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
+import type { AttributeOptions } from './span-definition.ts'
+
+type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>
+
+/** The metadata of a turn, captured and ready to be written. */
+export interface CapturedMetadata {
+  readonly tags: readonly SafeText[]
+  readonly metadata: Entries
+  readonly attributes: Entries
+  readonly userId: SafeText | undefined
+}
+
+/** Reports a line to the user. The same line recurs with each record. */
+export type WarnOnce = (line: string) => void
+
+/** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */
+const ENTRIES_LIMIT = 32
+/** Limit of list elements that are searched for tags. */
+const TAGS_LOOKED_AT = 1000
+
+function overfull(field: string): string {
+  return `${field}: there are more than ${ENTRIES_LIMIT}; the others are left out`
+}
+
+function distinct(tags: readonly (SafeText | undefined)[], complain: WarnOnce): readonly SafeText[] {
+  const all = [...new Set(tags)].filter(tag => tag !== undefined)
+  if (all.length > ENTRIES_LIMIT) complain(overfull('tags'))
+  return all.slice(0, ENTRIES_LIMIT)
+}
+
+/**
+ * Captures a flat map from the host or the user.
+ *
+ * @param mayBe returns false for a name that cannot be written
+ */
+function readEntries(
+  field: string,
+  map: unknown,
+  { capture }: AttributeOptions,
+  complain: WarnOnce,
+  mayBe: (name: string) => boolean = () => true,
+): Entries {
+  const entries = new Map<SafeText, CapturedEntry['value']>()
+  for (const key of keysOf(map, Number.MAX_SAFE_INTEGER)) {
+    if (entries.size === ENTRIES_LIMIT) {
+      complain(overfull(field))
+      break
+    }
+    const value = peek(map, key)
+    if (value == null) continue
+    const entry = capture.entry(key, value)
+    if (entry === undefined) warnUnsupported(field, capture.id(key), value, complain)
+    else if (mayBe(entry.name)) entries.set(entry.name, entry.value)
+    else complain(`${field}: ${entry.name} is a name that hookspan writes itself; it is left out, choose another`)
+  }
+  return entries
+}
+
+/** A rejected text is not reported: it is empty, or is no identifier in a mode that allows only identifiers. */
+function warnUnsupported(field: string, name: SafeText | undefined, value: unknown, complain: WarnOnce): void {
+  if (name === undefined || typeof value === 'string') return
+  complain(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
+}
+
+/** Custom attributes, which must not replace those of hookspan. */
+export function readAttributes(field: string, map: unknown, options: AttributeOptions, complain: WarnOnce): Entries {
+  return readEntries(field, map, options, complain, name => !options.names.isOurs(name))
+}
+
+/** The turn metadata of a record; undefined if it has none, which is the usual case. */
+export function readMetadata(
+  payload: unknown,
+  options: AttributeOptions,
+  complain: WarnOnce,
+): CapturedMetadata | undefined {
+  const tags = peek(payload, 'tags')
+  const metadata = peek(payload, 'metadata')
+  const attributes = peek(payload, 'attributes')
+  const user = peek(payload, 'user_id')
+  if (tags == null && metadata == null && attributes == null && user == null) return undefined
+  const { capture } = options
+  const listed = elementsOf(tags, TAGS_LOOKED_AT).map(tag => capture.id(tag))
+  // A user id is not content, but it is not expected where all content is switched off.
+  const mayNameUser = capture.mode !== 'off' || capture.senderId
+  return {
+    tags: distinct(listed, complain),
+    metadata: readEntries('metadata', metadata, options, complain),
+    attributes: readAttributes('attributes', attributes, options, complain),
+    userId: mayNameUser ? capture.id(user) : undefined,
+  }
+}
+
+/** Merges metadata: adds up tags. For entries of the same name and for the user, the later value wins. */
+export function mergeMetadata(
+  before: CapturedMetadata | undefined,
+  later: CapturedMetadata | undefined,
+  complain: WarnOnce,
+): CapturedMetadata | undefined {
+  if (before === undefined || later === undefined) return later ?? before
+  return {
+    tags: distinct([...before.tags, ...later.tags], complain),
+    metadata: mergeEntries('metadata', before.metadata, later.metadata, complain),
+    attributes: mergeEntries('attributes', before.attributes, later.attributes, complain),
+    userId: later.userId ?? before.userId,
+  }
+}
+
+function mergeEntries(field: string, before: Entries, later: Entries, complain: WarnOnce): Entries {
+  const entries = new Map([...before, ...later])
+  if (entries.size <= ENTRIES_LIMIT) return entries
+  complain(overfull(field))
+  return new Map([...entries].slice(0, ENTRIES_LIMIT))
+}
+
+export function metadataAttributes(
+  { tags, metadata, attributes, userId }: CapturedMetadata,
+  { names, capture }: AttributeOptions,
+): AttributeList {
+  const { general, inference, langfuse } = names
+  const list = new AttributeList().set(general.userId, userId)
+  if (tags.length > 0) list.set(inference.tags, tags).set(langfuse.traceTags, tags)
+  if (metadata.size > 0) list.set(inference.metadata, capture.json(Object.fromEntries(metadata)))
+  if (langfuse.traceMetadata !== DISCARDED) {
+    for (const [name, value] of metadata) list.set(`${langfuse.traceMetadata}.${name}`, value)
+  }
+  for (const [name, value] of attributes) list.set(name, value)
+  return list
+}

@@ -1,0 +1,137 @@
+import type { SpanContext } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
+import type { SpanKindName } from '../contract/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { AnyHookEvent } from './received-hook.ts'
+import type { AttributeList } from './spans/attribute-list.ts'
+
+/** The mark of an ended span: late children find their parent by it, and repeats are recognised. */
+export interface EndedMark {
+  readonly context: SpanContext
+  readonly startAt: number
+  readonly endAt: number
+  readonly attempt: number
+  /** The host ended it. False if hookspan did, and the host's own end may still arrive. */
+  readonly byHost: boolean
+  /** The span ended in an error, so a success under the same key belongs to a later attempt. */
+  readonly failed: boolean
+  /** The end itself, if it arrived before its start and got no span. If the start still arrives, the span is built from both. */
+  readonly early?: EarlyEnd | undefined
+}
+
+export interface EarlyEnd {
+  readonly event: AnyHookEvent
+  /** End time of the attempt before it: its start is not earlier. */
+  readonly after: number
+}
+
+/** Limit of marks. Beyond it the oldest are dropped, and a very late child goes under the root. */
+const ENDED_MARKS_LIMIT = 4096
+/** Limit of requests whose attempts are numbered. Beyond it the oldest are dropped and numbered anew. */
+const REQUESTS_LIMIT = 10_000
+
+/** Limit of blocked tool calls. Beyond it the oldest lose the name of the control hook that blocked them. */
+const BLOCKS_LIMIT = 1000
+
+/** Limit of tool calls that answers contain. Beyond it the oldest get their parent from the open spans alone. */
+const CALLS_LIMIT = 1000
+
+/** Limit of tool calls with rewritten arguments that have not started yet. */
+const ARGUMENTS_LIMIT = 100
+
+/** Limit of slots with numbered span ids. Beyond it the oldest restart, so a reused slot repeats its span ids. */
+const SEEDS_LIMIT = 100_000
+
+/** The name of a span among the open and the ended ones of its turn. */
+export function slot(kind: SpanKindName, key: string): string {
+  return `${kind} ${key}`
+}
+
+/** A turn's memory of its own past. A late turn continues with it, so that no span is created or numbered twice. */
+export class TurnHistory {
+  /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
+  readonly seed: string
+  readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
+  readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
+  /** Created on first use: few turns have any. */
+  #blockers: BoundedMap<string, SafeText> | undefined
+  #requestsOfCalls: BoundedMap<string, string> | undefined
+  readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
+  readonly #seeded = new BoundedMap<string, number>(SEEDS_LIMIT)
+
+  constructor(seed: string) {
+    this.seed = seed
+  }
+
+  ended(slot: string): EndedMark | undefined {
+    return this.#ended.get(slot)
+  }
+
+  keepEnded(slot: string, mark: EndedMark): void {
+    this.#ended.set(slot, mark)
+  }
+
+  forgetEnded(slot: string): void {
+    this.#ended.delete(slot)
+  }
+
+  /** Name of the control hook that blocked the tool call in this slot. */
+  blocker(slot: string): SafeText | undefined {
+    return this.#blockers?.get(slot)
+  }
+
+  /** Returns the blocker and drops it: the id may name another call later. */
+  removeBlocker(slot: string): SafeText | undefined {
+    const name = this.#blockers?.get(slot)
+    this.#blockers?.delete(slot)
+    return name
+  }
+
+  keepBlocker(slot: string, name: SafeText): void {
+    this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
+    this.#blockers.set(slot, name)
+  }
+
+  requestOfCall(call: string): string | undefined {
+    return this.#requestsOfCalls?.get(call)
+  }
+
+  keepRequestOfCall(call: string, request: string): void {
+    this.#requestsOfCalls ??= new BoundedMap(CALLS_LIMIT)
+    this.#requestsOfCalls.set(call, request)
+  }
+
+  /** Remembers the rewritten arguments of the tool call in this slot until it starts. */
+  keepArguments(slot: string, attributes: AttributeList): void {
+    this.#arguments.set(slot, attributes)
+  }
+
+  removeArguments(slot: string): AttributeList | undefined {
+    const attributes = this.#arguments.get(slot)
+    if (attributes !== undefined) this.#arguments.delete(slot)
+    return attributes
+  }
+
+  /**
+   * The attempt that a start begins, from 0: the host's number, or our own ordinal if the host repeats one. Several
+   * hosts send the same id for every attempt.
+   */
+  nextAttempt(slot: string, reported = 0): number {
+    const last = this.#attempts.get(slot)
+    const attempt = last === undefined ? reported : Math.max(reported, last + 1)
+    this.#attempts.set(slot, attempt)
+    return attempt
+  }
+
+  /** Remembers an attempt whose start was never seen, so that later attempts get higher numbers. */
+  keepAttempt(slot: string, attempt: number): void {
+    this.#attempts.set(slot, Math.max(attempt, this.#attempts.get(slot) ?? 0))
+  }
+
+  /** Distinct for each span in the slot, and the same in each replay. */
+  nextSeed(slot: string): string {
+    const ordinal = this.#seeded.get(slot) ?? 0
+    this.#seeded.set(slot, ordinal + 1)
+    return `${this.seed}\u0000${slot}\u0000${ordinal}`
+  }
+}

@@ -1,0 +1,62 @@
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { AppendedLineReader } from '../../src/agents/base/appended-line-reader.ts'
+import { scratchFolder } from './claude-code/transcript.ts'
+
+/** Lines that are read, with `|` where the reader says that something is missing. */
+async function readAll(reader: AppendedLineReader, path: string): Promise<string[]> {
+  const file = await open(path)
+  const read: string[] = []
+  try {
+    await reader.readNewLines(
+      file,
+      line => read.push(line),
+      () => read.push('|'),
+    )
+  } finally {
+    await file.close()
+  }
+  return read
+}
+
+test('each line once, when it is whole', async () => {
+  const { path } = scratchFolder()
+  const reader = new AppendedLineReader()
+  writeFileSync(path, 'one\ntwo\nthr')
+  expect(await readAll(reader, path)).toEqual(['one', 'two'])
+  appendFileSync(path, 'ee\n')
+  expect(await readAll(reader, path)).toEqual(['three'])
+  expect(await readAll(reader, path)).toEqual([])
+})
+
+test('lines that are longer than what is read at once', async () => {
+  const { path } = scratchFolder()
+  const long = 'é'.repeat(400_000)
+  writeFileSync(path, `a\n${long}\nb\n`)
+  expect(await readAll(new AppendedLineReader(), path)).toEqual(['a', long, 'b'])
+})
+
+test('of what is too much the end is read, from a whole line on', async () => {
+  const { path } = scratchFolder()
+  writeFileSync(path, 'aaaa\nbbbb\ncccc\ndddd\n')
+  expect(await readAll(new AppendedLineReader({ most: 12 }), path)).toEqual(['|', 'cccc', 'dddd'])
+})
+
+test('a line that is too long is left out, and read once', async () => {
+  const { path } = scratchFolder()
+  const reader = new AppendedLineReader({ longest: 10 })
+  writeFileSync(path, `a\n${'x'.repeat(300_000)}`)
+  expect(await readAll(reader, path)).toEqual(['a'])
+  appendFileSync(path, `${'x'.repeat(300_000)}\nb\n`)
+  expect(await readAll(reader, path)).toEqual(['b'])
+})
+
+test('a file that has become shorter is another one', async () => {
+  const { path } = scratchFolder()
+  const reader = new AppendedLineReader()
+  writeFileSync(path, 'one\ntwo\n')
+  await readAll(reader, path)
+  writeFileSync(path, 'new\n')
+  expect(await readAll(reader, path)).toEqual(['|', 'new'])
+})

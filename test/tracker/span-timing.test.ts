@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import type { HookName } from '../../src/index.ts'
+import { plausibleAt } from '../../src/tracker/received-hook.ts'
+import { endTime, measuredDuration, reportedDuration } from '../../src/tracker/span-timing.ts'
+import { START_AT } from '../support/feed.ts'
+
+type Payload = Record<string, unknown>
+
+function fired(payload: Payload, at: number = START_AT + 500, hook: HookName = 'post_api_request') {
+  return { hook, at, payload, facts: {} }
+}
+
+describe('a time is believed', () => {
+  test.each([START_AT, START_AT + 0.25, 1e12])('when it is an epoch in milliseconds: %d', at => {
+    expect(plausibleAt(at)).toBe(at)
+  })
+
+  test.each([
+    undefined,
+    null,
+    0,
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    START_AT / 1000,
+    START_AT * 1000,
+    `${START_AT}`,
+    {},
+  ])('and not when it is %s', at => {
+    expect(plausibleAt(at)).toBeUndefined()
+  })
+})
+
+describe('a span ends', () => {
+  const startAt = START_AT + 100
+
+  test('when its record says so', () => {
+    expect(endTime('tool', fired({}), startAt)).toBe(START_AT + 500)
+  })
+
+  test('when the host says that a request did', () => {
+    expect(endTime('api', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBeCloseTo(START_AT + 450, 3)
+  })
+
+  test.each([
+    ['before its start', (START_AT + 50) / 1000],
+    ['long after its record', (START_AT + 5000) / 1000],
+    ['in milliseconds by mistake', START_AT + 450],
+    ['in words', 'soon'],
+    ['at NaN', Number.NaN],
+  ])('with its record, when the host says that it did %s', (_what, ended_at) => {
+    expect(endTime('api', fired({ ended_at }), startAt)).toBe(START_AT + 500)
+  })
+
+  test('with its record, when it is no request', () => {
+    expect(endTime('tool', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBe(START_AT + 500)
+  })
+
+  test('never before its start', () => {
+    expect(endTime('tool', fired({}, START_AT), startAt)).toBe(startAt)
+  })
+})
+
+describe('a duration that the host says', () => {
+  test.each([
+    ['api', { api_duration: 1.5 }, 1500],
+    ['auxiliary', { api_duration: '0.25' }, 250],
+    ['tool', { duration_ms: 35 }, 35],
+    ['subagent', { duration_ms: 0 }, 0],
+    ['tool', { duration_ms: -1 }, undefined],
+    ['tool', { duration_ms: Number.NaN }, undefined],
+    ['tool', { duration_ms: 1e300 }, undefined],
+    ['api', { duration_ms: 35 }, undefined],
+    ['tool', { api_duration: 1 }, undefined],
+    ['tool', {}, undefined],
+  ] as const)('%s %j is %s milliseconds', (kind, payload, millis) => {
+    expect(reportedDuration(kind, payload)).toBe(millis)
+  })
+})
+
+describe('a request is measured', () => {
+  test('by the figure of the host, for the first attempt', () => {
+    expect(measuredDuration('api', { api_duration: 2 }, 0, 1900)).toBe(2000)
+  })
+
+  test('by its own span for a retry, because the figure covers the attempts before', () => {
+    expect(measuredDuration('api', { api_duration: 9 }, 1, 1900)).toBe(1900)
+  })
+
+  test('by its own span where the figure is longer than that, beyond what comes before the start is told', () => {
+    expect(measuredDuration('api', { api_duration: 22.643 }, 0, 96)).toBe(96)
+    expect(measuredDuration('auxiliary', { api_duration: 22.643 }, 0, 96)).toBe(96)
+    expect(measuredDuration('api', { api_duration: 0.346 }, 0, 96)).toBe(346)
+    expect(measuredDuration('api', { api_duration: 0.347 }, 0, 96)).toBe(96)
+  })
+
+  test('by the figure of the host, when the start of a retry was not seen', () => {
+    expect(measuredDuration('api', { api_duration: 2 }, 1, undefined)).toBe(2000)
+  })
+
+  test('by its span, when the host has no figure', () => {
+    expect(measuredDuration('api', {}, 0, 1900)).toBe(1900)
+    expect(measuredDuration('api', {}, 0, undefined)).toBeUndefined()
+  })
+
+  test('and everything else by its span', () => {
+    expect(measuredDuration('tool', { api_duration: 2 }, 0, 1900)).toBe(1900)
+  })
+})
