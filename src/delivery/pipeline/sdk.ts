@@ -1,6 +1,6 @@
 import { load } from '../load-package.ts'
-// Packages and built-in modules. Each is loaded on first use. Importing this module costs
-// nothing, and an unconfigured backend loads nothing.
+
+// Each package and module is loaded on first use, so that an unconfigured backend loads nothing.
 
 export function api(): typeof import('@opentelemetry/api') {
   return load('@opentelemetry/api')

@@ -270,7 +270,6 @@ const INT64_LIMIT = 2 ** 63
 interface KnownKey {
   readonly head: Buffer
   readonly textHead: Buffer
-  /** The latest value, unless it is long or a list. */
   value: unknown
   /** The JSON of key and value, once `value` has occurred twice in a row. */
   pair: Buffer | undefined

@@ -65,7 +65,7 @@ describe('a directory that others may write to', () => {
     chmodSync(directory, 0o770)
     expect(await delivered(directory)).toMatchObject({
       taken: names(3),
-      lines: [expect.stringContaining('others could')],
+      lines: [expect.stringContaining('other users could')],
     })
     expect(modeOf(directory)).toBe(0o700)
   })
