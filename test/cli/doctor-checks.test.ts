@@ -198,8 +198,8 @@ describe('a line of the pipeline', () => {
       'Check the backend, or raise timeout_ms',
     ],
     [
-      'backend a: http://h/ answered 429: it takes no more for now (rate limit or quota); meanwhile its traces are kept in the trace log, and sent later',
-      'a: http://h/ answered 429: it takes no more for now (rate limit or quota)',
+      'backend a: http://h/ answered 429: its rate limit or quota is reached; meanwhile its traces are kept in the trace log, and sent later',
+      'a: http://h/ answered 429: its rate limit or quota is reached',
       undefined,
     ],
     [

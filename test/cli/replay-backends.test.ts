@@ -74,17 +74,13 @@ const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are kept for it', '28 records →
 describe('a backend that is not well is one line, and the exit code', () => {
   test.each<[string, SinkBehaviour, RegExp]>([
     ['401', { kind: 'status', status: 401 }, /answered 401: it refuses the credentials\. Set headers$/],
-    ['404', { kind: 'status', status: 404 }, /answered 404: nothing takes OTLP traces there\. The endpoint is /],
+    ['404', { kind: 'status', status: 404 }, /answered 404: there is no OTLP endpoint for traces\. The endpoint is /],
     [
       '415',
       { kind: 'status', status: 415 },
       /answered 415: it does not take http\/json\. Set protocol: http\/protobuf$/,
     ],
-    [
-      '503',
-      { kind: 'status', status: 503, headers: { 'retry-after': '60' } },
-      /answered 503: the server has a problem of its own/,
-    ],
+    ['503', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }, /answered 503: the server failed/],
     ['hanging', { kind: 'hanging' }, /did not answer within \d+ ms\. /],
     ['closing the connection', { kind: 'reset' }, /closed the connection without an answer/],
     ['a web page', { kind: 'ok', contentType: 'text/html', body: '<html>' }, /answered with a web page/],
@@ -126,7 +122,9 @@ describe('a backend that is not well is one line, and the exit code', () => {
     const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: config } })
     expect(code).toBe(1)
     expect(told(stderr)).toEqual([
-      expect.stringMatching(/^hookspan: backend otlp: .*\/v1\/metrics answered 404: nothing takes OTLP metrics there/),
+      expect.stringMatching(
+        /^hookspan: backend otlp: .*\/v1\/metrics answered 404: there is no OTLP endpoint for metrics/,
+      ),
       NO_SPAN[1],
     ])
   })

@@ -112,13 +112,13 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
 /** Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling. */
 function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
   const directory = stateHome(env, home)
-  const { backends, tailSampling: holding } = pipelineSettings(config, env, home)
+  const { backends, tailSampling } = pipelineSettings(config, env, home)
   const destinations = backends.flatMap(backend => {
     const planned = planBackend(backend)
     const isKept = planned.ok && planned.plan.traces && planned.plan.row.transport !== 'console'
     return isKept ? [[backend.name, destinationOf(planned.plan)] as const] : []
   })
-  const isOn = holding !== undefined || (directory !== undefined && hasKeptLog(directory))
+  const isOn = tailSampling !== undefined || (directory !== undefined && hasKeptLog(directory))
   return { destinations: new Map(destinations), isOn }
 }
 

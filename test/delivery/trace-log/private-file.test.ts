@@ -56,9 +56,7 @@ describe('a directory that others may write to', () => {
     scene.record('one')
     await scene.close()
     expect(modeOf(place)).toBe(0o700)
-    expect(scene.lines.said).toEqual([
-      `trace log: others could write to ${place}; that is taken from them (it has mode 700 now)`,
-    ])
+    expect(scene.lines.said).toEqual([`trace log: other users could write to ${place}; its mode is 700 now`])
     expect(readdirSync(join(scene.directory, 'traces'))).toHaveLength(1)
   })
 
@@ -67,7 +65,7 @@ describe('a directory that others may write to', () => {
     chmodSync(directory, 0o770)
     expect(await delivered(directory)).toMatchObject({
       taken: names(3),
-      lines: [expect.stringContaining('others could')],
+      lines: [expect.stringContaining('other users could')],
     })
     expect(modeOf(directory)).toBe(0o700)
   })
@@ -85,9 +83,11 @@ describe('a directory that others may write to', () => {
     expect(server.taken).toEqual(['new'])
     expect(readdirSync(join(directory, 'traces'))).toEqual(before)
     expect(scene.lines.said).toEqual([
-      expect.stringMatching(/^trace log: what is in .* is not sent, because others may write there \(ENOTPRIVATE\)/),
       expect.stringMatching(
-        /^trace log: cannot write .*: others may write there \(ENOTPRIVATE\)\. Make it yours alone/,
+        /^trace log: the contents of .* are not sent, because other users can write there \(ENOTPRIVATE\)/,
+      ),
+      expect.stringMatching(
+        /^trace log: cannot write .*: other users can write there \(ENOTPRIVATE\)\. Make it yours alone/,
       ),
     ])
     await scene.close()
@@ -142,7 +142,7 @@ describe('a symbolic link', () => {
     else execFileSync('mkfifo', [path])
     expect(await delivered(directory)).toEqual({
       taken: [],
-      lines: [`trace log: ${path} is no file of ours, and is not sent`],
+      lines: [`trace log: ${path} is not a file of hookspan, and is not sent`],
     })
     expect(readFileSync(other)).toEqual(before)
     expect((await delivered(directory)).lines).toEqual([])

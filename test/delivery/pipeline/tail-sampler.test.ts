@@ -63,7 +63,7 @@ const [ROOT, CHILD, LATER] = [
 ]
 
 describe('a trace', () => {
-  test('waits for its root, which says why it is kept, and goes in the order in which it ended', () => {
+  test('waits for its root, and is sent in the order of ends', () => {
     const { begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end(CHILD)
@@ -72,7 +72,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1', '1.0'])
   })
 
-  test('that is not kept waits for what goes on in it: a child agent may be worth it', () => {
+  test('that is not kept waits for its open spans, which may be kept', () => {
     const { begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end({ ...ROOT, reason: 'none' })
@@ -81,7 +81,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.0', '1.1'])
   })
 
-  test('that is not kept is let go, and what comes late with it', () => {
+  test('that is not kept is dropped with its late spans', () => {
     const { begin, end, sent } = watched()
     begin(ROOT)
     end({ ...ROOT, reason: 'none' })
@@ -90,7 +90,7 @@ describe('a trace', () => {
     expect(sent).toEqual([])
   })
 
-  test('in which no turn has said anything is sent when nothing of it is open any more', () => {
+  test('without a decision is sent when no span is open', () => {
     const { begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end(CHILD)
@@ -99,7 +99,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1', '1.0'])
   })
 
-  test('of several turns, one after the other, is judged turn by turn', () => {
+  test('of several turns is sampled turn by turn', () => {
     const { begin, end, sent } = watched()
     for (const [span, reason] of ['none', 'error', 'none'].entries()) {
       begin({ trace: 1, span })
@@ -108,7 +108,7 @@ describe('a trace', () => {
     expect(sent).toEqual(['1.1'])
   })
 
-  test('that nobody samples is nobody’s business', () => {
+  test('that is not sampled is ignored', () => {
     const { holder, sent } = watched()
     const span = spanOf(ROOT)
     const unsampled = { ...span, spanContext: () => ({ ...span.spanContext(), traceFlags: 0 }) } as typeof span
@@ -117,7 +117,7 @@ describe('a trace', () => {
     expect(sent).toEqual([])
   })
 
-  test('goes, judged or not, when the process ends and nobody else has it', () => {
+  test('is sent, decided or not, when the process ends without a log', () => {
     const { holder, begin, end, sent } = watched()
     begin(ROOT, CHILD)
     end(CHILD)

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pipelineSettings } from './pipeline-fixture.ts'
 
-const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
 /** Far above what is promised: it tells a process that hangs from one that is slow. */
 const HANG_MILLIS = 45_000
 
@@ -21,8 +21,8 @@ interface Surroundings {
   readonly unread?: 'stdout' | 'stderr'
 }
 
-/** The room as the compiler makes it, for what can only be seen from a process of its own. */
-export class BuiltRoom {
+/** The pipeline as compiled, for what can only be seen from a process of its own. */
+export class BuiltPipeline {
   readonly #directory: string
   #scripts = 0
 
@@ -30,11 +30,11 @@ export class BuiltRoom {
     this.#directory = directory
   }
 
-  static async build(): Promise<BuiltRoom> {
+  static async build(): Promise<BuiltPipeline> {
     const directory = await mkdtemp(join(tmpdir(), 'hookspan-room-'))
     await symlink(join(REPOSITORY, 'node_modules'), join(directory, 'node_modules'))
     await writeFile(join(directory, 'package.json'), '{"type":"module"}')
-    return new BuiltRoom(directory)
+    return new BuiltPipeline(directory)
   }
 
   /**

@@ -48,7 +48,7 @@ const QUIET: PluginOptions = { prometheus: false }
 const QUICK: PluginOptions = { ...QUIET, force_flush_wait_ms: 50 }
 
 describe('processors', () => {
-  test('see the spans that we write, and are flushed and shut down with us', async () => {
+  test('see our spans, and are flushed and shut down with the pipeline', async () => {
     const exporter = new InMemorySpanExporter()
     const own = new SimpleSpanProcessor(exporter)
     const [flush, shutdown] = [vi.spyOn(own, 'forceFlush'), vi.spyOn(own, 'shutdown')]
@@ -72,7 +72,7 @@ describe('processors', () => {
     expect(JSON.stringify(own.ended.map(({ attributes }) => attributes))).not.toContain('ghp_')
   })
 
-  test('that throw cost no span, nor the others', async () => {
+  test('that throw lose no span and do not affect the others', async () => {
     const own = processor()
     const bad = processor({ onStart: boom, onEnd: boom, forceFlush: boom, shutdown: boom })
     const { plugin, lines } = scratchPlugin({ ...QUIET, spanProcessors: [bad, own] })
@@ -85,7 +85,7 @@ describe('processors', () => {
     expect(lines.sort()).toEqual(['forceFlush', 'onEnd', 'onStart', 'shutdown'].map(line))
   })
 
-  test('that reject, or never finish, hold nobody up for longer than force_flush_wait_ms', async () => {
+  test('that reject or never settle delay a flush by at most force_flush_wait_ms', async () => {
     const rejecting = processor({ forceFlush: () => Promise.reject(new Error('no')), shutdown: never })
     const hanging = processor({ forceFlush: never, shutdown: () => Promise.reject(new Error('no')) })
     const { plugin, lines } = scratchPlugin({ ...QUICK, spanProcessors: [rejecting, hanging] })
@@ -104,7 +104,7 @@ describe('processors', () => {
 })
 
 describe('metric readers', () => {
-  test('collect our metrics, and are flushed and shut down with us', async () => {
+  test('collect our metrics, and are flushed and shut down with the pipeline', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
     const { plugin, lines } = scratchPlugin({ ...QUIET, metricReaders: [reader] })
@@ -122,7 +122,7 @@ describe('metric readers', () => {
     expect(lines).toEqual([])
   })
 
-  test('that throw or never finish cost nobody else anything', async () => {
+  test('that throw or never settle affect nothing else', async () => {
     const good = new ManualReader()
     const methods = { forceFlush: never, shutdown: boom, selectAggregation: boom, selectAggregationTemporality: boom }
     const bad = Object.assign(new ManualReader(), methods, { setMetricProducer: boom, selectCardinalityLimit: boom })

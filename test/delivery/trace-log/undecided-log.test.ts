@@ -85,7 +85,7 @@ describe('removed to make room', () => {
     expect(counts).toMatchObject({ dropped: 2 })
     expect(said).toEqual(
       ['jaeger', 'phoenix'].map(name =>
-        expect.stringContaining(`2 spans that backend ${name} had not got are removed with the oldest part of the log`),
+        expect.stringContaining(`2 spans pending for backend ${name} were removed with the oldest part of the log`),
       ),
     )
   })
