@@ -1,7 +1,7 @@
 import type { Difference } from '../../reading/compare-traces.ts'
 import type { DrawnKind, Segment } from '../../reading/segments.ts'
 import type { StepKind } from '../../reading/turn-steps.ts'
-import type { OpenTrace, SourceStatus, TurnRow } from '../trace-index/answers.ts'
+import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
 
 /**
  * The wire format between the viewer's server and its page. Times are epoch milliseconds, durations milliseconds, costs US
@@ -12,8 +12,8 @@ import type { OpenTrace, SourceStatus, TurnRow } from '../trace-index/answers.ts
 export type {
   ModelFigures,
   Numbers,
-  OpenSpan,
-  OpenTrace,
+  OpenSpanRow,
+  OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionRow,
@@ -35,7 +35,7 @@ export interface Status {
  */
 export interface LiveLine {
   readonly now: number
-  readonly open?: readonly OpenTrace[]
+  readonly open?: readonly OpenTraceRow[]
   /** Traces that have changed; empty if too many have changed to list them. */
   readonly changed?: readonly string[]
   readonly source?: SourceStatus

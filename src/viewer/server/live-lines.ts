@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveLine } from './api.ts'
-import type { Change, TraceSource } from './source.ts'
+import type { TraceChange, TraceSource } from './source.ts'
 
 /** Interval of heartbeats. They also carry changes without a line in the log, such as the end of a process. */
 const BEAT_MILLIS = 5_000
@@ -34,7 +34,7 @@ export async function writeLive(response: ServerResponse, source: TraceSource, n
   response.end()
 }
 
-function changedIn({ traceIds, isMore }: Change): readonly string[] {
+function changedIn({ traceIds, isMore }: TraceChange): readonly string[] {
   return isMore ? [] : traceIds
 }
 
