@@ -11,7 +11,6 @@ import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers
 
 export type {
   ModelFigures,
-  Numbers,
   OpenSpanRow,
   OpenTraceRow,
   SessionDetail,
@@ -20,6 +19,7 @@ export type {
   SourceStatus,
   ToolFigures,
   TurnRow,
+  UsageNumbers,
 } from '../trace-index/answers.ts'
 
 /** `/api/status` */
@@ -78,7 +78,7 @@ export interface RowSum {
   readonly errorCount: number
 }
 
-export interface PathSection {
+export interface PathSectionRow {
   readonly row: number
   readonly startAt: number
   readonly endAt: number
@@ -102,14 +102,14 @@ export interface TraceView {
   readonly rows: readonly SpanRow[]
   readonly cutCount?: number
   /** Sorted by time. Provisional while a span is open. */
-  readonly path: readonly PathSection[]
+  readonly path: readonly PathSectionRow[]
   readonly folds: readonly Fold[]
   readonly previous?: string
   readonly next?: string
 }
 
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
-export interface Found {
+export interface FoundSpans {
   readonly spanIds: readonly string[]
 }
 

@@ -1,7 +1,6 @@
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
-  Numbers,
   NumbersQuery,
   OpenTraceRow,
   SessionDetail,
@@ -9,6 +8,7 @@ import type {
   SessionQuery,
   SourceStatus,
   TraceChange,
+  UsageNumbers,
 } from '../trace-index/answers.ts'
 import { TraceIndex, type TraceIndexOptions } from '../trace-index/trace-index.ts'
 
@@ -26,7 +26,7 @@ export interface TraceSource {
    */
   trace(traceId: string): Promise<readonly StoredSpan[]>
   children(traceId: string): Promise<readonly ChildTraces[]>
-  numbers(query: NumbersQuery): Promise<Numbers>
+  numbers(query: NumbersQuery): Promise<UsageNumbers>
   /** Open traces of all processes, the latest activity first. */
   open(): readonly OpenTraceRow[]
   /** Changes from now on, at most four per second. Ends with `return()`, or when the source is closed. */

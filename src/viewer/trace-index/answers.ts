@@ -159,7 +159,7 @@ export interface ToolFigures {
   readonly latency: Percentiles
 }
 
-export interface Numbers {
+export interface UsageNumbers {
   /** Sorted by day, then model. */
   readonly days: readonly ModelFigures[]
   /** Over all days, the model with most tokens first. */

@@ -85,11 +85,15 @@ export class LogFile {
     }
   }
 
-  /** The lines before this offset, a line start or the end of the file: about `size` bytes, or all. */
-  windowBefore(to: number, size: number): Window {
+  /**
+   * The lines before this offset, a line start or the end of the file: about `size` bytes, or all.
+   *
+   * @param scratch memory for the bytes, if they fit: it costs more to get than to fill
+   */
+  windowBefore(to: number, size: number, scratch?: Buffer): Window {
     for (let wanted = size; ; wanted *= 4) {
       const from = Math.max(0, to - wanted)
-      const bytes = this.#read(from, to)
+      const bytes = this.#read(from, to, scratch)
       if (from === 0) return this.#window(bytes, 0)
       const first = bytes.indexOf(LINE_END)
       if (first >= 0 && first < bytes.length - 1) return this.#window(bytes.subarray(first + 1), from + first + 1)
@@ -97,8 +101,10 @@ export class LogFile {
     }
   }
 
-  #read(from: number, to: number): Buffer {
-    const buffer = Buffer.allocUnsafeSlow(Math.max(0, to - from))
+  #read(from: number, to: number, scratch?: Buffer): Buffer {
+    const length = Math.max(0, to - from)
+    const isEnough = scratch !== undefined && scratch.length >= length
+    const buffer = isEnough ? scratch.subarray(0, length) : Buffer.allocUnsafeSlow(length)
     let done = 0
     while (done < buffer.length) {
       const read = readSync(this.#descriptor, buffer, done, buffer.length - done, from + done)

@@ -1,8 +1,8 @@
-import type { ModelFigures, Numbers, NumbersQuery, Percentiles, ToolFigures } from './answers.ts'
+import type { ModelFigures, NumbersQuery, Percentiles, ToolFigures, UsageNumbers } from './answers.ts'
 import { dayOf, dayText, dollarsOf, type Figure, millisOfBucket } from './trace-facts.ts'
 import type { TraceTable } from './trace-table.ts'
 
-export function queryNumbers(table: TraceTable, { sinceAt, untilAt, agent, model }: NumbersQuery): Numbers {
+export function queryNumbers(table: TraceTable, { sinceAt, untilAt, agent, model }: NumbersQuery): UsageNumbers {
   const [since, until] = [dayOf(sinceAt ?? Number.NEGATIVE_INFINITY), dayOf(untilAt ?? Number.POSITIVE_INFINITY)]
   const days = new Map<number, Map<string, FigureSum>>()
   const models = new Map<string, FigureSum>()

@@ -14,7 +14,7 @@ const MAX_WORDS = 16
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
 
-const CHUNK_BYTES = 1_048_576
+const CHUNK_BYTES = 262_144
 const SLICE_MILLIS = 20
 const MAX_MATCHES = 500
 /** Parsing a line costs a hundred times as much as searching it. */
@@ -232,11 +232,12 @@ export class TextSearch {
 
   /** The indexed lines as Latin-1. The rest has no facts yet, so no condition can be checked. */
   async *#chunks(): AsyncGenerator<Chunk, void> {
+    const scratch = Buffer.allocUnsafeSlow(CHUNK_BYTES)
     let pausedAt = performance.now()
     for (const { path, low, high } of this.#files().toReversed()) {
       for (let to = high; to > low; ) {
         const end = to
-        const window = LogFile.use(path, file => file.windowBefore(end, CHUNK_BYTES))
+        const window = LogFile.use(path, file => file.windowBefore(end, CHUNK_BYTES, scratch))
         if (window === undefined) break
         const text = window.bytes.toString('latin1')
         yield { text, hasAccents: !isAscii(window.bytes) && HAS_ACCENTS.test(text) }

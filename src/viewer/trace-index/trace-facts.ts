@@ -48,7 +48,7 @@ export interface Figure {
 }
 
 /** An open trace without its owner's state, which changes without a line in the log. */
-export interface OpenFacts {
+export interface OpenSpans {
   readonly openSince: number
   readonly waitingSince: number | undefined
   readonly doing: readonly OpenSpanRow[]
@@ -69,7 +69,7 @@ export interface TraceFacts {
   readonly figures: readonly Figure[]
   /** The place of the span that has the prompt. */
   readonly prompt: SpanPlace | undefined
-  readonly open: OpenFacts | undefined
+  readonly open: OpenSpans | undefined
 }
 
 const NANO = 1e9
@@ -153,7 +153,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
     delegations: [...spans.values()].toSorted((a, b) => a.startAt - b.startAt).flatMap(delegationOf),
     figures: figuresOf(all, turn, namespace),
     prompt: prompt && placeOf(places.get(prompt)),
-    open: running.length === 0 ? undefined : openFacts(tree, namespace, running, places),
+    open: running.length === 0 ? undefined : openSpansOf(tree, namespace, running, places),
   }
 }
 
@@ -224,12 +224,12 @@ function delegationOf({ spanId, attributes }: StoredSpan): (readonly [string, st
   return typeof id === 'string' ? [[spanId, cutText(id)]] : []
 }
 
-function openFacts(
+function openSpansOf(
   tree: TraceTree,
   namespace: string,
   running: readonly StoredSpan[],
   places: ReadonlyMap<StoredSpan, PlacedSpan>,
-): OpenFacts {
+): OpenSpans {
   const innermost = [...innermostOpen(tree)].sort((a, b) => a.span.startAt - b.span.startAt)
   return {
     openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),

@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
   ChildTraces,
-  Numbers,
   NumbersQuery,
   OpenTraceRow,
   SessionDetail,
@@ -10,6 +9,7 @@ import type {
   SessionQuery,
   SourceStatus,
   TraceChange,
+  UsageNumbers,
 } from './answers.ts'
 import { ChangeStream } from './change-stream.ts'
 import type { ThreadMessage, ThreadRequest } from './index-thread.ts'
@@ -83,7 +83,7 @@ export class TraceIndex {
     return this.#query('children', traceId)
   }
 
-  numbers(query: NumbersQuery): Promise<Numbers> {
+  numbers(query: NumbersQuery): Promise<UsageNumbers> {
     return this.#query('numbers', query)
   }
 

@@ -4,13 +4,13 @@ import { basename, join } from 'node:path'
 import type { StoredSpan } from '../../../src/reading/stored-span.ts'
 import type {
   ChildTraces,
-  Numbers,
   NumbersQuery,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
   TurnRow,
+  UsageNumbers,
 } from '../../../src/viewer/trace-index/answers.ts'
 import { type IndexQuery, type IndexSubject, LocalIndex } from '../../../src/viewer/trace-index/local-index.ts'
 import { readTrace } from '../../../src/viewer/trace-index/log-file.ts'
@@ -150,7 +150,7 @@ export class Opened {
     return this.#query('session', id)
   }
 
-  numbers(query: NumbersQuery = {}): Promise<Numbers> {
+  numbers(query: NumbersQuery = {}): Promise<UsageNumbers> {
     return this.#query('numbers', query)
   }
 
