@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Found, TraceView } from '../server/api.ts'
+import type { FoundSpans, TraceView } from '../server/api.ts'
 import { ask } from './ask.ts'
 
 const NOTHING: readonly string[] = []
@@ -16,7 +16,7 @@ export function useFound(path: string, text: string, view: TraceView): readonly 
     }
     const ending = new AbortController()
     const timer = setTimeout(() => {
-      ask<Found>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
+      ask<FoundSpans>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
         .then(({ spanIds }) => setFound(spanIds))
         // The page reports elsewhere that the viewer does not respond.
         .catch(() => undefined)

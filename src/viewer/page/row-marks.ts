@@ -1,11 +1,11 @@
-import type { PathSection, TraceView } from '../server/api.ts'
+import type { PathSectionRow, TraceView } from '../server/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 import { type ParallelGroup, parallelGroups, type RetryWait, retryWaits } from './waterfall.ts'
 
 export interface RowMarks {
   readonly groupOf: ReadonlyMap<number, GroupMark>
   readonly waitOf: ReadonlyMap<number, RetryWait>
-  readonly pathOf: ReadonlyMap<number, readonly PathSection[]>
+  readonly pathOf: ReadonlyMap<number, readonly PathSectionRow[]>
 }
 
 /** Marks a row of a parallel group, or a row below one of them. */
@@ -27,7 +27,7 @@ export function marksOf(view: TraceView): RowMarks {
     for (let row = first; row < (ends[last] ?? last + 1); row++)
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
-  const pathOf = new Map<number, PathSection[]>()
+  const pathOf = new Map<number, PathSectionRow[]>()
   for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import type { Numbers, SessionPage, SessionRow } from '../server/api.ts'
+import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
 import { ask, NotAnswered } from './ask.ts'
 import { useLoaded } from './loading.ts'
@@ -110,7 +110,7 @@ type TextName = 'text' | 'agent' | 'model' | 'tool'
 
 /** Suggestions for the filters. Loaded once, because they hardly change. */
 function useNames(): { readonly [Name in TextName]?: readonly string[] } {
-  const { value } = useLoaded<Numbers>('/api/numbers', () => false)
+  const { value } = useLoaded<UsageNumbers>('/api/numbers', () => false)
   if (value === undefined) return {}
   return {
     agent: value.agents,

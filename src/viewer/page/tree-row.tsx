@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { Fold, PathSection, SpanRow, TraceView } from '../server/api.ts'
+import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { Outcome, Since } from './pieces.tsx'
 import type { GroupMark } from './row-marks.ts'
@@ -19,7 +19,7 @@ interface RowProps {
   readonly isHit: boolean
   readonly group: GroupMark | undefined
   readonly wait: RetryWait | undefined
-  readonly path: readonly PathSection[]
+  readonly path: readonly PathSectionRow[]
   readonly move: (what: TreeMove) => void
 }
 

@@ -4,7 +4,7 @@ import { age } from '../../../src/reading/human-figures.ts'
 import { Lines } from '../../../src/viewer/page/lines.ts'
 import { byUrgency, countOpen, stateOf, titleOf } from '../../../src/viewer/page/urgency.ts'
 import { ageMillis, ago, counted, shortCount } from '../../../src/viewer/page/words.ts'
-import type { OpenTrace } from '../../../src/viewer/server/api.ts'
+import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
   [age(900), '0 s'],
@@ -43,7 +43,7 @@ test('lines are whole, however their pieces came', () => {
 })
 
 test('what needs somebody comes first', () => {
-  const open = (traceId: string, more: Partial<OpenTrace>): OpenTrace => ({
+  const open = (traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow => ({
     traceId,
     sessionId: '',
     agent: '',

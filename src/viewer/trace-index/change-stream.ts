@@ -1,20 +1,20 @@
-import type { Change } from './answers.ts'
+import type { TraceChange } from './answers.ts'
 
 const MIN_MILLIS = 250
 const MAX_NAMED = 1_000
 
 /** A stream of changes for one follower. Changes that come faster than the rate limit are merged into one. */
-export class Changes implements AsyncIterableIterator<Change> {
-  readonly #onEnd: (changes: Changes) => void
+export class ChangeStream implements AsyncIterableIterator<TraceChange> {
+  readonly #onEnd: (changes: ChangeStream) => void
   readonly #traceIds = new Set<string>()
   #isMore = false
   #hasChanged = false
-  #isOver = false
-  #toldAt = Number.NEGATIVE_INFINITY
+  #hasEnded = false
+  #emittedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
-  #waiting: ((result: IteratorResult<Change>) => void)[] = []
+  #readers: ((result: IteratorResult<TraceChange>) => void)[] = []
 
-  constructor(onEnd: (changes: Changes) => void) {
+  constructor(onEnd: (changes: ChangeStream) => void) {
     this.#onEnd = onEnd
   }
 
@@ -22,47 +22,47 @@ export class Changes implements AsyncIterableIterator<Change> {
     return this
   }
 
-  add({ traceIds, isMore }: Change): void {
+  addChange({ traceIds, isMore }: TraceChange): void {
     for (const id of traceIds) if (this.#traceIds.size < MAX_NAMED) this.#traceIds.add(id)
     this.#isMore ||= isMore || traceIds.some(id => !this.#traceIds.has(id))
     this.#hasChanged = true
-    this.#tell()
+    this.#emit()
   }
 
-  next(): Promise<IteratorResult<Change>> {
+  next(): Promise<IteratorResult<TraceChange>> {
     return new Promise(resolve => {
-      this.#waiting.push(resolve)
-      this.#tell()
+      this.#readers.push(resolve)
+      this.#emit()
     })
   }
 
-  async return(): Promise<IteratorResult<Change>> {
-    this.#isOver = true
+  async return(): Promise<IteratorResult<TraceChange>> {
+    this.#hasEnded = true
     clearTimeout(this.#timer)
     this.#onEnd(this)
-    this.#tell()
+    this.#emit()
     return { done: true, value: undefined }
   }
 
-  #tell(): void {
-    if (this.#isOver) {
-      for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined })
+  #emit(): void {
+    if (this.#hasEnded) {
+      for (const resolve of this.#readers.splice(0)) resolve({ done: true, value: undefined })
       return
     }
-    if (!this.#hasChanged || this.#waiting.length === 0) return
-    const early = this.#toldAt + MIN_MILLIS - performance.now()
+    if (!this.#hasChanged || this.#readers.length === 0) return
+    const early = this.#emittedAt + MIN_MILLIS - performance.now()
     if (early > 0) {
       this.#timer ??= setTimeout(() => {
         this.#timer = undefined
-        this.#tell()
+        this.#emit()
       }, early)
       return
     }
-    this.#toldAt = performance.now()
+    this.#emittedAt = performance.now()
     const value = { traceIds: [...this.#traceIds], isMore: this.#isMore }
     this.#traceIds.clear()
     this.#isMore = false
     this.#hasChanged = false
-    this.#waiting.shift()?.({ done: false, value })
+    this.#readers.shift()?.({ done: false, value })
   }
 }
