@@ -4,45 +4,41 @@ import { modelUsage, usageOf } from '../base/usage.ts'
 import { isText } from './prompt-texts.ts'
 
 /** A part of a whole answer, or a chunk of a streamed one. */
-export type Part = Readonly<Record<string, unknown>>
+export type AnswerPart = Readonly<Record<string, unknown>>
 
-export interface WantedCall {
+export interface RequestedCall {
   readonly id: string
   readonly name: string
   readonly input: unknown
 }
 
-export interface Said {
+export interface AnswerContent {
   readonly text: string
-  readonly calls: readonly WantedCall[]
+  readonly calls: readonly RequestedCall[]
   /** A streamed answer carries its error in a chunk. */
   readonly error?: unknown
   readonly usage?: ModelUsage | undefined
 }
 
-/** Reads and changes one format of answers: whole or streamed. */
-export interface AnswerForm<Result> {
-  said(result: Result): Said
-  /** @param alone drops the tool calls */
-  withText(result: Result, text: string, alone: boolean): Result
+export interface AnswerFormat<Result> {
+  contentOf(result: Result): AnswerContent
+  withText(result: Result, text: string, dropsCalls: boolean): Result
   /** Builds an answer that no model gave. */
-  made(text: string): Result
+  fromText(text: string): Result
 }
 
 export interface WholeAnswer {
-  readonly content: readonly Part[]
+  readonly content: readonly AnswerPart[]
   readonly finishReason: unknown
   readonly usage?: unknown
 }
 
-export interface HeldAnswer {
-  readonly chunks: readonly Part[]
-  /** The fields beside the stream. */
+export interface BufferedAnswer {
+  readonly chunks: readonly AnswerPart[]
   readonly rest: object
 }
 
-/** The end of an answer that hooks give, in this version's format. */
-function endOf(version: unknown): { readonly finishReason: unknown; readonly usage: unknown } {
+function syntheticEnd(version: unknown): { readonly finishReason: unknown; readonly usage: unknown } {
   if (version === 'v2')
     return { finishReason: 'stop', usage: { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined } }
   const none = { total: undefined }
@@ -58,27 +54,27 @@ function endOf(version: unknown): { readonly finishReason: unknown; readonly usa
 const STOPPED = Object.freeze({ unified: 'stop', raw: undefined })
 
 /** Counts are numbers up to version 2, and objects since. */
-function usageSeen(usage: unknown): ModelUsage | undefined {
+function modelUsageOf(usage: unknown): ModelUsage | undefined {
   const [input, output] = [peek(usage, 'inputTokens'), peek(usage, 'outputTokens')]
   return modelUsage(usageOf({ input: peek(input, 'total') ?? input, output: peek(output, 'total') ?? output }))
 }
 
 /** The tool calls were dropped, so they are not the reason of the end. */
-function stopped(finishReason: unknown): unknown {
+function stopReason(finishReason: unknown): unknown {
   return typeof finishReason === 'string' ? 'stop' : STOPPED
 }
 
-export function callOf(part: unknown): WantedCall | undefined {
+export function requestedCallOf(part: unknown): RequestedCall | undefined {
   const id = textOf(peek(part, 'toolCallId'))
   const name = textOf(peek(part, 'toolName'))
   if (peek(part, 'type') !== 'tool-call' || id === undefined || name === undefined) return undefined
   // The provider has run it already.
   if (peek(part, 'providerExecuted') === true) return undefined
-  return { id, name, input: plainInput(peek(part, 'input')) }
+  return { id, name, input: parseInput(peek(part, 'input')) }
 }
 
 /** Models send JSON text; the SDK's messages have the parsed value. */
-function plainInput(input: unknown): unknown {
+function parseInput(input: unknown): unknown {
   if (typeof input !== 'string') return input
   try {
     return JSON.parse(input)
@@ -87,18 +83,18 @@ function plainInput(input: unknown): unknown {
   }
 }
 
-export function wholeForm(version: unknown): AnswerForm<WholeAnswer> {
+export function wholeFormat(version: unknown): AnswerFormat<WholeAnswer> {
   return {
-    said({ content, usage }) {
+    contentOf({ content, usage }) {
       const text = content.flatMap(part => (isText(part) ? String(part['text']) : [])).join('')
-      return { text, calls: content.flatMap(part => callOf(part) ?? []), usage: usageSeen(usage) }
+      return { text, calls: content.flatMap(part => requestedCallOf(part) ?? []), usage: modelUsageOf(usage) }
     },
     withText(result, text, alone) {
       const said = { type: 'text', text }
-      if (alone) return { ...result, content: [said], finishReason: stopped(result.finishReason) }
-      return { ...result, content: inPlaceOf(result.content, isText, [said]) }
+      if (alone) return { ...result, content: [said], finishReason: stopReason(result.finishReason) }
+      return { ...result, content: replaceParts(result.content, isText, [said]) }
     },
-    made: text => ({ content: [{ type: 'text', text }], ...endOf(version), warnings: [] }),
+    fromText: text => ({ content: [{ type: 'text', text }], ...syntheticEnd(version), warnings: [] }),
   }
 }
 
@@ -106,34 +102,37 @@ const TEXT_ID = 'hookspan'
 const TEXTS: ReadonlySet<unknown> = new Set(['text-start', 'text-delta', 'text-end'])
 const STARTS: ReadonlySet<unknown> = new Set(['stream-start', 'response-metadata'])
 
-function isOfText({ type }: Part): boolean {
+function isTextChunk({ type }: AnswerPart): boolean {
   return TEXTS.has(type)
 }
 
-export function streamForm(version: unknown): AnswerForm<HeldAnswer> {
+export function streamFormat(version: unknown): AnswerFormat<BufferedAnswer> {
   return {
-    said({ chunks }) {
+    contentOf({ chunks }) {
       const text = chunks.flatMap(chunk => (chunk['type'] === 'text-delta' ? String(chunk['delta']) : [])).join('')
       const error = chunks.find(({ type }) => type === 'error')?.['error']
-      const usage = usageSeen(chunks.find(({ type }) => type === 'finish')?.['usage'])
-      return { text, calls: chunks.flatMap(chunk => callOf(chunk) ?? []), error, usage }
+      const usage = modelUsageOf(chunks.find(({ type }) => type === 'finish')?.['usage'])
+      return { text, calls: chunks.flatMap(chunk => requestedCallOf(chunk) ?? []), error, usage }
     },
     withText(held, text, alone) {
       const { chunks } = held
-      if (!alone) return { ...held, chunks: inPlaceOf(chunks, isOfText, textChunks(text)) }
+      if (!alone) return { ...held, chunks: replaceParts(chunks, isTextChunk, textChunks(text)) }
       const last = chunks.find(({ type }) => type === 'finish')
-      const end = last === undefined ? [] : [{ ...last, finishReason: stopped(last['finishReason']) }]
+      const end = last === undefined ? [] : [{ ...last, finishReason: stopReason(last['finishReason']) }]
       return { ...held, chunks: [...chunks.filter(({ type }) => STARTS.has(type)), ...textChunks(text), ...end] }
     },
-    made: text => {
-      const finish = { type: 'finish', ...endOf(version) }
+    fromText: text => {
+      const finish = { type: 'finish', ...syntheticEnd(version) }
       return { chunks: [{ type: 'stream-start', warnings: [] }, ...textChunks(text), finish], rest: {} }
     },
   }
 }
 
-/** Replaces the first matching part and removes the others. */
-function inPlaceOf(parts: readonly Part[], isMeant: (part: Part) => boolean, others: readonly Part[]): readonly Part[] {
+function replaceParts(
+  parts: readonly AnswerPart[],
+  isMeant: (part: AnswerPart) => boolean,
+  others: readonly AnswerPart[],
+): readonly AnswerPart[] {
   let isDone = false
   const done = parts.flatMap(part => {
     if (!isMeant(part)) return part
@@ -146,7 +145,7 @@ function inPlaceOf(parts: readonly Part[], isMeant: (part: Part) => boolean, oth
   return [...parts.slice(0, start), ...others, ...parts.slice(start)]
 }
 
-function textChunks(text: string): Part[] {
+function textChunks(text: string): AnswerPart[] {
   return [
     { type: 'text-start', id: TEXT_ID },
     { type: 'text-delta', id: TEXT_ID, delta: text },

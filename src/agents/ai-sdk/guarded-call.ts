@@ -3,18 +3,18 @@ import { changedFields } from '../../guards/answers.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { callOf, type WantedCall } from './answers.ts'
+import { type RequestedCall, requestedCallOf } from './answers.ts'
 
-const WANTED_LIMIT = 1000
+const REQUESTED_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-export interface CalledTool {
+export interface SdkToolCall {
   readonly name: string
   readonly input: unknown
   readonly id?: string | undefined
 }
 
-export interface Judged {
+export interface CheckedCall {
   readonly outcome: Outcome<'beforeTool'>
   /** The input that runs, or would have run if allowed. */
   readonly input: unknown
@@ -27,52 +27,52 @@ export class GuardedCall {
   /** The answer to give if the turn was blocked. */
   refusal: string | undefined
   /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
-  #wanted: WantedCall[] = []
+  #uncheckedCalls: RequestedCall[] = []
   /** By the checked input, which is the object that runs. */
-  readonly #outcomes = new WeakMap<object, Judged>()
+  readonly #checkedByInput = new WeakMap<object, CheckedCall>()
   /** By call id: after an approval, the input returns as a copy. */
-  readonly #decided = new LimitedMap<string, Judged>(WANTED_LIMIT)
+  readonly #checkedById = new LimitedMap<string, CheckedCall>(REQUESTED_LIMIT)
 
   constructor(hooks: HostHooks) {
     this.hooks = hooks
   }
 
-  begin(started: unknown, includesSession: boolean): void {
+  beginCall(started: unknown, includesSession: boolean): void {
     const turnId = idOf(peek(started, 'callId'))
     const session = includesSession ? idOf(peek(peek(started, 'runtimeContext'), 'sessionId')) : undefined
     this.ids = { sessionId: session ?? turnId, turnId }
     this.refusal = undefined
-    this.#wanted = []
+    this.#uncheckedCalls = []
     // Approved calls are checked again.
-    for (const call of callsIn(peek(started, 'messages'))) this.wants(call)
+    for (const call of callsIn(peek(started, 'messages'))) this.addRequestedCall(call)
   }
 
-  stepBegins(stepNumber: number): void {
+  beginStep(stepNumber: number): void {
     const { turnId } = this.ids
     if (turnId !== undefined) this.ids = { ...this.ids, requestId: `${turnId}:${stepNumber + 1}` }
   }
 
-  wants(call: WantedCall): void {
-    this.#wanted.push(call)
-    if (this.#wanted.length > WANTED_LIMIT) this.#wanted.shift()
+  addRequestedCall(call: RequestedCall): void {
+    this.#uncheckedCalls.push(call)
+    if (this.#uncheckedCalls.length > REQUESTED_LIMIT) this.#uncheckedCalls.shift()
   }
 
-  async judged(called: CalledTool): Promise<Judged> {
-    return this.#said(called) ?? (await this.judge(called))
+  async knownOrChecked(called: SdkToolCall): Promise<CheckedCall> {
+    return this.#knownCheck(called) ?? (await this.checkToolCall(called))
   }
 
-  isJudged({ input }: CalledTool): boolean {
-    return isObject(input) && this.#outcomes.has(input)
+  isChecked({ input }: SdkToolCall): boolean {
+    return isObject(input) && this.#checkedByInput.has(input)
   }
 
-  async judge({ name, input, id }: CalledTool, signal?: AbortSignal): Promise<Judged> {
-    const toolCallId = id ?? this.#claim(name, input)
+  async checkToolCall({ name, input, id }: SdkToolCall, signal?: AbortSignal): Promise<CheckedCall> {
+    const toolCallId = id ?? this.#claimCallId(name, input)
     const tool = toolCallOf({ name, arguments: argumentsOf(input), id: toolCallId })
     const outcome = await this.hooks.run('beforeTool', this.idsOf(toolCallId), { tool }, signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
     const judged = { outcome, input: isChanged ? inputOf(plainCopy(outcome.value), input) : input }
-    if (isObject(judged.input)) this.#outcomes.set(judged.input, judged)
-    if (toolCallId !== undefined) this.#decided.set(toolCallId, judged)
+    if (isObject(judged.input)) this.#checkedByInput.set(judged.input, judged)
+    if (toolCallId !== undefined) this.#checkedById.set(toolCallId, judged)
     return judged
   }
 
@@ -80,20 +80,20 @@ export class GuardedCall {
     return { ...this.ids, toolCallId }
   }
 
-  #said({ input, id }: CalledTool): Judged | undefined {
-    const known = isObject(input) ? this.#outcomes.get(input) : undefined
+  #knownCheck({ input, id }: SdkToolCall): CheckedCall | undefined {
+    const known = isObject(input) ? this.#checkedByInput.get(input) : undefined
     if (known !== undefined || id === undefined) return known
-    const decided = this.#decided.get(id)
+    const decided = this.#checkedById.get(id)
     if (decided === undefined || !isSame(decided.input, input)) return undefined
-    if (isObject(input)) this.#outcomes.set(input, decided)
+    if (isObject(input)) this.#checkedByInput.set(input, decided)
     return decided
   }
 
   /** Finds the call's id by its input, or by name alone: the tool's schema may have transformed the input. */
-  #claim(name: string, input: unknown): string | undefined {
-    const named = this.#wanted.filter(call => call.name === name)
+  #claimCallId(name: string, input: unknown): string | undefined {
+    const named = this.#uncheckedCalls.filter(call => call.name === name)
     const call = named.find(each => isSame(each.input, input)) ?? named[0]
-    if (call !== undefined) this.#wanted = this.#wanted.filter(each => each !== call)
+    if (call !== undefined) this.#uncheckedCalls = this.#uncheckedCalls.filter(each => each !== call)
     return call?.id
   }
 }
@@ -115,7 +115,7 @@ function inputOf(args: ToolArguments, original: unknown): unknown {
   return argumentsOf(original) === original ? args : args['input']
 }
 
-function callsIn(messages: unknown): readonly WantedCall[] {
+function callsIn(messages: unknown): readonly RequestedCall[] {
   const asking = elementsOf(messages, MESSAGES_LIMIT, 'last').findLast(message => peek(message, 'role') === 'assistant')
-  return elementsOf(peek(asking, 'content'), WANTED_LIMIT).flatMap(part => callOf(part) ?? [])
+  return elementsOf(peek(asking, 'content'), REQUESTED_LIMIT).flatMap(part => requestedCallOf(part) ?? [])
 }

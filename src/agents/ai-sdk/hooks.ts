@@ -7,8 +7,8 @@ import { type Capabilities, type ControlHooks, HostHooks, type HostHooksOptions 
 import { toolHookTrace } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { GuardedCall } from './guarded-call.ts'
-import { guardedTools, type ToolOptions } from './guarded-tools.ts'
-import { injected, type PromptMessage, textOfMessage, withText } from './prompt-texts.ts'
+import { type CallToolOptions, guardedTools } from './guarded-tools.ts'
+import { injectTexts, type PromptMessage, textOfMessage, withText } from './prompt-texts.ts'
 import { StepModels } from './step-models.ts'
 
 const HOST = 'ai-sdk'
@@ -42,7 +42,7 @@ export interface AiSdkHooks {
 type Prepare = (given: unknown) => unknown
 type Listen = (event: unknown) => unknown
 
-interface CallOptions extends ToolOptions {
+interface CallOptions extends CallToolOptions {
   readonly prepareStep?: Prepare | undefined
   readonly prepareCall?: Prepare | undefined
   readonly telemetry?: unknown
@@ -89,14 +89,14 @@ class Guard {
 
   call(options: CallOptions): CallOptions {
     const call = new GuardedCall(this.#hooks)
-    return { ...this.#guarded(call, options), ...this.#listening(options, () => call) }
+    return { ...this.#withHooks(call, options), ...this.#withListeners(options, () => call) }
   }
 
   agent(settings: CallOptions): CallOptions {
     const prepareCall: Prepare = async given => {
       const prepared = ((await settings.prepareCall?.(given)) ?? given) as CallOptions
       const call = new GuardedCall(this.#hooks)
-      const guarded = { ...this.#guarded(call, prepared), providerOptions: { ...prepared.providerOptions } }
+      const guarded = { ...this.#withHooks(call, prepared), providerOptions: { ...prepared.providerOptions } }
       this.#starting.set(guarded.providerOptions, call)
       return guarded
     }
@@ -104,30 +104,30 @@ class Guard {
       const known = peek(event, 'providerOptions')
       return typeof known === 'object' && known !== null ? this.#starting.get(known) : undefined
     }
-    return { ...settings, prepareCall, ...this.#listening(settings, callOf) }
+    return { ...settings, prepareCall, ...this.#withListeners(settings, callOf) }
   }
 
-  #guarded(call: GuardedCall, options: CallOptions): CallOptions {
+  #withHooks(call: GuardedCall, options: CallOptions): CallOptions {
     const prepareStep: Prepare = async given => {
       const theirs = await options.prepareStep?.(given)
-      return stepOf(call, this.#models, given, theirs)
+      return guardedStep(call, this.#models, given, theirs)
     }
     return { ...options, ...guardedTools(call, options), prepareStep }
   }
 
-  #listening(options: CallOptions, callOf: (started: unknown) => GuardedCall | undefined): CallOptions {
+  #withListeners(options: CallOptions, callOf: (started: unknown) => GuardedCall | undefined): CallOptions {
     const { onStart = options.experimental_onStart, onEnd = options.onFinish, onAbort, onStepError } = options
     const isSessionTold = peek(peek(options.telemetry, 'includeRuntimeContext'), 'sessionId') === true
     const ending =
       (theirs: Listen | undefined): Listen =>
       event => {
-        this.#ends(peek(event, 'callId'))
+        this.#endTurn(peek(event, 'callId'))
         return theirs?.(event)
       }
     return {
       onStart: event => {
         const call = callOf(event)
-        call?.begin(event, isSessionTold)
+        call?.beginCall(event, isSessionTold)
         if (call?.ids.turnId !== undefined) this.#running.set(call.ids.turnId, call)
         return onStart?.(event)
       },
@@ -137,7 +137,7 @@ class Guard {
     }
   }
 
-  #ends(callId: unknown): void {
+  #endTurn(callId: unknown): void {
     const call = this.#running.get(String(callId))
     if (call === undefined) return
     this.#running.delete(String(callId))
@@ -146,16 +146,16 @@ class Guard {
 }
 
 /** @param theirs the result of the application's own `prepareStep` */
-async function stepOf(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
+async function guardedStep(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
   const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
   const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
-  call.stepBegins(stepNumber)
-  const begun = stepNumber === 0 ? await turnOf(call, said('messages'), said('instructions')) : {}
-  return { ...(theirs as object | undefined), ...begun, model: models.guarded(call, said('model')) }
+  call.beginStep(stepNumber)
+  const begun = stepNumber === 0 ? await runBeforeTurn(call, said('messages'), said('instructions')) : {}
+  return { ...(theirs as object | undefined), ...begun, model: models.guardModel(call, said('model')) }
 }
 
 /** Runs the beforeTurn hooks if the call begins with a user message. */
-async function turnOf(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
+async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
   const all = isArray(messages) ? (messages as readonly PromptMessage[]) : []
   const prompt = all.at(-1)
   if (prompt?.['role'] !== 'user' || !call.hooks.handles('beforeTurn')) return {}
@@ -168,7 +168,7 @@ async function turnOf(call: GuardedCall, messages: unknown, instructions: unknow
   const system = outcome.injected.filter(({ role }) => role === 'system').map(({ text }) => text)
   const user = outcome.injected.filter(({ role }) => role === 'user')
   return {
-    ...(outcome.isRewritten || user.length > 0 ? { messages: injected(said, user) } : {}),
+    ...(outcome.isRewritten || user.length > 0 ? { messages: injectTexts(said, user) } : {}),
     ...(system.length > 0 ? { instructions: withInstructions(instructions, system) } : {}),
   }
 }

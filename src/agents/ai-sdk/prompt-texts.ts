@@ -6,7 +6,7 @@ export type PromptMessage = Readonly<Record<string, unknown>>
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
-type Part = Readonly<Record<string, unknown>>
+type MessagePart = Readonly<Record<string, unknown>>
 
 /** All parts: a guard must see the whole message. */
 function partsOf(content: unknown): readonly unknown[] {
@@ -36,7 +36,7 @@ export function withText(message: PromptMessage, text: string): PromptMessage {
   const { role, content } = message
   if (!isArray(content)) return { ...message, content: text }
   let isSaid = false
-  const parts = (content as readonly Part[]).flatMap(part => {
+  const parts = (content as readonly MessagePart[]).flatMap(part => {
     const isMeant = role === 'tool' ? resultText(part) !== undefined : isText(part)
     if (!isMeant) return part
     const isFirst = !isSaid
@@ -59,7 +59,7 @@ function resultText(part: unknown): string | undefined {
     .join('\n')
 }
 
-export function rewritten(prompt: readonly PromptMessage[], texts: readonly ModelMessage[]): PromptMessage[] {
+export function rewritePrompt(prompt: readonly PromptMessage[], texts: readonly ModelMessage[]): PromptMessage[] {
   return prompt.map((message, at) => {
     const text = texts[at]?.text
     return text === undefined || text === textOfMessage(message) ? message : withText(message, text)
@@ -69,7 +69,7 @@ export function rewritten(prompt: readonly PromptMessage[], texts: readonly Mode
 /**
  * Appends user text as a message. System text joins the one system message, because not every model accepts several.
  */
-export function injected(prompt: readonly PromptMessage[], injections: readonly Injection[]): PromptMessage[] {
+export function injectTexts(prompt: readonly PromptMessage[], injections: readonly Injection[]): PromptMessage[] {
   const system = injections.filter(({ role }) => role === 'system').map(({ text }) => text)
   const user = injections.filter(({ role }) => role === 'user').map(({ text }) => userMessage(text))
   const said = [...prompt, ...user]

@@ -7,7 +7,7 @@ import type { GuardedCall } from './guarded-call.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 
 /** The phases that run in the model. */
-const OF_MODELS: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
+const MODEL_PHASES: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
 const MAX_SHOWN = 60
 
 /**
@@ -15,34 +15,34 @@ const MAX_SHOWN = 60
  * resolved later, beyond our reach.
  */
 export class StepModels {
-  readonly #asked: readonly HookInfo[]
+  readonly #modelHooks: readonly HookInfo[]
   readonly #report: (line: string) => void
-  #isSaid = false
+  #isReported = false
 
   constructor(hooks: readonly HookInfo[], report: (line: string) => void = toStandardError) {
-    this.#asked = hooks.filter(({ phases }) => phases.some(phase => OF_MODELS.includes(phase)))
+    this.#modelHooks = hooks.filter(({ phases }) => phases.some(phase => MODEL_PHASES.includes(phase)))
     this.#report = report
   }
 
-  guarded(call: GuardedCall, given: unknown): unknown {
-    const model = typeof given === 'string' ? ofProgramsProvider(given) : given
+  guardModel(call: GuardedCall, given: unknown): unknown {
+    const model = typeof given === 'string' ? fromDefaultProvider(given) : given
     if (isModel(model)) return guardedModel(call, model)
-    this.#cannotAsk(call, given)
-    return call.refusal === undefined ? given : guardedModel(call, nobody(given))
+    this.#handleUnguardable(call, given)
+    return call.refusal === undefined ? given : guardedModel(call, refusingModel(given))
   }
 
   /** Hooks that cannot run count as failed: one with `onFailure: 'block'` blocks here too. */
-  #cannotAsk(call: GuardedCall, given: unknown): void {
-    if (call.refusal !== undefined || this.#asked.length === 0) return
-    const closed = this.#asked.find(({ onFailure }) => onFailure === 'block')
+  #handleUnguardable(call: GuardedCall, given: unknown): void {
+    if (call.refusal !== undefined || this.#modelHooks.length === 0) return
+    const closed = this.#modelHooks.find(({ onFailure }) => onFailure === 'block')
     if (closed !== undefined) call.refusal = couldNotJudge(closed.name)
-    if (this.#isSaid) return
-    this.#isSaid = true
-    const phases = OF_MODELS.filter(phase => this.#asked.some(hook => hook.phases.includes(phase))).join(', ')
+    if (this.#isReported) return
+    this.#isReported = true
+    const phases = MODEL_PHASES.filter(phase => this.#modelHooks.some(hook => hook.phases.includes(phase))).join(', ')
     const counted = closed === undefined ? 'pass' : 'block'
     quietly(() =>
       this.#report(
-        `hookspan: ai-sdk: prepareStep gives ${shown(given)}: hooks cannot be asked in ${phases} of it, which counts as ${counted}; give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER`,
+        `hookspan: ai-sdk: prepareStep gives ${describeModel(given)}: hooks cannot be asked in ${phases} of it, which counts as ${counted}; give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER`,
       ),
     )
   }
@@ -52,7 +52,7 @@ export class StepModels {
  * Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not
  * accessible.
  */
-function ofProgramsProvider(name: string): unknown {
+function fromDefaultProvider(name: string): unknown {
   const provider: unknown = peek(globalThis, 'AI_SDK_DEFAULT_PROVIDER')
   try {
     return (provider as { languageModel(name: string): unknown } | undefined)?.languageModel(name)
@@ -63,7 +63,7 @@ function ofProgramsProvider(name: string): unknown {
 }
 
 /** Stands in for a model that must not be asked. */
-function nobody(given: unknown): HostModel {
+function refusingModel(given: unknown): HostModel {
   const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
   return {
     specificationVersion: 'v4',
@@ -75,7 +75,7 @@ function nobody(given: unknown): HostModel {
   }
 }
 
-function shown(given: unknown): string {
+function describeModel(given: unknown): string {
   return typeof given === 'string'
     ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
     : 'what is no model'

@@ -1,30 +1,35 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { ToolArguments } from '../../guards/index.ts'
-import { LOCAL_FORMS, type LocalForm } from './local-forms.ts'
-import type { Item } from './response-texts.ts'
+import { LOCAL_TOOL_FORMATS, type LocalToolFormat } from './local-forms.ts'
+import type { ConversationItem } from './response-texts.ts'
 
-export interface CalledTool {
+export interface AgentToolCall {
   readonly id: string | undefined
   readonly name: string
   readonly args: ToolArguments
   /** Undefined for a function tool. */
-  readonly form?: LocalForm | undefined
+  readonly format?: LocalToolFormat | undefined
 }
 
 /** Reads the call of an item. Returns undefined for other items, and for tools not known to run here. */
-export function calledIn(item: Item): CalledTool | undefined {
+export function toolCallIn(item: ConversationItem): AgentToolCall | undefined {
   const id = textOf(item['callId'])
   const { type } = item
-  const form = LOCAL_FORMS.find(each => each.item === type)
-  if (form !== undefined) return { id, name: form.name, args: form.argumentsOf(item[form.asked]), form }
+  const form = LOCAL_TOOL_FORMATS.find(each => each.item === type)
+  if (form !== undefined)
+    return { id, name: form.name, args: form.argumentsOf(item[form.operationField]), format: form }
   const name = textOf(item['name'])
   return type === 'function_call' && name !== undefined ? { id, name, args: argumentsOf(item['arguments']) } : undefined
 }
 
-export function itemWith(item: Item, form: LocalForm | undefined, args: ToolArguments): Item {
+export function itemWith(
+  item: ConversationItem,
+  form: LocalToolFormat | undefined,
+  args: ToolArguments,
+): ConversationItem {
   return form === undefined
     ? { ...item, arguments: JSON.stringify(args) }
-    : { ...item, [form.asked]: form.askedWith(args) }
+    : { ...item, [form.operationField]: form.operationWith(args) }
 }
 
 /** Parses the model's JSON. Other text becomes one field: `x` -> `{ input: 'x' }`. */
@@ -42,7 +47,7 @@ export function isPlain(value: unknown): value is ToolArguments {
 }
 
 /** True if the agent's shell is the provider's container, whose calls have the same item type. */
-export function isShellElsewhere(tools: readonly Item[]): boolean {
+export function isShellElsewhere(tools: readonly ConversationItem[]): boolean {
   const shell = tools.find(({ type }) => type === 'shell')
   return (textOf(peek(peek(shell, 'environment'), 'type')) ?? 'local') !== 'local'
 }

@@ -1,6 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookIds } from '../../guards/index.ts'
-import { here } from './live-events.ts'
+import { sdkContext } from './live-events.ts'
 
 const DEPTH_LIMIT = 100
 
@@ -12,7 +12,7 @@ export interface CurrentRun {
 }
 
 export function currentRun(): CurrentRun {
-  const { trace, span: innermost, outer } = here()
+  const { trace, span: innermost, outer } = sdkContext()
   let agent: unknown
   let task: unknown
   let span = innermost ?? outer
@@ -29,12 +29,12 @@ export function currentRun(): CurrentRun {
 
 /** Marks the SDK's current span as failed. */
 export function markAsFailed(message: string): void {
-  const { span } = here()
+  const { span } = sdkContext()
   const setError = peek(span, 'setError')
   if (typeof setError === 'function') setError.call(span, { message })
 }
 
 /** The error of the SDK's current span: a new object for each failure. */
-export function failureHere(): unknown {
-  return peek(here().span, 'error')
+export function currentError(): unknown {
+  return peek(sdkContext().span, 'error')
 }

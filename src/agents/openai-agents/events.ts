@@ -7,11 +7,11 @@ import {
   type TimedEvent,
 } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
-import { Listeners } from './listeners.ts'
+import { RunnerEvents } from './listeners.ts'
 import { type RawSpan, readSpan } from './raw-span.ts'
 import { Spans } from './spans.ts'
 import { Memory } from './state.ts'
-import { controlHookRan } from './tools.ts'
+import { receiveControlHook } from './tools.ts'
 import { endLate, endTurn } from './turns.ts'
 
 /** Extra lines of captures, and events that add nothing to others. */
@@ -24,20 +24,20 @@ const QUIET = [
 class OpenAiAgentsMachine extends EventMachine {
   readonly #memory = new Memory(this.records)
   readonly #spans = new Spans(this.#memory)
-  readonly #listeners = new Listeners(this.#memory)
+  readonly #listeners = new RunnerEvents(this.#memory)
   protected readonly events: EventHandlers = eventHandlers(
     {
       trace_start: ({ data }) => this.#startTrace(data),
       trace_end: moment => this.#endTrace(moment),
-      span_start: withSpan(span => this.#spans.start(span)),
-      span_end: withSpan(span => this.#spans.end(span)),
-      pre_control_hook: moment => controlHookRan(this.#memory, 'pre_control_hook', moment),
-      post_control_hook: moment => controlHookRan(this.#memory, 'post_control_hook', moment),
-      'runner.agent_start': moment => this.#listeners.agentStarted(moment),
-      'runner.agent_end': moment => this.#listeners.agentEnded(moment),
-      'runner.agent_tool_start': moment => this.#listeners.toolStarted(moment),
-      'runner.interrupted': moment => this.#listeners.interrupted(moment),
-      'runner.resumed': moment => this.#listeners.resumed(moment),
+      span_start: withSpan(span => this.#spans.startSpan(span)),
+      span_end: withSpan(span => this.#spans.endSpan(span)),
+      pre_control_hook: moment => receiveControlHook(this.#memory, 'pre_control_hook', moment),
+      post_control_hook: moment => receiveControlHook(this.#memory, 'post_control_hook', moment),
+      'runner.agent_start': moment => this.#listeners.handleAgentStart(moment),
+      'runner.agent_end': moment => this.#listeners.handleAgentEnd(moment),
+      'runner.agent_tool_start': moment => this.#listeners.handleToolStart(moment),
+      'runner.interrupted': moment => this.#listeners.handleInterruption(moment),
+      'runner.resumed': moment => this.#listeners.handleResumption(moment),
     },
     QUIET,
   )

@@ -1,25 +1,25 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
-import { ask, wait } from './approvals.ts'
+import { addPendingApproval, emitApprovalRequest } from './approvals.ts'
 import { historyOf, promptOf } from './messages.ts'
-import type { AskedCall } from './model-spans.ts'
+import type { AnswerToolCall } from './model-spans.ts'
 import { openLoop } from './opening.ts'
 import type { AgentTurn, Choice, Memory, Trace } from './state.ts'
-import { toolCalled } from './tools.ts'
+import { receiveToolCall } from './tools.ts'
 
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
 /** Handles the events of `traceRunner`: those of the runner, and the results and restarts of its runs. */
-export class Listeners {
+export class RunnerEvents {
   readonly #memory: Memory
 
   constructor(memory: Memory) {
     this.#memory = memory
   }
 
-  agentStarted(event: TimedEvent): void {
-    this.#hear(event)
+  handleAgentStart(event: TimedEvent): void {
+    this.#markAsTraced(event)
     const turn = this.#turnOf(event)
     if (turn === undefined) return
     const input = peek(event.data, 'turnInput')
@@ -29,18 +29,17 @@ export class Listeners {
     if (turn.prompt !== undefined) openLoop(turn)
   }
 
-  agentEnded(event: TimedEvent): void {
+  handleAgentEnd(event: TimedEvent): void {
     const turn = this.#turnOf(event)
     const output = textOf(peek(event.data, 'output'))
     if (turn !== undefined && output !== undefined) turn.answer = output
   }
 
-  toolStarted({ data }: TimedEvent): void {
-    toolCalled(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
+  handleToolStart({ data }: TimedEvent): void {
+    receiveToolCall(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
   }
 
-  /** A run ended with calls that need approval. */
-  interrupted(event: TimedEvent): void {
+  handleInterruption(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
     for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
@@ -49,35 +48,34 @@ export class Listeners {
       if (call === undefined || turn === undefined) continue
       if (!turn.isOver) {
         // Received before the end of the run: the calls left over at the end need approval.
-        trace.isHeard = false
+        trace.isRunnerTraced = false
         return
       }
-      const waiting = trace.waiting.get(call.id) ?? wait(turn, call)
-      ask(waiting, event.at)
+      const waiting = trace.pendingApprovals.get(call.id) ?? addPendingApproval(turn, call)
+      emitApprovalRequest(waiting, event.at)
     }
   }
 
-  /** An interrupted run continues, with decisions. */
-  resumed(event: TimedEvent): void {
+  handleResumption(event: TimedEvent): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
-    trace.isHeard = true
+    trace.isRunnerTraced = true
     trace.groupId ??= idOf(peek(event.data, 'group_id'))
-    trace.resumed = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
+    trace.resumedRun = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
     for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
       const call = callOf(said)
       const choice = peek(said, 'choice')
       if (call === undefined || !CHOICES.has(choice)) continue
-      const waiting = trace.waiting.get(call.id)
+      const waiting = trace.pendingApprovals.get(call.id)
       if (waiting?.isAsked) waiting.emitResponse(event.at, choice)
-      else trace.decided = [...trace.decided, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
+      else trace.decisions = [...trace.decisions, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
     }
   }
 
-  #hear(event: TimedEvent): void {
+  #markAsTraced(event: TimedEvent): void {
     const trace = this.#traceOf(event)
-    if (trace === undefined) this.#memory.hears = true
-    else trace.isHeard = true
+    if (trace === undefined) this.#memory.isSomeRunnerTraced = true
+    else trace.isRunnerTraced = true
   }
 
   #traceOf({ data }: TimedEvent): Trace | undefined {
@@ -94,7 +92,7 @@ export class Listeners {
   }
 }
 
-function callOf(said: unknown): AskedCall | undefined {
+function callOf(said: unknown): AnswerToolCall | undefined {
   const id = idOf(peek(said, 'call_id'))
   const name = textOf(peek(said, 'name'))
   return id === undefined || name === undefined ? undefined : { id, name, args: textOf(peek(said, 'arguments')) }

@@ -9,8 +9,7 @@ const NO_CALL = 'hookspan: any call'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** Calls a method of the host, which may throw. */
-function call(target: unknown, name: string, ...args: unknown[]): unknown {
+function callMethod(target: unknown, name: string, ...args: unknown[]): unknown {
   const method = peek(target, name)
   return typeof method === 'function' ? (method as Method).call(target, ...args) : undefined
 }
@@ -55,7 +54,7 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
   }
 }
 
-interface Here {
+interface SdkContext {
   readonly trace: unknown
   readonly span: unknown
   /** The enclosing span, if the host stores it separately. */
@@ -63,9 +62,8 @@ interface Here {
   readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
 }
 
-/** The current trace and span. */
-export function here(): Here {
-  const store = call((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
+export function sdkContext(): SdkContext {
+  const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')
   const outer = peek(store, 'previousSpan')
@@ -80,12 +78,12 @@ function tracesContent(runner: unknown): boolean {
 export function agentStartEvent(runner: unknown, [, agent, turnInput]: readonly unknown[]): HostEvent {
   const model = textOf(peek(peek(runner, 'config'), 'model')) ?? textOf(peek(agent, 'model'))
   const content = tracesContent(runner) ? { turnInput } : {}
-  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...here().ids })
+  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...sdkContext().ids })
 }
 
 export function agentEndEvent(runner: unknown, [, agent, output]: readonly unknown[]): HostEvent {
   const content = tracesContent(runner) ? { output } : {}
-  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...here().ids })
+  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...sdkContext().ids })
 }
 
 export function toolStartEvent(runner: unknown, [, agent, tool, details]: readonly unknown[]): HostEvent {
@@ -95,7 +93,7 @@ export function toolStartEvent(runner: unknown, [, agent, tool, details]: readon
     agent: peek(agent, 'name'),
     tool: peek(tool, 'name'),
     details: { toolCall: { ...callIds(toolCall), name: peek(toolCall, 'name'), ...content } },
-    ...here().ids,
+    ...sdkContext().ids,
   })
 }
 
@@ -107,17 +105,14 @@ function runnerEvent(event: string, data: object): HostEvent {
   return { event, at: Date.now(), data }
 }
 
-/** The state of an interrupted run; undefined for a first run. */
 export function stateOf(input: unknown): unknown {
   return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
 }
 
-/** The calls that a run ended without making; undefined if there are none. */
 export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
   return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
 }
 
-/** The decisions on those calls, as the run continues. */
 export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
   const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
   if (event === undefined) return undefined
@@ -132,14 +127,14 @@ function callsEvent(
   state: unknown,
   more: (item: unknown) => object,
 ): HostEvent | undefined {
-  const items = elementsOf(call(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
+  const items = elementsOf(callMethod(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
   if (items.length === 0) return undefined
   const trace = peek(state, '_trace')
-  const calls = items.map(item => ({ ...describe(runner, item), ...more(item) }))
+  const calls = items.map(item => ({ ...describeCall(runner, item), ...more(item) }))
   return runnerEvent(event, { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls })
 }
 
-function describe(runner: unknown, item: unknown): object {
+function describeCall(runner: unknown, item: unknown): object {
   const raw = peek(item, 'rawItem')
   const content = tracesContent(runner) ? { arguments: peek(raw, 'arguments') } : {}
   return { call_id: callIdOf(raw), name: nameOf(item), agent: peek(peek(item, 'agent'), 'name'), ...content }
@@ -157,7 +152,7 @@ function nameOf(item: unknown): unknown {
 function choiceOf(state: unknown, item: unknown): string | undefined {
   const context = peek(state, '_context')
   const isApproved = (callId: unknown): unknown =>
-    call(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
+    callMethod(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
   const answer = isApproved(callIdOf(peek(item, 'rawItem')))
   if (answer === false) return 'deny'
   if (answer !== true) return undefined

@@ -4,7 +4,6 @@ import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/fore
 const SEARCH_LIMIT = 50
 const MESSAGES_LIMIT = 100
 
-/** The last user message of an input, by reference. */
 export function promptOf(input: unknown): unknown {
   if (typeof input === 'string') return input
   if (!isArray(input)) return undefined
@@ -33,7 +32,7 @@ export function historyOf(input: unknown): readonly unknown[] | undefined {
  * A request as messages. The SDK's tool calls and results are separate items; they are converted only when attributes
  * are built.
  */
-export class Conversation {
+export class ItemConversation {
   readonly #input: unknown
 
   constructor(input: unknown) {

@@ -3,30 +3,28 @@ import type { TokenUsage } from '../base/usage.ts'
 import { textOrParts } from './messages.ts'
 import { tokensOf } from './usage.ts'
 
-export interface AskedCall {
+export interface AnswerToolCall {
   readonly id: string
   readonly name: string
-  /** JSON text of the model. */
   readonly args: string | undefined
 }
 
 /** A model span's request. Flat, because spreading is slow and every request builds one. */
-export interface AskedRequest {
+export interface ModelSpanRequest {
   readonly model: string | undefined
   readonly input: unknown
   readonly provider: string
   readonly apiMode: string | undefined
   readonly baseUrl: unknown
   readonly toolCount: number | undefined
-  /** Holds `temperature` and other parameters. */
   readonly parameters: unknown
   readonly maxTokens: unknown
   readonly reasoningEffort: unknown
   readonly instructions: unknown
 }
 
-export interface Answer {
-  readonly calls: readonly AskedCall[]
+export interface ModelAnswer {
+  readonly calls: readonly AnswerToolCall[]
   /** Text, or content parts with text; undefined if the answer has none. */
   readonly text: unknown
   readonly tokens: TokenUsage | undefined
@@ -47,16 +45,16 @@ export function isModelKnown(type: string, data: unknown): boolean {
   return textOf(peek(type === 'response' ? peek(data, '_response') : data, 'model')) !== undefined
 }
 
-export function requestOf(type: string, data: unknown): AskedRequest {
+export function requestOf(type: string, data: unknown): ModelSpanRequest {
   return type === 'response' ? responsesRequest(data) : chatRequest(data)
 }
 
-export function answerOf(type: string, data: unknown): Answer {
+export function answerOf(type: string, data: unknown): ModelAnswer {
   return type === 'response' ? responsesAnswer(data) : chatAnswer(data)
 }
 
 /** The Responses API echoes the parameters of a request in its answer. */
-function responsesRequest(data: unknown): AskedRequest {
+function responsesRequest(data: unknown): ModelSpanRequest {
   const response = peek(data, '_response')
   return {
     model: textOf(peek(response, 'model')),
@@ -73,7 +71,7 @@ function responsesRequest(data: unknown): AskedRequest {
   }
 }
 
-function chatRequest(data: unknown): AskedRequest {
+function chatRequest(data: unknown): ModelSpanRequest {
   const config = peek(data, 'model_config')
   const said = textOf(peek(config, 'provider'))
   const named = textOf(peek(data, 'model'))
@@ -93,9 +91,9 @@ function chatRequest(data: unknown): AskedRequest {
   }
 }
 
-function responsesAnswer(data: unknown): Answer {
+function responsesAnswer(data: unknown): ModelAnswer {
   const response = peek(data, '_response')
-  const calls: AskedCall[] = []
+  const calls: AnswerToolCall[] = []
   const parts: unknown[] = []
   for (const item of elementsOf(peek(response, 'output'), ITEMS_LIMIT)) {
     const type = peek(item, 'type')
@@ -114,11 +112,11 @@ function responsesAnswer(data: unknown): Answer {
   }
 }
 
-function chatAnswer(data: unknown): Answer {
+function chatAnswer(data: unknown): ModelAnswer {
   const completion = elementsOf(peek(data, 'output'), 1)[0]
   const choice = elementsOf(peek(completion, 'choices'), 1)[0]
   const message = peek(choice, 'message')
-  const calls: AskedCall[] = []
+  const calls: AnswerToolCall[] = []
   for (const call of elementsOf(peek(message, 'tool_calls'), ITEMS_LIMIT)) addCall(calls, call, 'id')
   return {
     calls,
@@ -130,16 +128,16 @@ function chatAnswer(data: unknown): Answer {
   }
 }
 
-export function messageOf({ calls, text }: Answer): object | undefined {
+export function answerMessage({ calls, text }: ModelAnswer): object | undefined {
   if (text === undefined && calls.length === 0) return undefined
   return { role: 'assistant', content: text, tool_calls: calls.map(asMessageCall) }
 }
 
-function asMessageCall({ id, name, args }: AskedCall): object {
+function asMessageCall({ id, name, args }: AnswerToolCall): object {
   return { id, name, arguments: args }
 }
 
-function addCall(calls: AskedCall[], call: unknown, idKey: string): void {
+function addCall(calls: AnswerToolCall[], call: unknown, idKey: string): void {
   const described = peek(call, 'function') ?? call
   const id = textOf(peek(call, idKey))
   const name = textOf(peek(described, 'name'))

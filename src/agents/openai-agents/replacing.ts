@@ -1,5 +1,5 @@
 /** Replaces methods of an object. All others run on the object itself, which may have private fields. */
-export function replacing(object: object, methods: Readonly<Record<string, unknown>>): object {
+export function withMethods(object: object, methods: Readonly<Record<string, unknown>>): object {
   return new Proxy(object, {
     get: (target, key) => {
       if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key]

@@ -18,7 +18,6 @@ function details(usage: unknown, ...names: readonly string[]): unknown {
   return undefined
 }
 
-/** Reads usage in the format of the Responses API, chat completions or the SDK. */
 export function tokensOf(usage: unknown): TokenUsage | undefined {
   const input = details(usage, 'input_tokens_details', 'prompt_tokens_details', 'inputTokensDetails')
   const made = details(usage, 'output_tokens_details', 'completion_tokens_details', 'outputTokensDetails')
@@ -31,7 +30,6 @@ export function tokensOf(usage: unknown): TokenUsage | undefined {
   })
 }
 
-/** The tokens of a loop without those of the agents in it. */
-export function without(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
+export function withoutUsage(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
   return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
 }

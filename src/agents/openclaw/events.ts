@@ -9,16 +9,16 @@ import { messageOf } from './messages.ts'
 import { readInput } from './run.ts'
 import { RunBook } from './run-book.ts'
 import { endCompaction, startCompaction } from './side-work.ts'
-import type { Run, RunTool, Session } from './state.ts'
-import { endTool, learn, settleTools, startTool, toolOf } from './tools.ts'
+import type { OpenClawSession, Run, RunTool } from './state.ts'
+import { addToolFacts, endTool, settleTools, startTool, toolOf } from './tools.ts'
 
 type Read = (book: RunBook, facts: Facts) => void
 
 /** The hooks that yield records. Other hooks exist for plugins that change what happens. */
 const READINGS: Readonly<Record<string, Read>> = {
-  before_model_resolve: (book, facts) => book.opened(facts, peek(facts.data, 'prompt')),
+  before_model_resolve: (book, facts) => book.openedRun(facts, peek(facts.data, 'prompt')),
   llm_input: (book, facts) => {
-    const run = book.opened(facts, peek(facts.data, 'prompt'))
+    const run = book.openedRun(facts, peek(facts.data, 'prompt'))
     if (run !== undefined) readInput(run, facts.data)
   },
   model_call_started: inRun((run, facts) => {
@@ -26,14 +26,14 @@ const READINGS: Readonly<Record<string, Read>> = {
     startCall(run, facts)
   }),
   model_call_ended: inRun(endCall),
-  before_message_write: inKnown(written),
-  before_tool_call: ofTool(toolBegins),
-  after_tool_call: ofTool(toolEnds),
-  before_agent_finalize: inKnown(({ ending }) => {
+  before_message_write: inOpenRun(handleMessage),
+  before_tool_call: ofTool(handleToolStart),
+  after_tool_call: ofTool(handleToolEnd),
+  before_agent_finalize: inOpenRun(({ ending }) => {
     ending.finalized = true
   }),
-  agent_end: inKnown(agentEnds),
-  llm_output: output,
+  agent_end: inOpenRun(handleAgentEnd),
+  llm_output: handleOutput,
   before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
   after_compaction: inSession((session, { at }) => endCompaction(session, at)),
   subagent_spawned: (book, facts) => {
@@ -46,7 +46,7 @@ const READINGS: Readonly<Record<string, Read>> = {
     if (child !== undefined) endDelegation(child, at, data)
   },
   session_start: (book, facts) => book.sessions.of(facts),
-  session_end: inSession(sessionEnds),
+  session_end: inSession(handleSessionEnd),
   gateway_stop: book => book.finishAll('gateway_stop'),
 }
 
@@ -61,7 +61,6 @@ const QUIET = [
   ...['skill_proposal_changed', 'skill_changed'],
 ]
 
-/** Translates hooks and agent events of OpenClaw 2026.9.6. */
 export function createOpenClawMachine(): HostMachine {
   return new OpenClawMachine()
 }
@@ -92,23 +91,21 @@ class OpenClawMachine extends EventMachine {
 
 type InRun = (run: Run, facts: Facts, book: RunBook) => void
 
-/** Wraps a handler for events of an open run. */
-function inKnown(read: InRun): Read {
+function inOpenRun(read: InRun): Read {
   return (book, facts) => {
-    const run = book.find(facts)
+    const run = book.findRun(facts)
     if (run !== undefined) read(run, facts, book)
   }
 }
 
-/** Wraps a handler for events of a run, which starts if it is unknown. */
 function inRun(read: InRun): Read {
   return (book, facts) => {
-    const run = book.opened(facts)
+    const run = book.openedRun(facts)
     if (run !== undefined) read(run, facts, book)
   }
 }
 
-function inSession(read: (session: Session, facts: Facts, book: RunBook) => void): Read {
+function inSession(read: (session: OpenClawSession, facts: Facts, book: RunBook) => void): Read {
   return (book, facts) => {
     const session = book.sessions.of(facts)
     if (session !== undefined) read(session, facts, book)
@@ -116,7 +113,7 @@ function inSession(read: (session: Session, facts: Facts, book: RunBook) => void
 }
 
 /** Handles a message that is added to the conversation. The event has a session and no run. */
-function written(run: Run, { at, data }: Facts): void {
+function handleMessage(run: Run, { at, data }: Facts): void {
   const message = peek(data, 'message')
   const role = peek(message, 'role')
   if (role === 'assistant') joinMessage(run, message)
@@ -126,28 +123,30 @@ function written(run: Run, { at, data }: Facts): void {
   tool.isWritten = true
   run.addMessage(messageOf(message))
   if (tool.state === 'ended') return
-  learn(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
+  addToolFacts(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
 }
 
-/** Wraps a handler for events with a tool call id. */
 function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
   return (book, facts) => {
     const { at, data, context } = facts
     const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
-    const run = id === undefined ? undefined : book.opened(facts)
+    const run = id === undefined ? undefined : book.openedRun(facts)
     if (run !== undefined && id !== undefined) read(toolOf(run, id, peek(data, 'toolName'), at), facts)
   }
 }
 
 /** Handles `before_tool_call`, registered only on hosts without agent events: see `index.ts`. */
-function toolBegins(tool: RunTool, { data }: Facts): void {
+function handleToolStart(tool: RunTool, { data }: Facts): void {
   startTool(tool, peek(data, 'params'))
 }
 
-/** Handles the hook that fires for each tool, including denied and failed ones. */
-function toolEnds(tool: RunTool, { at, data }: Facts): void {
+function handleToolEnd(tool: RunTool, { at, data }: Facts): void {
   tool.args ??= peek(data, 'params')
-  learn(tool, { result: peek(data, 'result'), error: peek(data, 'error'), durationMillis: peek(data, 'durationMs') })
+  addToolFacts(tool, {
+    result: peek(data, 'result'),
+    error: peek(data, 'error'),
+    durationMillis: peek(data, 'durationMs'),
+  })
   endTool(tool, at)
 }
 
@@ -155,32 +154,32 @@ function toolEnds(tool: RunTool, { at, data }: Facts): void {
  * Handles `agent_end`, which fires for each attempt. Only `success: false` is used: the hook reports success even if the run's
  * call failed.
  */
-function agentEnds({ ending }: Run, { data }: Facts): void {
+function handleAgentEnd({ ending }: Run, { data }: Facts): void {
   if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
 }
 
 /** Handles the last hook of an attempt. It also ends the run if no other event reports the end. */
-function output(book: RunBook, facts: Facts): void {
-  const run = book.find(facts)
+function handleOutput(book: RunBook, facts: Facts): void {
+  const run = book.findRun(facts)
   if (run === undefined) return
   const [text] = elementsOf(peek(facts.data, 'assistantTexts'), 1, 'last')
   if (run.seesConversation) run.answer ??= textOf(text)
   readRunUsage(run, peek(facts.data, 'usage'))
-  if (!run.hasLifecycle && run.ending.finalized === true) book.finish(run, facts.at)
+  if (!run.hasLifecycle && run.ending.finalized === true) book.finishRun(run, facts.at)
 }
 
-function sessionOfKey(book: RunBook, key: unknown): Session | undefined {
+function sessionOfKey(book: RunBook, key: unknown): OpenClawSession | undefined {
   return book.sessions.of({ sessionKey: idOf(key), sessionId: undefined })
 }
 
 /** Handles `session_end`. After a reset, a session keeps its key and gets a new id. A compaction may change the id, too. */
-function sessionEnds(session: Session, { at, data }: Facts, book: RunBook): void {
+function handleSessionEnd(session: OpenClawSession, { at, data }: Facts, book: RunBook): void {
   const reason = textOf(peek(data, 'reason'))
   const next = idOf(peek(data, 'nextSessionId'))
   const old = session.name
   if (next !== undefined) session.id = next
   if (reason === 'compaction') return
-  if (session.run !== undefined) book.finish(session.run, session.run.lastAt, reason)
+  if (session.run !== undefined) book.finishRun(session.run, session.run.lastAt, reason)
   if (session.lastRun === undefined) return
   session.lastRun = undefined
   const isReset = next !== undefined && (reason === 'reset' || reason === 'new')

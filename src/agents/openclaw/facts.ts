@@ -3,7 +3,6 @@ import type { TimedEvent } from '../base/event-machine.ts'
 
 /** The ids of an event. Hooks have them in the event or the context, agent events in both. */
 export interface Facts {
-  /** Epoch milliseconds. */
   readonly at: number
   readonly data: unknown
   readonly context: unknown

@@ -1,10 +1,10 @@
 import type { Records } from '../base/records.ts'
 import { SessionStates } from '../session-states.ts'
-import { tellWaiting } from './calls.ts'
+import { emitEndedCalls } from './calls.ts'
 import type { Facts } from './facts.ts'
 import { closeRun, openRun } from './run.ts'
 import { endCompaction } from './side-work.ts'
-import { Run, Session, Sessions } from './state.ts'
+import { OpenClawSession, Run, Sessions } from './state.ts'
 import { cancelTools, settleTools } from './tools.ts'
 
 /** Limit of remembered runs, including ended ones: late events must not open them again. */
@@ -12,7 +12,6 @@ const RUNS_LIMIT = 2000
 
 interface Entry {
   run?: Run
-  /** The start according to an event without a model. */
   begunAt?: number
 }
 
@@ -25,7 +24,7 @@ export class RunBook {
     this.records = records
   }
 
-  find(facts: Facts): Run | undefined {
+  findRun(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.find(runId)?.run
     if (run === undefined || run.isOver) return undefined
@@ -34,13 +33,13 @@ export class RunBook {
   }
 
   /** Like `find`, but starts an unknown run. Only for events that a run must cause. */
-  opened(facts: Facts, prompt?: unknown): Run | undefined {
-    const known = this.find(facts)
+  openedRun(facts: Facts, prompt?: unknown): Run | undefined {
+    const known = this.findRun(facts)
     if (known !== undefined || facts.runId === undefined) return known
     const entry = this.#runs.get(facts.runId)
     if (entry.run !== undefined) return undefined
-    const session = this.sessions.of(facts) ?? new Session()
-    if (session.run !== undefined) this.finish(session.run, session.run.lastAt)
+    const session = this.sessions.of(facts) ?? new OpenClawSession()
+    if (session.run !== undefined) this.finishRun(session.run, session.run.lastAt)
     const run = new Run(this.records, facts.runId, session, facts, entry.begunAt !== undefined)
     entry.run = run
     session.run = run
@@ -52,37 +51,32 @@ export class RunBook {
    * Notes the start of a run. Its first records are emitted with a later event that has more facts, usually the start of a model
    * call.
    */
-  announce(facts: Facts): void {
-    const known = this.find(facts)
+  announceRun(facts: Facts): void {
+    const known = this.findRun(facts)
     if (known !== undefined) known.hasLifecycle = true
     else if (facts.runId !== undefined) this.#runs.get(facts.runId).begunAt ??= facts.at
   }
 
-  /** Returns true if only the start of the run is known. */
   isAnnounced({ runId }: Facts): boolean {
     const entry = runId === undefined ? undefined : this.#runs.find(runId)
     return entry?.run === undefined && entry?.begunAt !== undefined
   }
 
-  /**
-   * @param at when it ended, epoch milliseconds
-   * @param reason the fallback if the run reported none
-   */
-  finish(run: Run, at: number, reason?: string): void {
+  finishRun(run: Run, at: number, reason?: string): void {
     if (run.isOver) return
     run.isOver = true
     const { session } = run
-    tellWaiting(run, {})
+    emitEndedCalls(run, {})
     settleTools(run)
     if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
     if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
     closeRun(run, at, reason)
     if (session.run === run) session.run = undefined
     session.lastRun = run
-    run.forgetDetails()
+    run.releaseContent()
   }
 
   finishAll(reason: string): void {
-    for (const { run } of this.sessions.values()) if (run !== undefined) this.finish(run, run.lastAt, reason)
+    for (const { run } of this.sessions.values()) if (run !== undefined) this.finishRun(run, run.lastAt, reason)
   }
 }

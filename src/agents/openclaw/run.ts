@@ -68,7 +68,6 @@ export function closeRun(run: Run, at: number, reason: string | undefined): void
   run.emitEnd(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
 }
 
-/** Returns true if the last model call succeeded and requested no tool, so that no work was left. */
 function isLastWord({ lastCall, tools }: Run): boolean {
   if (lastCall?.endAt === undefined || lastCall.hasFailed || lastCall.asksForTools) return false
   for (const tool of tools.values()) if (tool.startAt >= lastCall.endAt) return false

@@ -3,10 +3,10 @@ import { Approval } from '../base/approval.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { Facts } from './facts.ts'
-import type { Run, Session } from './state.ts'
+import type { OpenClawSession, Run } from './state.ts'
 
 /** Handles `before_compaction`. Between two runs it belongs to no run. */
-export function startCompaction(records: Records, session: Session, { at, data }: Facts): void {
+export function startCompaction(records: Records, session: OpenClawSession, { at, data }: Facts): void {
   if (session.compaction !== undefined) return
   session.compactionCount += 1
   const { run, name } = session
@@ -21,8 +21,7 @@ export function startCompaction(records: Records, session: Session, { at, data }
   })
 }
 
-/** @param failure the error type if the end was not reported */
-export function endCompaction(session: Session, at: number, failure?: string): void {
+export function endCompaction(session: OpenClawSession, at: number, failure?: string): void {
   const { compaction } = session
   session.compaction = undefined
   const { model, provider } = compaction?.run ?? {}

@@ -2,7 +2,7 @@ import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { type Run, RunTool, remember } from './state.ts'
 
-export type ToolNews = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
+export type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
 
 export function toolOf(run: Run, id: string, name: unknown, startAt: number): RunTool {
   const known = run.tools.get(id)
@@ -17,13 +17,12 @@ export function toolOf(run: Run, id: string, name: unknown, startAt: number): Ru
  * Returns the requesting call: the one whose message names the tool, otherwise the newest. A nested tool inherits its parent's.
  */
 function requestOf({ turn, id }: RunTool): string | undefined {
-  return (turn.askedBy.get(id) ?? turn.lastCall)?.id
+  return (turn.requestingCalls.get(id) ?? turn.lastCall)?.id
 }
 
-/** @param parentId id of the calling tool, for nested tools */
 export function startTool(tool: RunTool, args: unknown, parentId?: string): void {
   if (tool.state !== 'asked') return
-  const { askedBy } = tool.turn
+  const { requestingCalls: askedBy } = tool.turn
   const parent = parentId === undefined ? undefined : askedBy.get(parentId)
   if (parent !== undefined) remember(askedBy, tool.id, parent)
   tool.args = args
@@ -32,7 +31,7 @@ export function startTool(tool: RunTool, args: unknown, parentId?: string): void
 }
 
 /** Adds facts about the end. The first value of each wins: later events repeat it. */
-export function learn(tool: RunTool, news: ToolNews): void {
+export function addToolFacts(tool: RunTool, news: ToolFacts): void {
   tool.endAt ??= news.endAt
   tool.result ??= news.result
   tool.error ??= textOf(news.error)
@@ -63,7 +62,6 @@ function resultOf({ result }: RunTool): unknown {
   return text === undefined || looksLikeJson(text) ? result : text
 }
 
-/** Ends tools with partially reported ends. */
 export function settleTools({ openTools, lastAt }: Run): void {
   for (const tool of openTools) if (tool.endAt !== undefined) endTool(tool, lastAt)
 }

@@ -22,7 +22,7 @@ export class Permission extends Approval {
     this.#data = data
   }
 
-  tell(): void {
+  emitQuestion(): void {
     if (this.isAsked) return
     const metadata = peek(this.#data, 'metadata')
     const patterns = elementsOf(peek(this.#data, 'patterns') ?? peek(this.#data, 'pattern'), PATTERNS_LIMIT).map(textOf)
@@ -33,8 +33,8 @@ export class Permission extends Approval {
     })
   }
 
-  settle(at: number, choice: string): void {
-    this.tell()
+  emitReply(at: number, choice: string): void {
+    this.emitQuestion()
     this.emitResponse(at, choice)
   }
 }
@@ -47,8 +47,7 @@ export class Permissions {
     this.#turn = turn
   }
 
-  /** Returns undefined if the permission has no id or is already known. */
-  ask(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
+  addPermission(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
     const id = idOf(peek(data, 'id'))
     if (id === undefined || this.#byId.has(id)) return undefined
     const permission = new Permission(this.#turn, at, data, toolId)
@@ -56,16 +55,15 @@ export class Permissions {
     return permission
   }
 
-  /** Returns the pending permission of a reply; undefined if there is none, or if it was answered before. */
-  open(data: unknown): Permission | undefined {
+  pendingPermission(data: unknown): Permission | undefined {
     const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
     return permission?.isAnswered ? undefined : permission
   }
 
-  cancel(at: number, toolId?: string): void {
+  cancelPermissions(at: number, toolId?: string): void {
     for (const permission of this.#byId.values()) {
       const isMeant = toolId === undefined || permission.toolId === toolId
-      if (isMeant && !permission.isAnswered) permission.settle(at, 'cancelled')
+      if (isMeant && !permission.isAnswered) permission.emitReply(at, 'cancelled')
     }
   }
 }

@@ -2,8 +2,8 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Correlation } from '../../contract/index.ts'
 import { DelegatedTask, type DelegatedTaskEnd } from '../base/delegation.ts'
 import type { SessionStates } from '../session-states.ts'
-import type { Session } from './session.ts'
-import type { ToolCall } from './tools.ts'
+import type { OpencodeSession } from './session.ts'
+import type { OpencodeToolCall } from './tools.ts'
 import type { OpencodeTurn } from './turn.ts'
 
 /**
@@ -12,9 +12,9 @@ import type { OpencodeTurn } from './turn.ts'
  * @param call the tool call that requested it; undefined if unknown
  */
 function delegate(
-  child: Session,
+  child: OpencodeSession,
   parent: OpencodeTurn,
-  call: ToolCall | undefined,
+  call: OpencodeToolCall | undefined,
   at: number,
   correlation?: Correlation,
 ): void {
@@ -31,18 +31,16 @@ function delegate(
   child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
 }
 
-/** Ends the delegation of a child session. */
-export function returned(child: Session, at: number, { status, summary }: DelegatedTaskEnd): void {
+export function endDelegation(child: OpencodeSession, at: number, { status, summary }: DelegatedTaskEnd): void {
   const { delegation } = child
   child.delegation = undefined
   delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
 }
 
-/** Joins a running tool to the child session that it names. */
-export function childOf(
-  sessions: SessionStates<Session>,
+export function joinChild(
+  sessions: SessionStates<OpencodeSession>,
   turn: OpencodeTurn,
-  call: ToolCall,
+  call: OpencodeToolCall,
   at: number,
   state: unknown,
 ): void {
@@ -55,7 +53,7 @@ export function childOf(
 }
 
 /** Starts a delegation to a child that begins to work before any tool has named it. */
-export function delegatedUnseen(sessions: SessionStates<Session>, child: Session, at: number): void {
+export function inferDelegation(sessions: SessionStates<OpencodeSession>, child: OpencodeSession, at: number): void {
   const { parentId, delegation, hadTurn } = child
   const parent = parentId === undefined || hadTurn ? undefined : sessions.find(parentId)?.turn
   if (parent === undefined || delegation !== undefined) return
@@ -67,9 +65,14 @@ export function delegatedUnseen(sessions: SessionStates<Session>, child: Session
  * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
  * background.
  */
-export function childDone(sessions: SessionStates<Session>, call: ToolCall, at: number, state: unknown): void {
+export function endUnstartedChild(
+  sessions: SessionStates<OpencodeSession>,
+  call: OpencodeToolCall,
+  at: number,
+  state: unknown,
+): void {
   const child = call.childId === undefined ? undefined : sessions.find(call.childId)
   const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
   if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
-  returned(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })
+  endDelegation(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })
 }

@@ -1,7 +1,7 @@
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 
 /** An `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
-export interface Failure {
+export interface OpencodeFailure {
   readonly type: string
   readonly message: string | undefined
   readonly statusCode: number | undefined
@@ -12,8 +12,7 @@ export interface Failure {
 const ABORTED = 'MessageAbortedError'
 const UNNAMED = 'UnknownError'
 
-/** Returns undefined if there is no error. */
-export function failureOf(error: unknown): Failure | undefined {
+export function failureOf(error: unknown): OpencodeFailure | undefined {
   if (error === undefined || error === null) return undefined
   const name = textOf(peek(error, 'name')) ?? UNNAMED
   const data = peek(error, 'data')

@@ -5,7 +5,6 @@ import { isAllText, wholeText, withText } from '../base/content-text.ts'
 
 type Holder = Record<string, unknown>
 
-/** A text in an object of opencode, modified in place. */
 export interface TextPlace {
   readonly role: ModelMessage['role']
   readonly holder: Holder
@@ -21,15 +20,13 @@ export function typedParts(parts: unknown): Holder[] {
   return listed(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
 }
 
-/** Replaces the prompt's text: the first part gets the new text, and the others are removed. */
-export function retype(parts: unknown, text: string): void {
+export function replacePrompt(parts: unknown, text: string): void {
   const [first, ...others] = typedParts(parts)
   if (first === undefined || !Array.isArray(parts)) return
   first['text'] = text
   for (const other of others) parts.splice(parts.indexOf(other), 1)
 }
 
-/** All texts of a conversation sent to the model. @param messages `{ info, parts }` */
 export function textPlaces(messages: unknown): TextPlace[] {
   return listed(messages).flatMap(message => {
     const role = peek(peek(message, 'info'), 'role') === 'assistant' ? 'assistant' : 'user'
@@ -42,13 +39,12 @@ export function textPlaces(messages: unknown): TextPlace[] {
   })
 }
 
-/** The session id of a conversation, which the hook does not pass separately. */
 export function sessionOf(messages: unknown): unknown {
   return peek(peek(listed(messages)[0], 'info'), 'sessionID')
 }
 
 /** Returns a tool's result: `output` of opencode's own tools, `content` of tools of MCP servers. */
-export function resultSeen(output: unknown): unknown {
+export function toolResultOf(output: unknown): unknown {
   const content = peek(output, 'content')
   if (!isArray(content)) return peek(output, 'output')
   return isAllText(content) ? wholeText(content) : content
@@ -60,13 +56,12 @@ export function setResult(output: Holder, value: unknown): void {
   else output['content'] = isArray(value) ? plainCopy(value) : withText(output['content'], text)
 }
 
-export function addToResult(output: Holder, text: string): void {
+export function appendToResult(output: Holder, text: string): void {
   if (isArray(output['content'])) output['content'] = [...output['content'], { type: 'text', text }]
   else output['output'] = `${output['output'] ?? ''}\n\n${text}`
 }
 
-/** Replaces the arguments in place, in the object that the tool runs with. */
-export function become(held: Holder, args: ToolArguments): void {
+export function replaceFields(held: Holder, args: ToolArguments): void {
   for (const key of Object.keys(held)) if (!Object.hasOwn(args, key)) delete held[key]
   Object.assign(held, plainCopy(args))
 }

@@ -20,17 +20,17 @@ import {
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import {
-  addToResult,
-  become,
-  resultSeen,
-  retype,
+  appendToResult,
+  replaceFields,
+  replacePrompt,
   sessionOf,
   setResult,
   textAt,
   textPlaces,
+  toolResultOf,
   typedParts,
 } from './hook-shapes.ts'
-import { screenOf } from './screen.ts'
+import { screenReporter } from './screen.ts'
 import type { PluginInput } from './types.ts'
 
 export type { Client, PluginInput } from './types.ts'
@@ -77,7 +77,7 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): G
   return input => {
     // Created once, so that unsupported decisions are reported once: opencode runs an instance of each plugin for each directory.
     asked ??= new HostHooks({
-      report: screenOf(input?.client),
+      report: screenReporter(input?.client),
       ...options,
       host: HOST,
       hooks,
@@ -92,9 +92,8 @@ class OpencodeHooks {
   readonly #hooks: HostHooks
   readonly #directory: string | undefined
   /** System prompt text, by session. It is the same for all requests of the turn, so that the provider's cache stays valid. */
-  readonly #ofTurn = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
-  /** System prompt text of the current request, by session. */
-  readonly #ofRequest = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+  readonly #turnTexts = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+  readonly #requestTexts = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, directory: string | undefined) {
     this.#hooks = hooks
@@ -118,32 +117,33 @@ class OpencodeHooks {
           reason => blocked(reason, output),
         )
     }
-    on('beforeTurn', 'chat.message', (input, output) => this.#prompted(input, output))
-    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#asksModel(output))
-    on('afterModel', 'experimental.text.complete', (input, output) => this.#answers(input, output))
-    on('afterTool', 'tool.execute.after', (input, output) => this.#returns(input, output), withhold)
-    if (this.#hooks.handles('beforeTool')) found['tool.execute.before'] = (input, output) => this.#calls(input, output)
+    on('beforeTurn', 'chat.message', (input, output) => this.#beforeTurn(input, output))
+    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#beforeModel(output))
+    on('afterModel', 'experimental.text.complete', (input, output) => this.#afterModel(input, output))
+    on('afterTool', 'tool.execute.after', (input, output) => this.#afterTool(input, output), withhold)
+    if (this.#hooks.handles('beforeTool'))
+      found['tool.execute.before'] = (input, output) => this.#beforeTool(input, output)
     if (this.#hooks.handles('beforeTurn') || this.#hooks.handles('beforeModel'))
       found['experimental.chat.system.transform'] = (input, output) => Promise.resolve(this.#addSystem(input, output))
-    found['event'] = input => Promise.resolve(this.#heard(peek(input, 'event')))
+    found['event'] = input => Promise.resolve(this.#handleBusEvent(peek(input, 'event')))
     return found
   }
 
-  async #prompted(input: unknown, output: unknown): Promise<void> {
+  async #beforeTurn(input: unknown, output: unknown): Promise<void> {
     const ids = idsOf(input)
     const parts = peek(output, 'parts')
-    this.#end(ids)
+    this.#endTurn(ids)
     const prompt = typedParts(parts)
       .map(part => String(part['text']))
       .join('\n')
     const { isRewritten, value, injected } = await this.#hooks.run('beforeTurn', ids, { prompt })
     const user = textsFor('user', injected)
     const isTyped = typedParts(parts).length > 0
-    if (isTyped && (isRewritten || user.length > 0)) retype(parts, [value, ...user].join('\n\n'))
-    this.#ofTurn.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
+    if (isTyped && (isRewritten || user.length > 0)) replacePrompt(parts, [value, ...user].join('\n\n'))
+    this.#turnTexts.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
   }
 
-  async #asksModel(output: unknown): Promise<void> {
+  async #beforeModel(output: unknown): Promise<void> {
     const messages = peek(output, 'messages')
     const ids = { sessionId: idOf(sessionOf(messages)) }
     const places = textPlaces(messages)
@@ -157,7 +157,7 @@ class OpencodeHooks {
     const last = places.findLast(({ role }) => role === 'user')
     if (last !== undefined && user.length > 0) last.holder[last.key] = [textAt(last), ...user].join('\n\n')
     const system = [...textsFor('system', outcome.injected), ...(last === undefined ? user : [])]
-    this.#ofRequest.set(ids.sessionId ?? '', system)
+    this.#requestTexts.set(ids.sessionId ?? '', system)
   }
 
   #addSystem(input: unknown, output: unknown): void {
@@ -165,11 +165,11 @@ class OpencodeHooks {
     const system = peek(output, 'system')
     // Internal requests of opencode have no session.
     if (session === undefined || !Array.isArray(system)) return
-    system.push(...(this.#ofTurn.get(session) ?? []), ...(this.#ofRequest.get(session) ?? []))
-    this.#ofRequest.delete(session)
+    system.push(...(this.#turnTexts.get(session) ?? []), ...(this.#requestTexts.get(session) ?? []))
+    this.#requestTexts.delete(session)
   }
 
-  async #answers(input: unknown, output: unknown): Promise<void> {
+  async #afterModel(input: unknown, output: unknown): Promise<void> {
     const text = String(peek(output, 'text') ?? '')
     const seen = { model: undefined, text, toolCalls: [], attempt: 0 }
     const { isRewritten, value } = await this.#hooks.run('afterModel', idsOf(input), seen)
@@ -177,28 +177,28 @@ class OpencodeHooks {
   }
 
   /** Throws only to block: the model receives the error as the result. All other errors are caught. */
-  async #calls(input: unknown, output: unknown): Promise<void> {
+  async #beforeTool(input: unknown, output: unknown): Promise<void> {
     const judge = async (): Promise<string | undefined> => {
       const args = peek(output, 'args') as Record<string, unknown>
       const tool = this.#toolOf(input, args)
       const outcome = await this.#hooks.run('beforeTool', { ...idsOf(input), toolCallId: tool.id }, { tool })
       if (outcome.decision === 'block') return outcome.reason ?? ''
-      if (outcome.isRewritten) become(args, outcome.value)
+      if (outcome.isRewritten) replaceFields(args, outcome.value)
       return undefined
     }
     const reason = await this.#hooks.guard<string | undefined>('beforeTool', judge, said => said)
     if (reason !== undefined) throw new Error(reason)
   }
 
-  async #returns(input: unknown, output: unknown): Promise<void> {
+  async #afterTool(input: unknown, output: unknown): Promise<void> {
     const tool = this.#toolOf(input, peek(input, 'args'))
-    const seen = { tool, result: resultSeen(output), isError: false, attempt: 0 }
+    const seen = { tool, result: toolResultOf(output), isError: false, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', { ...idsOf(input), toolCallId: tool.id }, seen)
     const held = output as Record<string, unknown>
     if (outcome.decision === 'block') withhold(outcome.reason ?? '', output)
     else {
       if (outcome.isRewritten) setResult(held, outcome.value)
-      for (const { text } of outcome.injected) addToResult(held, text)
+      for (const { text } of outcome.injected) appendToResult(held, text)
     }
   }
 
@@ -211,14 +211,14 @@ class OpencodeHooks {
     })
   }
 
-  #heard(event: unknown): void {
-    if (peek(event, 'type') === 'session.idle') this.#end(idsOf(peek(event, 'properties')))
+  #handleBusEvent(event: unknown): void {
+    if (peek(event, 'type') === 'session.idle') this.#endTurn(idsOf(peek(event, 'properties')))
   }
 
-  #end(ids: HookIds): void {
+  #endTurn(ids: HookIds): void {
     this.#hooks.endTurn(ids)
-    this.#ofTurn.delete(ids.sessionId ?? '')
-    this.#ofRequest.delete(ids.sessionId ?? '')
+    this.#turnTexts.delete(ids.sessionId ?? '')
+    this.#requestTexts.delete(ids.sessionId ?? '')
   }
 }
 

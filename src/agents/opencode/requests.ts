@@ -3,10 +3,9 @@ import type { TimedEvent } from '../base/event-machine.ts'
 import type { ToolCallPart } from '../base/messages.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { usageOf } from '../base/usage.ts'
-import type { Failure } from './failure.ts'
+import type { OpencodeFailure } from './failure.ts'
 
-/** The model's output in a step. */
-export interface Answer {
+export interface StepAnswer {
   readonly text: string | undefined
   readonly toolCalls: readonly ToolCallPart[]
 }
@@ -21,23 +20,20 @@ export class StepRequests extends RequestCounter {
   #lastAt: number | undefined
   #lastMessageId: string | undefined
 
-  /** True if the last request failed and no other has started. */
   get hasFailed(): boolean {
     return this.#open === undefined && this.failures > 0
   }
 
-  /** True if the open request is part of the loop. */
   get isMain(): boolean {
     return this.#open !== undefined && this.#open.task === undefined
   }
 
-  /** Returns the request that asked for the tools of this message. */
   idFor(messageId: string | undefined): string | undefined {
     return (this.#lastMessageId ?? messageId) === messageId ? this.lastId : undefined
   }
 
   /** Handles `chat.params`. If a request is open, this repeats it: opencode never runs two at a time. */
-  start({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
+  startRequest({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
     const request = this.nextRequest(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
@@ -49,8 +45,7 @@ export class StepRequests extends RequestCounter {
     return true
   }
 
-  /** Records that a part of the answer arrived. */
-  sign(at: number, messageId: string | undefined): void {
+  receiveOutput(at: number, messageId: string | undefined): void {
     if (this.#open === undefined) return
     this.#messageId ??= messageId
     this.#lastMessageId ??= messageId
@@ -59,10 +54,10 @@ export class StepRequests extends RequestCounter {
   }
 
   /** Ends the request of a step. Its tools have run by then, so the request ended with the model's last output. */
-  end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): void {
+  endRequest(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: StepAnswer): void {
     if ((this.#messageId ?? messageId) !== messageId) return
     const { text, toolCalls } = answer
-    this.#take()?.emitAnswer(at, {
+    this.#closeRequest()?.emitAnswer(at, {
       ended_at: (this.#lastAt ?? at) / 1000,
       finish_reason: textOf(reason),
       usage: stepUsage(peek(step, 'tokens')),
@@ -73,21 +68,18 @@ export class StepRequests extends RequestCounter {
     })
   }
 
-  /** Returns true if the open request may produce this message. */
   isOf(messageId: string): boolean {
     return this.#open === undefined || (this.#messageId ?? messageId) === messageId
   }
 
-  /** Ends a request whose end was not reported, because later work has begun. */
-  untoldEnd(at: number): void {
-    const open = this.#take()
+  endUnreported(at: number): void {
+    const open = this.#closeRequest()
     if (open === undefined) return
     open.firstChunkAt = undefined
     open.emitAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
   }
 
-  /** @param willRetry true if opencode announces a retry */
-  fail(at: number, { type, message, statusCode }: Failure, willRetry: boolean): void {
+  failRequest(at: number, { type, message, statusCode }: OpencodeFailure, willRetry: boolean): void {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
@@ -96,7 +88,7 @@ export class StepRequests extends RequestCounter {
     open.emitFailure(at, { status_code: statusCode, retryable, error: { type, message } })
   }
 
-  #take(): ModelRequest | undefined {
+  #closeRequest(): ModelRequest | undefined {
     const open = this.#open
     this.#open = undefined
     if (open !== undefined) this.failures = 0

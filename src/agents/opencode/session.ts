@@ -10,7 +10,7 @@ import { OpencodeTurn } from './turn.ts'
 /** Limit of remembered user messages: late events of an ended turn must not open it again. */
 const KNOWN_LIMIT = 200
 
-export class Session {
+export class OpencodeSession {
   readonly id: string
   readonly prompts: Prompts = new Prompts()
   readonly title: Title
@@ -19,7 +19,6 @@ export class Session {
   createdAt: number | undefined
   agent: unknown
   turn: OpencodeTurn | undefined
-  /** The current task, delegated by another session. */
   delegation: DelegatedTask | undefined
   hadTurn = false
   readonly #records: Records
@@ -31,15 +30,13 @@ export class Session {
     this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
   }
 
-  /** Reads `session.created` and `session.updated`. */
-  learn(at: number, info: unknown): void {
+  readInfo(at: number, info: unknown): void {
     this.parentId ??= idOf(peek(info, 'parentID'))
     this.directory = textOf(peek(info, 'directory')) ?? this.directory
     this.agent = peek(info, 'agent') ?? this.agent
     this.createdAt ??= at
   }
 
-  /** Returns the turn of a user message, also after its end. */
   turnOf(messageId: string | undefined): string | undefined {
     return messageId === undefined ? undefined : this.#turnOf.get(messageId)
   }
@@ -54,7 +51,7 @@ export class Session {
    * @param at the start time; if undefined, the time of the message
    */
   openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
-    const prompts = this.prompts.takeUpTo(messageId)
+    const prompts = this.prompts.removeUpTo(messageId)
     const own = prompts.at(-1)
     const turn = new OpencodeTurn(this.#records, this.id, messageId)
     this.turn = turn

@@ -27,28 +27,26 @@ export class Title {
     this.#isTurn = isTurn
   }
 
-  /** Handles `chat.params` of the agent `title`. */
-  asked({ at, data, output }: TimedEvent, sessionId: string, turnId: string | undefined): void {
+  startRequest({ at, data, output }: TimedEvent, sessionId: string, turnId: string | undefined): void {
     const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
     if (turn === undefined || this.#request !== undefined) return
     this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
   }
 
   /** Handles `session.created` and `session.updated`, which are emitted for many reasons. */
-  told(at: number, info: unknown): void {
+  readTitle(at: number, info: unknown): void {
     const title = textOf(peek(info, 'title'))
     const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
     this.#last = title ?? this.#last
-    if (isNew) this.#tell()?.emitAnswer(at, {})
+    if (isNew) this.#emitRequest()?.emitAnswer(at, {})
   }
 
-  /** Ends the request without a title. */
-  gaveUp(at: number): void {
+  abandonRequest(at: number): void {
     const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
-    this.#tell()?.emitFailure(at, { error })
+    this.#emitRequest()?.emitFailure(at, { error })
   }
 
-  #tell(): ModelRequest | undefined {
+  #emitRequest(): ModelRequest | undefined {
     if (this.#request === undefined) return undefined
     const { sessionId, turnId, facts, startedAt } = this.#request
     this.#request = undefined

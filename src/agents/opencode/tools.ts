@@ -5,26 +5,24 @@ import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 import type { Permission } from './approvals.ts'
 
-/** Limit of remembered calls per turn. Older ones have ended. */
 const CALLS_LIMIT = 5000
 /** opencode's message for a call that a configuration rule forbids, without asking the user. */
 const FORBIDDEN = 'The user has specified a rule which prevents you'
 
-export class ToolCall extends Tool {
+export class OpencodeToolCall extends Tool {
   messageId: string | undefined
   /** Permissions requested before the tool starts, which are emitted after its start. */
-  readonly held: Permission[] = []
+  readonly bufferedPermissions: Permission[] = []
   isRefused = false
   isDismissed = false
   childId: string | undefined
 
-  /** Starts the tool, whose arguments are complete. */
-  start(at: number, state: unknown): void {
+  startTool(at: number, state: unknown): void {
     if (this.state !== 'asked') return
     this.args = peek(state, 'input')
     this.startAt = timeOf(state, 'start', at)
     this.emitStart()
-    for (const permission of this.held.splice(0)) permission.tell()
+    for (const permission of this.bufferedPermissions.splice(0)) permission.emitQuestion()
   }
 
   /**
@@ -32,7 +30,7 @@ export class ToolCall extends Tool {
    *
    * @param isStopped true if the user has stopped the run: a tool that ends then was cut off, whatever its status
    */
-  end(at: number, state: unknown, isStopped: boolean): void {
+  endTool(at: number, state: unknown, isStopped: boolean): void {
     const endedAt = Math.max(this.startAt, timeOf(state, 'end', at))
     this.emitEnd(endedAt, { duration_ms: endedAt - this.startAt, ...outcome(this, state, isStopped) })
   }
@@ -41,28 +39,28 @@ export class ToolCall extends Tool {
 /** The tool calls of a turn, read from the states of their parts: a failed call appears nowhere else. */
 export class ToolCalls {
   readonly #turn: RecordScope
-  readonly #calls = new Map<string, ToolCall>()
-  readonly #byCallId = new Map<string, ToolCall>()
+  readonly #calls = new Map<string, OpencodeToolCall>()
+  readonly #byCallId = new Map<string, OpencodeToolCall>()
 
   constructor(turn: RecordScope) {
     this.#turn = turn
   }
 
-  find(callId: string | undefined): ToolCall | undefined {
+  find(callId: string | undefined): OpencodeToolCall | undefined {
     return callId === undefined ? undefined : this.#byCallId.get(callId)
   }
 
-  known(part: unknown): ToolCall | undefined {
+  known(part: unknown): OpencodeToolCall | undefined {
     return this.#calls.get(keyOf(part) ?? '')
   }
 
-  add(part: unknown, at: number, requestId: string | undefined): ToolCall | undefined {
+  add(part: unknown, at: number, requestId: string | undefined): OpencodeToolCall | undefined {
     const key = keyOf(part)
     if (key === undefined) return undefined
     const toldId = idOf(peek(part, 'callID')) ?? key
     // Some models reuse call ids in every step.
     const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
-    const call = new ToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
+    const call = new OpencodeToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
     call.messageId = idOf(peek(part, 'messageID'))
     call.requestId = requestId
     this.#calls.set(key, call)
@@ -73,14 +71,12 @@ export class ToolCalls {
     return call
   }
 
-  /** Returns calls that may have started a child and have not named one. */
-  withoutChild(): ToolCall[] {
+  withoutChild(): OpencodeToolCall[] {
     return [...this.#calls.values()].filter(
       ({ state, name, childId }) => state !== 'ended' && name === 'task' && childId === undefined,
     )
   }
 
-  /** Returns true if a call of this message has been emitted with its arguments. */
   haveBegun(messageId: string | undefined): boolean {
     for (const call of this.#calls.values()) if (call.messageId === messageId && call.state !== 'asked') return true
     return false
@@ -117,14 +113,14 @@ function resultOf(state: unknown): unknown {
   return typeof output === 'string' && looksLikeJson(output) ? { output } : output
 }
 
-function outcome(call: ToolCall, state: unknown, isStopped: boolean): Readonly<Record<string, unknown>> {
+function outcome(call: OpencodeToolCall, state: unknown, isStopped: boolean): Readonly<Record<string, unknown>> {
   if (peek(state, 'status') === 'completed') return { status: isStopped ? 'cancelled' : 'ok', result: resultOf(state) }
   const error_message = textOf(peek(state, 'error'))
   const status = isStopped ? 'cancelled' : failedStatus(call, state, error_message)
   return status === 'error' ? { status, error_type: 'tool_error', error_message } : { status, error_message }
 }
 
-function failedStatus(call: ToolCall, state: unknown, message: string | undefined): string {
+function failedStatus(call: OpencodeToolCall, state: unknown, message: string | undefined): string {
   if (call.isRefused || message?.startsWith(FORBIDDEN)) return 'blocked'
   const isInterrupted = booleanOf(peek(peek(state, 'metadata'), 'interrupted')) === true
   return isInterrupted || call.isDismissed ? 'cancelled' : 'error'

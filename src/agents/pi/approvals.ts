@@ -29,24 +29,22 @@ export class PiApproval extends Approval {
     return this.#repliedAt !== undefined
   }
 
-  /** Records the end of the prompt; the answer follows from the tool. */
-  replied(at: number): void {
+  endPrompt(at: number): void {
     this.#repliedAt ??= at
-    if (this.#choice !== undefined) this.#tell(this.#repliedAt)
+    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
   }
 
   /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
-  decided(choice: string): void {
+  setChoice(choice: string): void {
     this.#choice ??= choice
-    if (this.#repliedAt !== undefined) this.#tell(this.#repliedAt)
+    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
   }
 
-  /** Ends the approval, without an answer if none is known. */
-  close(at: number): void {
-    this.#tell(this.#repliedAt ?? at)
+  closeApproval(at: number): void {
+    this.#emitChoice(this.#repliedAt ?? at)
   }
 
-  #tell(at: number): void {
+  #emitChoice(at: number): void {
     this.emitResponse(at, this.#choice, 'inferred')
   }
 }

@@ -18,15 +18,15 @@ export class PiCompaction {
   }
 
   /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
-  requested({ context }: TimedEvent): void {
+  emitRequestStart({ context }: TimedEvent): void {
     this.#request.emitStart(modelOf(context), 'inferred')
   }
 
   /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
-  done(moment: TimedEvent): void {
+  endCompaction(moment: TimedEvent): void {
     const { at, context, data } = moment
     const entry = peek(data, 'compactionEntry')
-    if (booleanOf(peek(data, 'fromExtension')) !== true) this.requested(moment)
+    if (booleanOf(peek(data, 'fromExtension')) !== true) this.emitRequestStart(moment)
     if (!this.#request.isStartEmitted) return
     const usage = peek(entry, 'usage')
     const content = textOf(peek(entry, 'summary'))
@@ -35,8 +35,7 @@ export class PiCompaction {
     this.#request.emitAnswer(at, facts, 'inferred')
   }
 
-  /** Handles `session_compact_failed`, or the end of the session. */
-  failed({ at, context, data }: TimedEvent): void {
+  failCompaction({ at, context, data }: TimedEvent): void {
     if (!this.#request.isStartEmitted) return
     const message = textOf(peek(data, 'errorMessage'))
     const isAborted = booleanOf(peek(data, 'aborted')) === true

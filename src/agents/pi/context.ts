@@ -23,7 +23,6 @@ export function platformOf(context: unknown): string | undefined {
   return textOf(peek(context, 'mode'))
 }
 
-/** True if the user has stopped the run. */
 export function isAborted(context: unknown): boolean {
   return booleanOf(peek(context, 'aborted')) === true
 }

@@ -21,7 +21,7 @@ const ROLES: ReadonlyMap<unknown, ModelMessage['role']> = new Map([
   ['system', 'system'],
 ])
 
-export function said(text: string): unknown[] {
+export function textParts(text: string): unknown[] {
   return [{ type: 'text', text }]
 }
 
@@ -30,14 +30,13 @@ export function textsFor(role: Injection['role'], injected: readonly Injection[]
 }
 
 /** Converts a message of Pi. The output of a user's own command, and a summary, are in fields other than `content`. */
-export function messageSeen(message: unknown): ModelMessage {
+export function modelMessageOf(message: unknown): ModelMessage {
   const text =
     wholeText(peek(message, 'content')) || (textOf(peek(message, 'summary')) ?? textOf(peek(message, 'output')))
   return { role: ROLES.get(peek(message, 'role')) ?? 'user', text: text ?? '' }
 }
 
-/** Applies the hooks' outcome to Pi's messages. Messages with unchanged text stay the same objects. */
-export function messagesSaid(
+export function withOutcome(
   messages: readonly unknown[],
   seen: readonly ModelMessage[],
   { value, injected }: Outcome<'beforeModel'>,
@@ -47,7 +46,7 @@ export function messagesSaid(
     return text === undefined || text === seen[at]?.text ? message : withMessageText(message, text)
   })
   const timestamp = Date.now()
-  const more = injected.map(({ text, role }) => ({ role, content: said(text), timestamp }))
+  const more = injected.map(({ text, role }) => ({ role, content: textParts(text), timestamp }))
   return [...kept, ...more]
 }
 
@@ -58,7 +57,7 @@ function withMessageText(message: unknown, text: string): unknown {
 }
 
 /** Converts the model's answer. Returns undefined if the message is no answer, or if the user has stopped it. */
-export function answerSeen(message: unknown, model: string | undefined): AfterModel | undefined {
+export function answerEvent(message: unknown, model: string | undefined): AfterModel | undefined {
   const reason = peek(message, 'stopReason')
   if (peek(message, 'role') !== 'assistant' || reason === 'aborted') return undefined
   const content = peek(message, 'content')
@@ -68,7 +67,7 @@ export function answerSeen(message: unknown, model: string | undefined): AfterMo
   return {
     model: textOf(peek(message, 'model')) ?? model,
     text: wholeText(content),
-    toolCalls: (isArray(content) ? content : []).filter(isToolCall).map(callSeen),
+    toolCalls: (isArray(content) ? content : []).filter(isToolCall).map(requestedCall),
     ...(reason === 'error' ? { error } : {}),
     usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
     attempt: 0,
@@ -79,18 +78,16 @@ function isToolCall(part: unknown): boolean {
   return peek(part, 'type') === 'toolCall'
 }
 
-function callSeen(part: unknown): ToolCall {
+function requestedCall(part: unknown): ToolCall {
   const args = peek(part, 'arguments') as ToolArguments
   return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
 }
 
-/** Replaces the answer's content by the reason, without tool calls. */
-export function silenced(message: unknown, reason: string): unknown {
-  return { ...(message as object), content: said(reason), stopReason: 'stop' }
+export function answerWithReason(message: unknown, reason: string): unknown {
+  return { ...(message as object), content: textParts(reason), stopReason: 'stop' }
 }
 
-/** @param data of `tool_call` or `tool_result` */
-export function toolSeen(data: unknown, { cwd }: PiContext): ToolCall {
+export function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
   return toolCallOf({
     name: String(peek(data, 'toolName')),
     arguments: peek(data, 'input') as ToolArguments,
@@ -99,18 +96,16 @@ export function toolSeen(data: unknown, { cwd }: PiContext): ToolCall {
   })
 }
 
-/** Replaces the arguments in place, in the object that the tool runs with. */
-export function become(input: Record<string, unknown>, args: ToolArguments): void {
+export function replaceFields(input: Record<string, unknown>, args: ToolArguments): void {
   for (const key of Object.keys(input)) if (!Object.hasOwn(args, key)) delete input[key]
   Object.assign(input, plainCopy(args))
 }
 
-/** The result of a tool, as text if it contains nothing else. */
-export function resultSeen(content: unknown): unknown {
+export function toolResultOf(content: unknown): unknown {
   return isAllText(content) ? wholeText(content) : content
 }
 
-export function resultSaid(content: unknown, value: unknown): unknown[] {
+export function toolResultWith(content: unknown, value: unknown): unknown[] {
   if (isArray(value)) return plainCopy([...value])
   return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
 }

@@ -3,7 +3,7 @@ import { type TokenUsage, usageOf } from '../base/usage.ts'
 
 /** The inspected length of a provider's error, which contains the status. The rest may be a whole page. */
 const ERROR_HEAD = 160
-/** Matches the status in Pi's error texts: "500: …", "500 {…}", "OpenAI API error (500): …". */
+/** `500: …`, `500 {…}`, `OpenAI API error (500): …` */
 const STATUS = /^\s*([1-5]\d\d)\b|\(([1-5]\d\d)\)/
 
 /** Errors without a status that Pi retries: the connection failed, not the request. */
@@ -12,7 +12,7 @@ const PASSING = ['connection', 'network', 'fetch failed', 'socket', 'terminated'
 const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimiterror']
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
-/** Pi's input count excludes the cache, and its output count includes reasoning. */
+/** Pi counts the cache outside the input, and reasoning inside the output. */
 export function piUsage(usage: unknown): TokenUsage | undefined {
   const said = (key: string): unknown => peek(usage, key)
   const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
@@ -22,7 +22,6 @@ export function piUsage(usage: unknown): TokenUsage | undefined {
 
 export interface RequestFailure {
   readonly statusCode: number | undefined
-  /** True if Pi retries such an error, as far as its first words show. */
   readonly retryable: boolean | undefined
 }
 

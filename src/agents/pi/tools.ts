@@ -15,7 +15,6 @@ const OPEN_LIMIT = 1000
 export class PiTool extends Tool {
   /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
   calledAt: number | undefined
-  /** `tool_result` was received: the tool ran. */
   ran = false
   approval: PiApproval | undefined
 }
@@ -25,8 +24,7 @@ export class PiTools {
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
-  /** The current approval, until its answer is emitted. */
-  #asking: PiApproval | undefined
+  #question: PiApproval | undefined
 
   constructor(turn: RecordScope) {
     this.#turn = turn
@@ -43,7 +41,7 @@ export class PiTools {
   }
 
   /** Handles `tool_call`: no extension has blocked the tool so far. */
-  called({ at, data }: TimedEvent): void {
+  markCalled({ at, data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.calledAt ??= at
@@ -51,14 +49,13 @@ export class PiTools {
   }
 
   /** Handles `tool_result`: the tool ran, so the user has approved it. */
-  returned({ data }: TimedEvent): void {
+  markReturned({ data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.ran = true
-    tool.approval?.decided('once')
+    tool.approval?.setChoice('once')
   }
 
-  /** Handles `tool_execution_end`, or the message with the result if that event was not received. */
   end({ at, data, context }: TimedEvent, outcome: unknown): void {
     const tool = this.#find(data)
     if (tool === undefined) return
@@ -72,8 +69,8 @@ export class PiTools {
       name: tool.name,
       outcome,
     })
-    tool.approval?.decided(choiceOf(status))
-    tellDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
+    tool.approval?.setChoice(choiceOf(status))
+    emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
     const { result, text } = toolResult(outcome)
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
@@ -81,24 +78,24 @@ export class PiTools {
   }
 
   /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
-  asked(moment: TimedEvent): void {
-    const tool = this.#askedAbout()
-    if (tool === undefined || !isApproval(moment.data) || this.#asking?.isReplied === false) return
+  startQuestion(moment: TimedEvent): void {
+    const tool = this.#toolOfQuestion()
+    if (tool === undefined || !isApproval(moment.data) || this.#question?.isReplied === false) return
     // A second question about the same tool shows that the first was approved.
-    tool.approval?.decided('once')
+    tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
-    this.#asking = tool.approval
+    this.#question = tool.approval
   }
 
-  answered({ at }: TimedEvent): void {
-    this.#asking?.replied(at)
-    this.#asking = undefined
+  endQuestion({ at }: TimedEvent): void {
+    this.#question?.endPrompt(at)
+    this.#question = undefined
   }
 
   close(at: number): void {
-    this.#asking?.close(at)
-    for (const { approval } of this.#open.values()) approval?.close(at)
-    this.#asking = undefined
+    this.#question?.closeApproval(at)
+    for (const { approval } of this.#open.values()) approval?.closeApproval(at)
+    this.#question = undefined
     this.#open.clear()
   }
 
@@ -106,7 +103,7 @@ export class PiTools {
    * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
    * is about the tool prepared last.
    */
-  #askedAbout(): PiTool | undefined {
+  #toolOfQuestion(): PiTool | undefined {
     if (this.#open.size === 1) return this.#open.values().next().value
     return this.#latest !== undefined && !this.#anyRan() && this.#open.has(this.#latest.id) ? this.#latest : undefined
   }
@@ -128,7 +125,7 @@ function choiceOf(status: ToolStatus): string {
 }
 
 /** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
-const DELEGATING = 'subagent'
+const DELEGATING_TOOL = 'subagent'
 
 /**
  * Emits a delegation from the delegating tool; the child itself runs and reports in another process. Emitted at the tool's end,
@@ -136,8 +133,8 @@ const DELEGATING = 'subagent'
  *
  * @param startAt when the tool began to run
  */
-function tellDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
-  if (tool.name !== DELEGATING || status === 'blocked') return
+function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
+  if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
   const { turn, args } = tool
   const delegation = new DelegatedTask(turn.records, startAt, {
     parent_session_id: turn.sessionId,
