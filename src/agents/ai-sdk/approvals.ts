@@ -1,8 +1,8 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { AiSdkCall } from './call.ts'
 import { type ModelToolCall, modelToolCallOf, partsOf } from './messages.ts'
+import type { AiSdkCall } from './turn.ts'
 
 const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100

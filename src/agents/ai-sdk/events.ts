@@ -8,9 +8,9 @@ import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { TurnResult } from '../base/turn.ts'
 import type { HostMachine, LoosePayload } from '../host-event.ts'
 import { CallApprovals, decisionsOf, emitPendingRequests, type UserDecision } from './approvals.ts'
-import { AiSdkCall, providerOf } from './call.ts'
 import { isAborted, isStreamLeft, type PlainError, plainError } from './failure.ts'
 import { modelToolCallOf, partsOf, promptOf, tokensOf } from './messages.ts'
+import { AiSdkCall, providerOf } from './turn.ts'
 
 const OPEN_LIMIT = 1000
 /** After this time without an event, a call is over: its stream was not read to the end. */

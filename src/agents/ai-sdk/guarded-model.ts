@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
 import { toolCallOf } from '../../guards/index.ts'
+import { plainError } from './failure.ts'
+import { argumentsOf, type GuardedCall } from './guarded-tools.ts'
 import {
   type AnswerContent,
   type AnswerFormat,
   type AnswerPart,
   type BufferedAnswer,
+  injectTexts,
+  messagesOf,
+  type PromptMessage,
   requestedCallOf,
+  rewritePrompt,
   streamFormat,
   type WholeAnswer,
   wholeFormat,
-} from './answers.ts'
-import { plainError } from './failure.ts'
-import { argumentsOf, type GuardedCall } from './guarded-call.ts'
-import { injectTexts, messagesOf, type PromptMessage, rewritePrompt, withFeedback } from './prompt-texts.ts'
+  withFeedback,
+} from './model-content.ts'
 
 interface Request {
   readonly prompt: readonly PromptMessage[]

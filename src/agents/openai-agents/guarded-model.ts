@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../guards/index.ts'
 import { modelUsage } from '../base/usage.ts'
-import { type AgentToolCall, isShellElsewhere, itemWith, toolCallIn } from './called-tool.ts'
-import { currentRun } from './current-run.ts'
-import type { GuardedTools } from './guarded-tools.ts'
-import { withMethods } from './replacing.ts'
+import { type GuardedTools, withMethods } from './guarded-tools.ts'
+import { currentRun } from './live-sdk.ts'
+import { tokensOf } from './messages.ts'
 import {
   assistantItem,
   type ConversationItem,
@@ -15,8 +14,8 @@ import {
   textOfOutput,
   withFeedback,
   withTexts,
-} from './response-texts.ts'
-import { tokensOf } from './usage.ts'
+} from './model-content.ts'
+import { type AgentToolCall, isShellElsewhere, itemWith, toolCallIn } from './tool-calls.ts'
 
 interface Request extends RequestContent {
   readonly tools?: unknown

@@ -4,10 +4,8 @@ import { changedFields } from '../../guards/answers.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { type AgentToolCall, argumentsOf, isPlain } from './called-tool.ts'
-import { currentError, currentRun, markAsFailed } from './current-run.ts'
-import { LOCAL_TOOL_FORMATS, type LocalToolFormat } from './local-forms.ts'
-import { withMethods } from './replacing.ts'
+import { currentError, currentRun, markAsFailed } from './live-sdk.ts'
+import { type AgentToolCall, argumentsOf, isPlain, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
 const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
@@ -96,7 +94,7 @@ export class GuardedTools {
       })
     tool[form.holderField] = withMethods(holder, Object.fromEntries(form.methods.map(name => [name, method])))
     tool.needsApproval = async (context, asked, callId) => {
-      const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), form }
+      const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), format: form }
       const isJudged = this.#hooks.handles('beforeTool')
       const outcome = isJudged ? (this.#knownOutcome(called) ?? (await this.checkCall(called))) : undefined
       // A blocked call does not run, even if approved.
@@ -267,4 +265,15 @@ function isApproved(context: unknown, { name, id }: AgentToolCall): boolean {
 function signalOf(details: unknown): AbortSignal | undefined {
   const signal = peek(details, 'signal')
   return signal instanceof AbortSignal ? signal : undefined
+}
+
+/** Replaces methods of an object. All others run on the object itself, which may have private fields. */
+export function withMethods(object: object, methods: Readonly<Record<string, unknown>>): object {
+  return new Proxy(object, {
+    get: (target, key) => {
+      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key]
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }

@@ -5,19 +5,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { toStandardError } from '../../guards/hook.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type HostHooksOptions,
-} from '../../guards/index.ts'
+import { type Capabilities, type ControlHooks, type HookIds, HostHooks } from '../../guards/index.ts'
 import { quietly } from '../../guards/quietly.ts'
-import { toolHookTrace } from '../attach.ts'
-import { currentRun } from './current-run.ts'
+import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
 import { GuardedTools } from './guarded-tools.ts'
-import { lastUserText } from './response-texts.ts'
+import { currentRun } from './live-sdk.ts'
+import { lastUserText } from './model-content.ts'
+
+export type { AttachOptions } from '../attach.ts'
 
 const HOST = 'openai-agents'
 const HANDOFFS_LIMIT = 1000
@@ -32,9 +28,6 @@ export const ABLE: Capabilities = {
   beforeTool: ['block', 'rewrite', 'ask'],
   afterTool: ['block', 'rewrite', 'retry'],
 }
-
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /** Guards for runners and agents. */
 export interface OpenAiAgentsHooks {

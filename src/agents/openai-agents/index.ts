@@ -12,7 +12,7 @@ import {
   stateOf,
   toolStartEvent,
   traceEvent,
-} from './live-events.ts'
+} from './live-sdk.ts'
 import type { HostSpan, HostTrace, TraceProcessor } from './types.ts'
 
 export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './types.ts'

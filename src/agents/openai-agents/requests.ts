@@ -2,11 +2,19 @@ import { peek } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
 import { addUsage, type TokenUsage } from '../base/usage.ts'
 import { failureOf } from './failure.ts'
-import { historyOf, ItemConversation, promptOf } from './messages.ts'
-import { answerMessage, answerOf, countOf, isModelKnown, type ModelAnswer, requestOf } from './model-spans.ts'
-import { flushToolHooks, openLoop } from './opening.ts'
+import {
+  answerMessage,
+  answerOf,
+  countOf,
+  historyOf,
+  ItemConversation,
+  isModelKnown,
+  type ModelAnswer,
+  promptOf,
+  requestOf,
+} from './messages.ts'
 import type { RawSpan } from './raw-span.ts'
-import type { AgentSpanNode, AgentTurn, OpenModelRequest } from './state.ts'
+import { type AgentSpanNode, type AgentTurn, flushToolHooks, type OpenModelRequest, openLoop } from './state.ts'
 
 /**
  * A span of the Responses API names its model only at its end, and a span cannot be renamed. Its start is emitted then,

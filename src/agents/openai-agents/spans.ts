@@ -1,14 +1,20 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { addUsage } from '../base/usage.ts'
-import { expectRepeatedCall, settleApproval } from './approvals.ts'
-import { isModelSpan } from './model-spans.ts'
-import { openTurn } from './opening.ts'
+import { isModelSpan, tokensOf, withoutUsage } from './messages.ts'
 import type { RawSpan } from './raw-span.ts'
 import { emitUncountedAnswer, endRequest, startRequest } from './requests.ts'
-import type { AgentSpanNode, AgentTurn, Memory, ToolRun, Trace } from './state.ts'
+import {
+  type AgentSpanNode,
+  type AgentTurn,
+  expectRepeatedCall,
+  type Memory,
+  openTurn,
+  settleApproval,
+  type ToolRun,
+  type Trace,
+} from './state.ts'
 import { endTool, isRejected, startTool } from './tools.ts'
 import { beginTurn, endDelegation, endTurn, handOver } from './turns.ts'
-import { tokensOf, withoutUsage } from './usage.ts'
 
 /** Places the host's spans in turns, in whatever order they arrive. */
 export class Spans {

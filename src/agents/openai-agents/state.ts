@@ -1,5 +1,7 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import type { Correlation } from '../../contract/index.ts'
 import { Approval } from '../base/approval.ts'
-import type { DelegatedTask } from '../base/delegation.ts'
+import { DelegatedTask } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
@@ -8,7 +10,7 @@ import { ToolHooks } from '../base/tool-hooks.ts'
 import { RecordedTurn } from '../base/turn.ts'
 import type { TokenUsage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
-import type { AnswerToolCall, ModelAnswer } from './model-spans.ts'
+import type { AnswerToolCall, ModelAnswer } from './messages.ts'
 
 const OPEN_SPANS_LIMIT = 20_000
 const ENDED_SPANS_LIMIT = 2500
@@ -179,5 +181,116 @@ export class Memory {
     if (this.#ended.size < ENDED_SPANS_LIMIT) return
     this.#endedBefore = this.#ended
     this.#ended = new Map()
+  }
+}
+
+// Calls that need the user's approval. The host ends the run, and another run in the same trace continues it after the
+// decision. The wait lies in between, as a child of the turn that requested it.
+
+/** Remembers a call that its run ended without making. */
+export function addPendingApproval(turn: AgentTurn, call: AnswerToolCall): PendingApproval {
+  const { pendingApprovals: waiting } = turn.trace
+  const known = waiting.get(call.id)
+  if (known?.turn === turn) return known
+  const added = new PendingApproval(turn, call)
+  waiting.set(call.id, added)
+  return added
+}
+
+export function emitApprovalRequest(waiting: PendingApproval, at: number, correlation?: Correlation): void {
+  if (!waiting.isAsked) waiting.askedAt = at
+  waiting.emitRequest({ command: waiting.call.args, surface: 'interruption' }, correlation)
+}
+
+/** The decision came before this process knew of the request: both are emitted now. */
+export function emitDecision(turn: AgentTurn, { call, choice }: CallDecision, at: number): void {
+  const waiting = addPendingApproval(turn, call)
+  emitApprovalRequest(waiting, at, 'inferred')
+  waiting.emitResponse(at, choice)
+}
+
+/** The call is now made, or was rejected. */
+export function settleApproval(trace: Trace, callId: string, at: number, choice: Choice): void {
+  const waiting = trace.pendingApprovals.get(callId)
+  if (waiting === undefined) return
+  trace.pendingApprovals.delete(callId)
+  if (waiting.isAsked) waiting.emitResponse(at, choice, 'inferred')
+}
+
+/** The call is made again when the run continues, without an approval of its own. */
+export function expectRepeatedCall(turn: AgentTurn, call: AnswerToolCall): void {
+  const waiting = addPendingApproval(turn, call)
+  waiting.isAsked = true
+  waiting.isAnswered = true
+}
+
+/** Longer arguments are not parsed: no target or command is that long. Characters. */
+const PARSE_LIMIT = 8 * 1024
+
+/** Begins a turn, once the agent's name is known: the host reports it next. */
+export function openTurn(turn: AgentTurn): void {
+  if (turn.isOpen || turn.isOver) return
+  turn.isOpen = true
+  const { parent, agentName } = turn
+  if (parent !== undefined) {
+    openTurn(parent.turn)
+    if (parent.tool !== undefined) emitToolStart(parent.tool)
+    turn.task = new DelegatedTask(turn.records, turn.startAt, {
+      parent_session_id: parent.turn.sessionId,
+      parent_turn_id: parent.turn.turnId,
+      child_session_id: turn.sessionId,
+      child_role: agentName,
+      tool_call_id: parent.tool?.id,
+    })
+    turn.task.emitStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
+  }
+  turn.emit('on_session_start', turn.startAt, { agent_name: agentName })
+}
+
+/** Begins the loop of requests and tools, once the prompt is known. */
+export function openLoop(turn: AgentTurn): void {
+  if (turn.isLoopOpen || turn.isOver) return
+  turn.isLoopOpen = true
+  openTurn(turn)
+  const { trace, startAt } = turn
+  if (turn.parent === undefined) {
+    // A run begun in another process continues its prompt.
+    turn.prompt ??= trace.resumedRun?.prompt
+    turn.model ??= trace.resumedRun?.model
+    trace.resumedRun = undefined
+  }
+  const { prompt: user_message, history: conversation_history, model } = turn
+  turn.emit('pre_llm_call', startAt, { user_message, conversation_history, model })
+  if (turn.parent !== undefined || trace.decisions.length === 0) return
+  const { decisions: decided } = trace
+  trace.decisions = []
+  for (const decision of decided) emitDecision(turn, decision, startAt)
+}
+
+export function emitToolStart(tool: ToolRun): void {
+  if (tool.state !== 'asked') return
+  tool.args = parseArguments(tool.text)
+  openLoop(tool.turn)
+  tool.turn.toolHooks.startTool(tool)
+}
+
+export function flushToolHooks(turn: AgentTurn): void {
+  if (turn.toolHooks.isEmpty) return
+  openLoop(turn)
+  turn.toolHooks.flush()
+}
+
+/** The task of an agent that runs as a tool: the SDK's schema for it has one field. */
+function goalOf({ text }: ToolRun): unknown {
+  return textOf(peek(parseArguments(text), 'input')) ?? text
+}
+
+/** Parses JSON objects, whose fields show what a tool works on. */
+function parseArguments(text: string | undefined): unknown {
+  if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }

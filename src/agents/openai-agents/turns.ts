@@ -1,11 +1,20 @@
 import { DelegatedTask } from '../base/delegation.ts'
 import type { RecordedTurnEnd } from '../base/turn.ts'
 import { addUsage } from '../base/usage.ts'
-import { addPendingApproval, emitApprovalRequest } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
-import { flushToolHooks, openLoop, openTurn } from './opening.ts'
 import { emitOpenRequests, emitUncountedAnswer } from './requests.ts'
-import { type AgentSpanNode, AgentTurn, type Memory, type Trace, type TurnParent } from './state.ts'
+import {
+  type AgentSpanNode,
+  AgentTurn,
+  addPendingApproval,
+  emitApprovalRequest,
+  flushToolHooks,
+  type Memory,
+  openLoop,
+  openTurn,
+  type Trace,
+  type TurnParent,
+} from './state.ts'
 import { emitOpenTools } from './tools.ts'
 
 /** After this time without an event, a turn is over: its end was lost. */

@@ -1,8 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import { plausibleTime } from '../base/event-machine.ts'
-import type { Facts } from './facts.ts'
-import type { OpenClawSession, Run, RunTool } from './state.ts'
+import type { Facts, OpenClawSession, Run, RunTool } from './state.ts'
 
 const SPAWN_TOOL = 'sessions_spawn'
 /** Hooks overlap: a run may have ended here while the host still emits its events. */

@@ -20,8 +20,7 @@ import {
 } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
-import type { OpenClawApi } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation, type OpenClawApi } from './types.ts'
 
 const HOST = 'openclaw'
 /** Below the host's timeout of 15 s, after which it decides by itself. */

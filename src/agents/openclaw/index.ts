@@ -2,11 +2,16 @@ import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
-import { handlesStream } from './agent-events.ts'
-import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
-import { createOpenClawMachine } from './events.ts'
-import { AGENT_EVENT } from './facts.ts'
-import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
+import { createOpenClawMachine, handlesStream } from './events.ts'
+import { AGENT_EVENT } from './state.ts'
+import {
+  LIFELESS_MODES,
+  mayReadConversation,
+  type OpenClawAgentEvent,
+  type OpenClawApi,
+  type OpenClawHandler,
+  type OpenClawPlugin,
+} from './types.ts'
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 

@@ -1,13 +1,38 @@
-import { peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
 import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { RecordedTurn } from '../base/turn.ts'
 import { SessionStates } from '../session-states.ts'
-import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type OpenClawMessage } from './messages.ts'
+
+/** The ids of an event. Hooks have them in the event or the context, agent events in both. */
+export interface Facts {
+  readonly at: number
+  readonly data: unknown
+  readonly context: unknown
+  readonly runId: string | undefined
+  readonly sessionKey: string | undefined
+  readonly sessionId: string | undefined
+}
+
+/** The name of events from the agent event stream (`api.runtime.events.onAgentEvent`), beside the hooks. */
+export const AGENT_EVENT = 'AGENT_EVENT'
+
+export function factsOf({ event, at, data, context }: TimedEvent): Facts {
+  const id = (key: string): string | undefined => idOf(peek(data, key)) ?? idOf(peek(context, key))
+  return {
+    at,
+    data: event === AGENT_EVENT ? peek(data, 'data') : data,
+    context,
+    runId: id('runId'),
+    sessionKey: id('sessionKey'),
+    sessionId: id('sessionId'),
+  }
+}
 
 const IDS_LIMIT = 10_000
 

@@ -1,6 +1,7 @@
-import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import { type Run, RunTool, remember } from './state.ts'
+import { type Facts, type Run, RunTool, remember } from './state.ts'
 
 export type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
 
@@ -88,4 +89,26 @@ function statusOf(tool: RunTool): string {
   if (booleanOf(peek(details, 'noOutputTimedOut')) === true) return 'timeout'
   const isFailed = tool.status === 'failed' || tool.isError === true || tool.error !== undefined
   return isFailed ? 'error' : 'ok'
+}
+
+function choiceOf(data: unknown): string {
+  const status = idOf(peek(data, 'status'))
+  if (status !== 'approved') return status === 'denied' ? 'deny' : (status ?? 'unknown')
+  return peek(data, 'scope') === 'session' ? 'session' : 'once'
+}
+
+/** Handles the stream `approval`: a request to the user, or a notice that the user cannot be asked. */
+export function readApproval(run: Run, { at, data }: Facts): void {
+  const callId = idOf(peek(data, 'toolCallId')) ?? idOf(peek(data, 'approvalId'))
+  if (callId === undefined) return
+  const isAsked = peek(data, 'phase') === 'requested'
+  if (isAsked && !run.approvals.has(callId)) {
+    const approval = new Approval(run, callId, peek(data, 'kind'), at)
+    run.approvals.set(callId, approval)
+    const description = peek(data, 'message') ?? peek(data, 'title')
+    approval.emitRequest({ command: peek(data, 'command'), description, surface: peek(data, 'host') })
+  }
+  if (isAsked && peek(data, 'status') !== 'unavailable') return
+  run.approvals.get(callId)?.emitResponse(at, choiceOf(data))
+  run.approvals.delete(callId)
 }

@@ -8,10 +8,9 @@ import {
 } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { endDelegation, endUnstartedChild, inferDelegation, joinChild } from './children.ts'
-import { promptText } from './prompts.ts'
+import { promptText } from './messages.ts'
 import { agentOf } from './requests.ts'
-import { OpencodeSession } from './session.ts'
+import { endDelegation, endUnstartedChild, inferDelegation, joinChild, OpencodeSession } from './session.ts'
 import type { OpencodeTurn } from './turn.ts'
 
 /** Agents that opencode itself runs in a user's session. */

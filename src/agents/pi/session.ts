@@ -1,8 +1,8 @@
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { RecordScope, type Records } from '../base/records.ts'
-import type { PiCompaction } from './compaction.ts'
-import { modelOf, platformOf } from './context.ts'
+import { modelOf, platformOf } from './messages.ts'
+import type { PiCompaction } from './requests.ts'
 import { PiTurn } from './turn.ts'
 
 export class PiSession {

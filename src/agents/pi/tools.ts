@@ -1,13 +1,57 @@
-import { booleanOf, idOf, numberOf, peek } from '../../contract/foreign.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { plainText } from '../base/messages.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
-import { isApproval, PiApproval } from './approvals.ts'
-import { isAborted } from './context.ts'
-import { type ToolStatus, toolResult, toolStatus } from './tool-end.ts'
+import { isAborted, platformOf } from './messages.ts'
+
+/** Prompts for text are questions, not approvals. */
+const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
+
+export function isApproval(data: unknown): boolean {
+  return !NO_APPROVALS.has(peek(data, 'kind'))
+}
+
+/**
+ * A question of an extension about one tool. Pi reports neither the answer nor the tool. Both are inferred, the answer from the
+ * tool's status, so it is emitted late, with its actual time.
+ */
+export class PiApproval extends Approval {
+  #repliedAt: number | undefined
+  #choice: string | undefined
+
+  constructor(tool: Tool, { at, context, data }: TimedEvent) {
+    super(tool.turn, tool.id, textOf(tool.name), at)
+    const command = peek(tool.args, 'command')
+    this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
+  }
+
+  get isReplied(): boolean {
+    return this.#repliedAt !== undefined
+  }
+
+  endPrompt(at: number): void {
+    this.#repliedAt ??= at
+    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
+  setChoice(choice: string): void {
+    this.#choice ??= choice
+    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  closeApproval(at: number): void {
+    this.#emitChoice(this.#repliedAt ?? at)
+  }
+
+  #emitChoice(at: number): void {
+    this.emitResponse(at, this.#choice, 'inferred')
+  }
+}
 
 /** Bounds the tools without an end, which must not accumulate in a turn of days. */
 const OPEN_LIMIT = 1000
@@ -146,4 +190,53 @@ function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
   delegation.emitStart(peek(args, 'task'), 'inferred')
   const summary = plainText(peek(outcome, 'content'))
   delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
+}
+
+export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
+
+export interface ToolEvidence {
+  readonly isError: boolean
+  readonly isAborted: boolean
+  readonly isCalled: boolean
+  readonly ran: boolean
+  readonly name: unknown
+  readonly outcome: unknown
+}
+
+/** Pi's message for a tool not started because the user stopped the run. */
+const ABORTED = 'Operation aborted'
+/** Pi's messages for calls that it could not start: invalid arguments, or a truncated answer. */
+const UNFIT = ['Validation failed for tool ', 'Tool call "']
+const HEAD = 64
+
+/**
+ * Derives a tool's status, because Pi reports only an error flag. A tool that was about to run and has no result was blocked by
+ * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
+ * invalid one.
+ */
+export function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
+  const { isError, isCalled, ran } = evidence
+  if (!isError) return { status: 'ok', isSure: true }
+  const text = plainText(peek(evidence.outcome, 'content'))
+  if (evidence.isAborted || text === ABORTED) return { status: 'cancelled', isSure: true }
+  if (ran) return { status: 'error', isSure: true }
+  if (isCalled) return { status: 'blocked', isSure: true }
+  return { status: isUnfit(text, evidence.name) ? 'error' : 'blocked', isSure: false }
+}
+
+function isUnfit(text: string | undefined, name: unknown): boolean {
+  if (text === undefined) return true
+  const head = text.slice(0, HEAD)
+  return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
+}
+
+/**
+ * Returns a text result as text, unless it looks like JSON. Otherwise the core would look for a status in it, although it may be
+ * a file that the tool has read.
+ */
+export function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
+  const content = peek(outcome, 'content')
+  const text = plainText(content)
+  if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
+  return { result: looksLikeJson(text) ? { content } : text, text }
 }

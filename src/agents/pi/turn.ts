@@ -3,7 +3,7 @@ import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
 import { RecordedTurn, type TurnResult } from '../base/turn.ts'
-import { modelOf, platformOf } from './context.ts'
+import { modelOf, platformOf } from './messages.ts'
 import { answerEnd, PiRequests } from './requests.ts'
 import { PiTools } from './tools.ts'
 

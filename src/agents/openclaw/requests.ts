@@ -1,8 +1,9 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { type TokenUsage, usageOf } from '../base/usage.ts'
-import type { Facts } from './facts.ts'
 import { messageOf } from './messages.ts'
-import { OpenClawCall, type Run, remember } from './state.ts'
+import { type Facts, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
 
 function newCall(run: Run, { at, data }: Facts): OpenClawCall {
   run.model = textOf(peek(data, 'model')) ?? run.model
@@ -159,4 +160,27 @@ function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason
     reason: textOf(reason) ?? textOf(kind),
     error: { type, message: textOf(peek(message, 'errorMessage')) },
   })
+}
+
+/** Handles `before_compaction`. Between two runs it belongs to no run. */
+export function startCompaction(records: Records, session: OpenClawSession, { at, data }: Facts): void {
+  if (session.compaction !== undefined) return
+  session.compactionCount += 1
+  const { run, name } = session
+  const id = `${name ?? ''}:compaction:${session.compactionCount}`
+  const request = new ModelRequest(run ?? new RecordScope(records, name), at, { id, task: 'compression' })
+  session.compaction = { request, run }
+  request.emitStart({
+    model: run?.model,
+    provider: run?.provider,
+    message_count: numberOf(peek(data, 'compactingCount')) ?? numberOf(peek(data, 'messageCount')),
+    approx_input_tokens: numberOf(peek(data, 'tokenCount')),
+  })
+}
+
+export function endCompaction(session: OpenClawSession, at: number, failure?: string): void {
+  const { compaction } = session
+  session.compaction = undefined
+  const { model, provider } = compaction?.run ?? {}
+  compaction?.request.emitFailure(at, { model, provider, error_type: failure })
 }
