@@ -7,7 +7,6 @@ import type { AiSdkCall } from './turn.ts'
 const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-/** The user's decision, in the messages that a call begins with. */
 export interface UserDecision {
   readonly id: string
   readonly isGranted: boolean

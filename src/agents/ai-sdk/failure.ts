@@ -18,7 +18,6 @@ export function plainError(thrown: unknown): PlainError {
   }
 }
 
-/** True if the application stopped it. */
 export function isAborted(failure: unknown): boolean {
   const name = peek(failure, 'name')
   return name === 'AbortError' || name === 'ResponseAborted' || isStreamLeft(failure)

@@ -28,7 +28,6 @@ interface StreamedAnswer {
   readonly stream: ReadableStream<AnswerPart>
 }
 
-/** A model as providers implement it. */
 export interface HostModel {
   readonly specificationVersion?: unknown
   readonly provider?: unknown
@@ -43,7 +42,6 @@ export function isModel(model: unknown): model is HostModel {
   return typeof peek(model, 'doGenerate') === 'function' && typeof peek(model, 'doStream') === 'function'
 }
 
-/** Wraps a model, so that hooks check its requests and answers. */
 export function guardedModel(call: GuardedCall, model: HostModel): HostModel {
   const { specificationVersion, provider, modelId, supportedUrls } = model
   const requests = new GuardedRequests(call, textOf(modelId))
@@ -204,7 +202,6 @@ function replayStream({ chunks, rest }: BufferedAnswer): StreamedAnswer {
   return { ...rest, stream }
 }
 
-/** Forwards chunks immediately, and notes the tool calls among them. */
 function withNotedCalls(call: GuardedCall, answer: StreamedAnswer): StreamedAnswer {
   if (!call.hooks.handles('beforeTool')) return answer
   const transform = new TransformStream<AnswerPart, AnswerPart>({

@@ -18,15 +18,12 @@ export interface SdkToolCall {
 
 export interface CheckedCall {
   readonly outcome: Outcome<'beforeTool'>
-  /** The input that runs, or would have run if allowed. */
   readonly input: unknown
 }
 
-/** One call of the SDK, with the hooks' outcomes for its tools. */
 export class GuardedCall {
   readonly hooks: HostHooks
   ids: HookIds = {}
-  /** The answer to give if the turn was blocked. */
   refusal: string | undefined
   /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
   #uncheckedCalls: RequestedCall[] = []
@@ -134,7 +131,6 @@ export interface CallToolOptions {
   readonly experimental_refineToolInput?: Readonly<Record<string, Refine | undefined>> | undefined
 }
 
-/** The SDK's question before a tool may run. */
 interface ApprovalQuestion {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown }
   readonly tools?: Tools | undefined
@@ -143,7 +139,6 @@ interface ApprovalQuestion {
   readonly messages?: unknown
 }
 
-/** Returns the same options with the hooks in them. */
 export function guardedTools(call: GuardedCall, options: CallToolOptions): CallToolOptions {
   const { tools } = options
   if (tools === undefined) return options

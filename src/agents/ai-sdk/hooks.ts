@@ -39,7 +39,6 @@ export interface AiSdkHooks {
   guardAgent<Settings extends object>(settings: Settings): Settings
 }
 
-/** A `prepareStep` or `prepareCall` of the SDK. */
 type Prepare = (given: unknown) => unknown
 type Listen = (event: unknown) => unknown
 
@@ -80,7 +79,6 @@ class Guard {
   readonly #models: StepModels
   /** Calls of agents by their `providerOptions`, which the SDK passes with the start event. */
   readonly #starting = new WeakMap<object, GuardedCall>()
-  /** Running calls by the SDK's id. */
   readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
 
   constructor(hooks: HostHooks, models: StepModels) {
@@ -146,7 +144,6 @@ class Guard {
   }
 }
 
-/** @param theirs the result of the application's own `prepareStep` */
 async function guardedStep(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
   const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
   const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
@@ -181,7 +178,6 @@ function withInstructions(instructions: unknown, texts: readonly string[]): unkn
   return [...before, ...texts.map(content => ({ role: 'system', content }))]
 }
 
-/** The phases that run in the model. */
 const MODEL_PHASES: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
 const MAX_SHOWN = 60
 
@@ -189,7 +185,7 @@ const MAX_SHOWN = 60
  * Wraps the models of steps. The SDK has already resolved the call's own model. A name returned by `prepareStep` is
  * resolved later, beyond our reach.
  */
-export class StepModels {
+class StepModels {
   readonly #modelHooks: readonly HookInfo[]
   readonly #report: (line: string) => void
   #isReported = false
@@ -237,7 +233,6 @@ function fromDefaultProvider(name: string): unknown {
   }
 }
 
-/** Stands in for a model that must not be asked. */
 function refusingModel(given: unknown): HostModel {
   const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
   return {

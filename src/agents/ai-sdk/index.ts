@@ -82,7 +82,6 @@ function emitEvent(attachment: Attachment, event: string, data: object, context?
   attachment.handleEvent(told, idOf(peek(data, 'callId')))
 }
 
-/** Converts the fields that are not plain data. */
 const PLAIN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['error', plainError],
   ['toolOutput', plainOutput],

@@ -2,7 +2,6 @@ import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage, ModelUsage } from '../../guards/index.ts'
 import { modelUsage, usageOf } from '../base/usage.ts'
 
-/** A message of the SDK: `{ role, content }`, with content as text or a list of parts. */
 export type PromptMessage = Readonly<Record<string, unknown>>
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
@@ -32,7 +31,6 @@ export function textOfMessage({ role, content }: PromptMessage): string {
     .join('\n')
 }
 
-/** Parts that are not text stay unchanged. */
 export function withText(message: PromptMessage, text: string): PromptMessage {
   const { role, content } = message
   if (!isArray(content)) return { ...message, content: text }
@@ -96,7 +94,6 @@ export function withFeedback(
   return [...prompt, ...said, userMessage(feedback)]
 }
 
-/** A part of a whole answer, or a chunk of a streamed one. */
 export type AnswerPart = Readonly<Record<string, unknown>>
 
 export interface RequestedCall {
@@ -116,7 +113,6 @@ export interface AnswerContent {
 export interface AnswerFormat<Result> {
   contentOf(result: Result): AnswerContent
   withText(result: Result, text: string, dropsCalls: boolean): Result
-  /** Builds an answer that no model gave. */
   fromText(text: string): Result
 }
 

@@ -19,7 +19,6 @@ export class AiSdkCall extends RecordedTurn {
   readonly isStreamed: boolean
   readonly maxRetries: number | undefined
   lastAt: number
-  /** The start event of the current step's request. */
   stepStart: unknown
   isStepOpen = false
   failure: PlainError | undefined

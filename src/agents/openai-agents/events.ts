@@ -94,7 +94,6 @@ export function createOpenAiAgentsMachine(): HostMachine {
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
-/** Handles the events of `traceRunner`: those of the runner, and the results and restarts of its runs. */
 export class RunnerEvents {
   readonly #memory: Memory
 

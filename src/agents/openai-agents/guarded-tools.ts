@@ -29,7 +29,6 @@ interface CheckedCall {
   readonly outcome: Outcome<'beforeTool'>
 }
 
-/** A call for which the SDK has asked whether it needs approval. */
 interface QuestionedCall {
   readonly called: AgentToolCall
   readonly outcome: Outcome<'beforeTool'> | undefined
@@ -97,7 +96,6 @@ export class GuardedTools {
       const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), format: form }
       const isJudged = this.#hooks.handles('beforeTool')
       const outcome = isJudged ? (this.#knownOutcome(called) ?? (await this.checkCall(called))) : undefined
-      // A blocked call does not run, even if approved.
       const needed = outcome?.decision !== 'block' && (await needsApproval?.call(tool, context, asked, callId))
       const waits = outcome?.decision === 'ask' || Boolean(needed)
       this.#questioned.set(asked as object, { called, outcome, waits })

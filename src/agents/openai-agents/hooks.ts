@@ -152,7 +152,6 @@ class Guard {
     return ids
   }
 
-  /** A run ends with its promise, a streamed one with its stream. */
   #runInScope(run: () => unknown): unknown {
     const scope: RunScope = { turns: new Map() }
     const running = this.#scope.run(scope, run)

@@ -27,7 +27,6 @@ export function currentRun(): CurrentRun {
   return { ids: { sessionId, turnId: turnId ?? sessionId }, agentName: textOf(peek(peek(agent, 'spanData'), 'name')) }
 }
 
-/** Marks the SDK's current span as failed. */
 export function markAsFailed(message: string): void {
   const { span } = sdkContext()
   const setError = peek(span, 'setError')
@@ -67,7 +66,6 @@ export function traceEvent(event: string, trace: unknown): HostEvent {
 }
 
 const OF_RUNS: ReadonlySet<unknown> = new Set(['agent', 'task'])
-/** The error of an aborted run without a stream. */
 const ABORTED = { message: 'AbortError: the caller has aborted the stream' }
 
 /**

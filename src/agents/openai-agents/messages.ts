@@ -85,7 +85,6 @@ export interface ModelSpanRequest {
 
 export interface ModelAnswer {
   readonly calls: readonly AnswerToolCall[]
-  /** Text, or content parts with text; undefined if the answer has none. */
   readonly text: unknown
   readonly tokens: TokenUsage | undefined
   readonly finishReason: unknown
@@ -139,7 +138,6 @@ function chatRequest(data: unknown): ModelSpanRequest {
   return {
     model: prefix !== '' && named?.startsWith(prefix) ? named.slice(prefix.length) : named,
     input: peek(data, 'input') ?? undefined,
-    // `anthropic.messages` -> `anthropic`
     provider: said?.split('.', 1)[0] ?? OPENAI,
     apiMode: said === undefined ? 'chat_completions' : undefined,
     baseUrl: peek(config, 'base_url') ?? undefined,

@@ -79,7 +79,6 @@ export class Spans {
     }
   }
 
-  /** A run: a user's turn, or the work of an agent inside another turn. */
   #beginTask(node: AgentSpanNode, span: RawSpan, trace: Trace): void {
     const { stray } = trace
     if (node.turn !== undefined && !node.turn.isOver && node.turn !== stray) this.#beginChild(node, span, trace)

@@ -56,7 +56,6 @@ export interface UncountedAnswer {
   readonly answer: ModelAnswer
 }
 
-/** The parent of an agent that runs as a tool, or in a guardrail. */
 export interface TurnParent {
   readonly turn: AgentTurn
   readonly tool: ToolRun | undefined
@@ -84,7 +83,6 @@ export class AgentTurn extends RecordedTurn {
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   uncounted: UncountedAnswer | undefined
-  /** Tokens of its requests, including agents inside its tools. */
   tokens: TokenUsage | undefined
   handoffAt: number | undefined
   task: DelegatedTask | undefined
@@ -133,7 +131,6 @@ export class Trace {
   lastTurn: AgentTurn | undefined
   turns = 0
   readonly pendingApprovals: Map<string, PendingApproval> = new LimitedMap(PENDING_LIMIT)
-  /** Decisions on calls of a run that began in another process. */
   decisions: readonly CallDecision[] = []
   resumedRun: { readonly prompt: unknown; readonly model: string | undefined } | undefined
 
@@ -209,7 +206,6 @@ export function emitDecision(turn: AgentTurn, { call, choice }: CallDecision, at
   waiting.emitResponse(at, choice)
 }
 
-/** The call is now made, or was rejected. */
 export function settleApproval(trace: Trace, callId: string, at: number, choice: Choice): void {
   const waiting = trace.pendingApprovals.get(callId)
   if (waiting === undefined) return
@@ -285,7 +281,6 @@ function goalOf({ text }: ToolRun): unknown {
   return textOf(peek(parseArguments(text), 'input')) ?? text
 }
 
-/** Parses JSON objects, whose fields show what a tool works on. */
 function parseArguments(text: string | undefined): unknown {
   if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
   try {

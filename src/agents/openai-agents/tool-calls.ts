@@ -7,7 +7,6 @@ export interface AgentToolCall {
   readonly id: string | undefined
   readonly name: string
   readonly args: ToolArguments
-  /** Undefined for a function tool. */
   readonly format?: LocalToolFormat | undefined
 }
 
@@ -64,7 +63,6 @@ export interface LocalToolFormat {
   readonly methods: readonly string[]
   methodOf(asked: unknown): string
   argumentsOf(asked: unknown): ToolArguments
-  /** The operation with rewritten arguments; undefined if it cannot run. */
   operationWith(args: ToolArguments): object | undefined
   blockedResult(reason: string): object
   isFailure(result: unknown): boolean

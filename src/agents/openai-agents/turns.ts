@@ -73,7 +73,6 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: AgentTurnEnd): vo
   forgetContent(turn, isWaiting)
 }
 
-/** For work that began after the end of its turn, and never ended. */
 export function endLate(turn: AgentTurn, at: number): void {
   if (turn.openRequests.size + turn.openTools.size === 0) return
   emitOpenRequests(turn)

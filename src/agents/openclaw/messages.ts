@@ -1,7 +1,6 @@
 import { elementsOf, idOf, isArray, peek } from '../../contract/foreign.ts'
 import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 
-/** A message in the format of spans. Values are the host's own, by reference. */
 export interface OpenClawMessage {
   readonly role: unknown
   readonly content: unknown

@@ -122,7 +122,6 @@ interface RunEnding {
   reason?: string
 }
 
-/** One attempt at a model call. A retry reuses the host's id. */
 export class OpenClawCall extends ModelRequest {
   endAt: number | undefined
   end: unknown
@@ -139,7 +138,6 @@ export class RunTool extends Tool<Run> {
   result: unknown
   error: unknown
   isError: boolean | undefined
-  /** The host's status: completed, failed, or blocked if it never ran. */
   status: unknown
   durationMillis: unknown
 }

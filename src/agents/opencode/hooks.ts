@@ -19,7 +19,7 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { isAllText, wholeText, withText } from '../base/content-text.ts'
+import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { screenReporter } from './screen.ts'
 import type { PluginInput } from './types.ts'
@@ -227,29 +227,29 @@ function withhold(reason: string, output: unknown): void {
 
 type Holder = Record<string, unknown>
 
-export interface TextPlace {
+interface TextPlace {
   readonly role: ModelMessage['role']
   readonly holder: Holder
   readonly key: string
 }
 
-export function textAt({ holder, key }: TextPlace): string {
+function textAt({ holder, key }: TextPlace): string {
   return String(holder[key])
 }
 
 /** The text typed by the user. opencode marks added text, such as contents of files, as synthetic. */
-export function typedParts(parts: unknown): Holder[] {
+function typedParts(parts: unknown): Holder[] {
   return listed(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
 }
 
-export function replacePrompt(parts: unknown, text: string): void {
+function replacePrompt(parts: unknown, text: string): void {
   const [first, ...others] = typedParts(parts)
   if (first === undefined || !Array.isArray(parts)) return
   first['text'] = text
   for (const other of others) parts.splice(parts.indexOf(other), 1)
 }
 
-export function textPlaces(messages: unknown): TextPlace[] {
+function textPlaces(messages: unknown): TextPlace[] {
   return listed(messages).flatMap(message => {
     const role = peek(peek(message, 'info'), 'role') === 'assistant' ? 'assistant' : 'user'
     return listed(peek(message, 'parts')).flatMap((part): TextPlace[] => {
@@ -261,31 +261,26 @@ export function textPlaces(messages: unknown): TextPlace[] {
   })
 }
 
-export function sessionOf(messages: unknown): unknown {
+function sessionOf(messages: unknown): unknown {
   return peek(peek(listed(messages)[0], 'info'), 'sessionID')
 }
 
 /** Returns a tool's result: `output` of opencode's own tools, `content` of tools of MCP servers. */
-export function toolResultOf(output: unknown): unknown {
+function toolResultOf(output: unknown): unknown {
   const content = peek(output, 'content')
   if (!isArray(content)) return peek(output, 'output')
   return isAllText(content) ? wholeText(content) : content
 }
 
-export function setResult(output: Holder, value: unknown): void {
+function setResult(output: Holder, value: unknown): void {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (!isArray(output['content'])) output['output'] = text
   else output['content'] = isArray(value) ? plainCopy(value) : withText(output['content'], text)
 }
 
-export function appendToResult(output: Holder, text: string): void {
+function appendToResult(output: Holder, text: string): void {
   if (isArray(output['content'])) output['content'] = [...output['content'], { type: 'text', text }]
   else output['output'] = `${output['output'] ?? ''}\n\n${text}`
-}
-
-export function replaceFields(held: Holder, args: ToolArguments): void {
-  for (const key of Object.keys(held)) if (!Object.hasOwn(args, key)) delete held[key]
-  Object.assign(held, plainCopy(args))
 }
 
 function isText(part: unknown): boolean {

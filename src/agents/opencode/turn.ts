@@ -147,7 +147,6 @@ export class OpencodeTurn extends RecordedTurn {
     this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
-  /** @param isTakenOver true if the session continues with the next prompt */
   outcome(isTakenOver: boolean): TurnOutcome {
     const failure = this.#failure
     const summary = this.#answer

@@ -23,7 +23,7 @@ import {
   toolCallOf,
 } from '../../guards/index.ts'
 import { type AttachOptions, runningPlugin } from '../attach.ts'
-import { isAllText, wholeText, withText } from '../base/content-text.ts'
+import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
@@ -278,22 +278,22 @@ const ROLES: ReadonlyMap<unknown, ModelMessage['role']> = new Map([
   ['system', 'system'],
 ])
 
-export function textParts(text: string): unknown[] {
+function textParts(text: string): unknown[] {
   return [{ type: 'text', text }]
 }
 
-export function textsFor(role: Injection['role'], injected: readonly Injection[]): string {
+function textsFor(role: Injection['role'], injected: readonly Injection[]): string {
   return injected.flatMap(each => (each.role === role ? [each.text] : [])).join('\n\n')
 }
 
 /** Converts a message of Pi. The output of a user's own command, and a summary, are in fields other than `content`. */
-export function modelMessageOf(message: unknown): ModelMessage {
+function modelMessageOf(message: unknown): ModelMessage {
   const text =
     wholeText(peek(message, 'content')) || (textOf(peek(message, 'summary')) ?? textOf(peek(message, 'output')))
   return { role: ROLES.get(peek(message, 'role')) ?? 'user', text: text ?? '' }
 }
 
-export function withOutcome(
+function withOutcome(
   messages: readonly unknown[],
   seen: readonly ModelMessage[],
   { value, injected }: Outcome<'beforeModel'>,
@@ -314,7 +314,7 @@ function withMessageText(message: unknown, text: string): unknown {
 }
 
 /** Converts the model's answer. Returns undefined if the message is no answer, or if the user has stopped it. */
-export function answerEvent(message: unknown, model: string | undefined): AfterModel | undefined {
+function answerEvent(message: unknown, model: string | undefined): AfterModel | undefined {
   const reason = peek(message, 'stopReason')
   if (peek(message, 'role') !== 'assistant' || reason === 'aborted') return undefined
   const content = peek(message, 'content')
@@ -340,11 +340,11 @@ function requestedCall(part: unknown): ToolCall {
   return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
 }
 
-export function answerWithReason(message: unknown, reason: string): unknown {
+function answerWithReason(message: unknown, reason: string): unknown {
   return { ...(message as object), content: textParts(reason), stopReason: 'stop' }
 }
 
-export function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
+function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
   return toolCallOf({
     name: String(peek(data, 'toolName')),
     arguments: peek(data, 'input') as ToolArguments,
@@ -353,21 +353,16 @@ export function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
   })
 }
 
-export function replaceFields(input: Record<string, unknown>, args: ToolArguments): void {
-  for (const key of Object.keys(input)) if (!Object.hasOwn(args, key)) delete input[key]
-  Object.assign(input, plainCopy(args))
-}
-
-export function toolResultOf(content: unknown): unknown {
+function toolResultOf(content: unknown): unknown {
   return isAllText(content) ? wholeText(content) : content
 }
 
-export function toolResultWith(content: unknown, value: unknown): unknown[] {
+function toolResultWith(content: unknown, value: unknown): unknown[] {
   if (isArray(value)) return plainCopy([...value])
   return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-export function lastAnswer(messages: unknown): string {
+function lastAnswer(messages: unknown): string {
   const answers = (isArray(messages) ? messages : []).filter(message => peek(message, 'role') === 'assistant')
   return wholeText(peek(answers.at(-1), 'content'))
 }

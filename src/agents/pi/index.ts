@@ -8,7 +8,6 @@ import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
 export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
-/** Reasons after which Pi exits or unloads the extension. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
 const PROPAGATING_EVENTS: ReadonlySet<string> = new Set([
   'before_provider_headers',

@@ -35,7 +35,6 @@ const STATUS = /^\s*([1-5]\d\d)\b|\(([1-5]\d\d)\)/
 
 /** Errors without a status that Pi retries: the connection failed, not the request. */
 const PASSING = ['connection', 'network', 'fetch failed', 'socket', 'terminated', 'timeout', 'timed out', 'overloaded']
-/** Account limits, which Pi never retries, whatever the status. */
 const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimiterror']
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 

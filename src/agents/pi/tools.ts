@@ -8,7 +8,6 @@ import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
 import { isAborted, platformOf } from './messages.ts'
 
-/** Prompts for text are questions, not approvals. */
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
 
 export function isApproval(data: unknown): boolean {

@@ -15,7 +15,6 @@ export class PiTurn extends RecordedTurn {
   readonly openedAt: number
   readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools(this)
-  /** Time of the last `agent_end`. Another run may follow in the same turn. */
   #ranUntil: number | undefined
   #isTold = false
   #isAborted = false
