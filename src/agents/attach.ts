@@ -1,6 +1,7 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import { writeTo } from '../delivery/terminal.ts'
 import type { TracedPlugin } from '../guards/host-hooks.ts'
+import type { HostHooksOptions } from '../guards/index.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { HostForwarder } from './host-forwarder.ts'
@@ -11,6 +12,9 @@ import { HostForwarder } from './host-forwarder.ts'
  */
 const RUNNING = Symbol.for('hookspan.hosts')
 const SCOPES_LIMIT = 2000
+
+/** Options of `attachHooks`: the time limit of the hooks, and the receiver of log lines for the user. */
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 type LineSink = (line: string) => void
 

@@ -1,10 +1,9 @@
 import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../guards/index.ts'
 
-/** An item of the SDK's conversation: a message, a call, a result. */
-export type Item = Readonly<Record<string, unknown>>
+export type ConversationItem = Readonly<Record<string, unknown>>
 
-export interface Asked {
+export interface RequestContent {
   readonly systemInstructions?: unknown
   readonly input: unknown
 }
@@ -14,17 +13,16 @@ const SHELL_RESULT = 'shell_call_output'
 const PATCH_RESULT = 'apply_patch_call_output'
 const TEXTS: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text'])
 
-function itemsOf(input: unknown): readonly Item[] {
+function itemsOf(input: unknown): readonly ConversationItem[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
-  return isArray(input) ? (input as readonly Item[]) : []
+  return isArray(input) ? (input as readonly ConversationItem[]) : []
 }
 
-function isMessage(item: Item): boolean {
+function isMessage(item: ConversationItem): boolean {
   return ROLES.has(item['role'])
 }
 
-/** The text of a message or a tool's result. */
-function textOfItem(item: Item): string | undefined {
+function textOfItem(item: ConversationItem): string | undefined {
   if (isMessage(item)) return textOfContent(item['content'])
   const { type, output } = item
   if (type === 'function_call_result') return textOfContent(output)
@@ -32,7 +30,6 @@ function textOfItem(item: Item): string | undefined {
   return type === PATCH_RESULT ? textOf(output) : undefined
 }
 
-/** The output of the commands; undefined if there is nothing to replace. */
 function textOfShell(outputs: unknown): string | undefined {
   if (!isArray(outputs) || outputs.length === 0) return undefined
   const texts = outputs.flatMap(each => [textOf(peek(each, 'stdout')), textOf(peek(each, 'stderr'))])
@@ -45,7 +42,7 @@ function textOfContent(content: unknown): string {
   return parts.flatMap(part => (TEXTS.has(peek(part, 'type')) ? String(peek(part, 'text')) : [])).join('\n')
 }
 
-export function messagesOf({ systemInstructions, input }: Asked): ModelMessage[] {
+export function messagesOf({ systemInstructions, input }: RequestContent): ModelMessage[] {
   const system = typeof systemInstructions === 'string' ? [{ role: 'system' as const, text: systemInstructions }] : []
   const said = itemsOf(input).flatMap(item => {
     const text = textOfItem(item)
@@ -55,7 +52,7 @@ export function messagesOf({ systemInstructions, input }: Asked): ModelMessage[]
   return [...system, ...said]
 }
 
-export function changed<Request extends Asked>(
+export function withTexts<Request extends RequestContent>(
   request: Request,
   texts: readonly ModelMessage[],
   injections: readonly Injection[],
@@ -80,7 +77,7 @@ export function changed<Request extends Asked>(
   }
 }
 
-function withText(item: Item, text: string): Item {
+function withText(item: ConversationItem, text: string): ConversationItem {
   const { type, output } = item
   if (isMessage(item)) return { ...item, content: contentWith(item['content'], text) }
   if (type !== SHELL_RESULT || !isArray(output))
@@ -100,38 +97,41 @@ function contentWith(content: unknown, text: string): unknown {
   })
 }
 
-function userMessage(text: string): Item {
+function userMessage(text: string): ConversationItem {
   return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
 }
 
 /** Appends the model's answer and the hooks' feedback to it. */
-export function withFeedback<Request extends Asked>(
+export function withFeedback<Request extends RequestContent>(
   request: Request,
   answer: string,
   feedback: string | undefined,
 ): Request {
   if (feedback === undefined) return request
-  const said = answer === '' ? [] : [messageOf(answer)]
+  const said = answer === '' ? [] : [assistantItem(answer)]
   return { ...request, input: [...itemsOf(request.input), ...said, userMessage(feedback)] }
 }
 
-export function messageOf(text: string): Item {
+export function assistantItem(text: string): ConversationItem {
   return { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] }
 }
 
-export function promptOf(input: unknown): string {
+export function lastUserText(input: unknown): string {
   const asked = itemsOf(input).findLast(({ role }) => role === 'user')
   return asked === undefined ? '' : textOfContent(asked['content'])
 }
 
-export function textOfOutput(output: readonly Item[]): string {
+export function textOfOutput(output: readonly ConversationItem[]): string {
   return output.flatMap(item => (isMessage(item) ? textOfContent(item['content']) : [])).join('\n')
 }
 
-/** @param alone drops the tool calls */
-export function outputWith(output: readonly Item[], text: string, alone: boolean): readonly Item[] {
-  if (alone) return [messageOf(text)]
+export function outputWith(
+  output: readonly ConversationItem[],
+  text: string,
+  alone: boolean,
+): readonly ConversationItem[] {
+  if (alone) return [assistantItem(text)]
   const at = output.findIndex(isMessage)
-  if (at === -1) return [messageOf(text), ...output]
+  if (at === -1) return [assistantItem(text), ...output]
   return output.flatMap((item, index) => (isMessage(item) ? (index === at ? [withText(item, text)] : []) : [item]))
 }

@@ -1,13 +1,14 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { type TokenUsage, usageOf } from '../base/usage.ts'
-import type { Facts } from './facts.ts'
 import { messageOf } from './messages.ts'
-import { Call, type Run, remember } from './state.ts'
+import { type Facts, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
 
-function newCall(run: Run, { at, data }: Facts): Call {
+function newCall(run: Run, { at, data }: Facts): OpenClawCall {
   run.model = textOf(peek(data, 'model')) ?? run.model
   run.provider = textOf(peek(data, 'provider')) ?? run.provider
-  const call = new Call(run, at, run.requests.nextNumbers({ keepsId: false }))
+  const call = new OpenClawCall(run, at, run.requests.nextNumbers({ keepsId: false }))
   remember(run.calls, callId(data), call)
   run.lastCall = call
   return call
@@ -17,16 +18,14 @@ function callId(data: unknown): string {
   return idOf(peek(data, 'callId')) ?? ''
 }
 
-/** When the call was sent; undefined if its start was not received. */
-function sentAt({ isStartEmitted: isTold, startAt }: Call): number | undefined {
+function sentAt({ isStartEmitted: isTold, startAt }: OpenClawCall): number | undefined {
   return isTold ? startAt : undefined
 }
 
-/** Handles `model_call_started`. */
 export function startCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
   if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
-  tellWaiting(run, { retried: true })
+  emitEndedCalls(run, { retried: true })
   // Discards an end that was reported for an earlier attempt.
   run.ending = {}
   newCall(run, facts).emitStart({
@@ -50,14 +49,14 @@ export function endCall(run: Run, facts: Facts): void {
   call.end = facts.data
   call.hasFailed = peek(facts.data, 'outcome') === 'error'
   run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
-  run.waiting.push(call)
+  run.endedCalls.push(call)
   // Hooks can overlap: the message may have arrived first.
-  if (call.message !== undefined && !call.hasFailed) tellWaiting(run, {})
+  if (call.message !== undefined && !call.hasFailed) emitEndedCalls(run, {})
 }
 
 /** Handles an assistant message: the answer of the last ended call, or of the open one. */
 export function joinMessage(run: Run, message: unknown): void {
-  const call = run.waiting.find(waiting => waiting.message === undefined) ?? openCall(run)
+  const call = run.endedCalls.find(waiting => waiting.message === undefined) ?? openCall(run)
   if (call === undefined) return
   const reply = messageOf(message)
   call.message = message
@@ -65,31 +64,28 @@ export function joinMessage(run: Run, message: unknown): void {
   run.addMessage(reply)
   const { tool_calls: asked = [] } = reply
   call.asksForTools = asked.length > 0
-  for (const { id } of asked) if (id !== undefined) remember(run.askedBy, id, call)
+  for (const { id } of asked) if (id !== undefined) remember(run.requestingCalls, id, call)
   if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
-  if (call.endAt !== undefined && !call.hasFailed) tellWaiting(run, {})
+  if (call.endAt !== undefined && !call.hasFailed) emitEndedCalls(run, {})
 }
 
-function openCall({ lastCall }: Run): Call | undefined {
+function openCall({ lastCall }: Run): OpenClawCall | undefined {
   return lastCall?.endAt === undefined && lastCall?.message === undefined ? lastCall : undefined
 }
 
-/** Facts about an ended call that become known later. */
-interface Aftermath {
+interface LaterFacts {
   readonly retried?: boolean
   readonly maxRetries?: unknown
   readonly reason?: unknown
-  /** Tokens of the whole run, if no call has its own usage. */
   readonly runUsage?: TokenUsage | undefined
 }
 
-/** Emits the ended calls, about which nothing more can follow. */
-export function tellWaiting(run: Run, aftermath: Aftermath): void {
-  const calls = run.waiting
-  run.waiting = []
+export function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
+  const calls = run.endedCalls
+  run.endedCalls = []
   for (const call of calls) {
-    if (call.hasFailed) tellFailure(run, call, aftermath)
-    else tellSuccess(run, call, aftermath)
+    if (call.hasFailed) emitFailure(run, call, aftermath)
+    else emitAnswer(run, call, aftermath)
     // Calls are kept until their run ends; their contents are freed.
     call.end = undefined
     call.message = undefined
@@ -99,8 +95,8 @@ export function tellWaiting(run: Run, aftermath: Aftermath): void {
 
 /** Handles `llm_output`. Its usage is the sum of the run's calls, so it is used only if no call has its own. */
 export function readRunUsage(run: Run, usage: unknown): void {
-  if (run.waiting.some(({ hasFailed }) => hasFailed)) return
-  tellWaiting(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
+  if (run.endedCalls.some(({ hasFailed }) => hasFailed)) return
+  emitEndedCalls(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
 }
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
@@ -116,13 +112,12 @@ function callUsage(usage: unknown): TokenUsage | undefined {
   return usageOf(counts, { cacheIsOutside: true })
 }
 
-/** Seconds. */
-function durationOf({ end }: Call): number | undefined {
+function durationOf({ end }: OpenClawCall): number | undefined {
   const millis = numberOf(peek(end, 'durationMs'))
   return millis === undefined ? undefined : millis / 1000
 }
 
-function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
+function emitAnswer(run: Run, call: OpenClawCall, { runUsage }: LaterFacts): void {
   const { message, reply, end } = call
   const usage = callUsage(peek(message, 'usage')) ?? runUsage
   run.hasUsage ||= usage !== undefined
@@ -145,13 +140,13 @@ function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
 }
 
 /** Returns true if the message's timestamp lies within the call. Otherwise the two are joined by order alone. */
-function isOfCall(message: unknown, call: Call): boolean {
+function isOfCall(message: unknown, call: OpenClawCall): boolean {
   const at = numberOf(peek(message, 'timestamp'))
   const [from, to] = [sentAt(call), call.endAt]
   return at !== undefined && from !== undefined && to !== undefined && at >= from && at <= to
 }
 
-function tellFailure(run: Run, call: Call, { retried, maxRetries, reason }: Aftermath): void {
+function emitFailure(run: Run, call: OpenClawCall, { retried, maxRetries, reason }: LaterFacts): void {
   const { end, message } = call
   const kind = peek(end, 'failureKind')
   const type = textOf(peek(message, 'errorType')) ?? textOf(kind) ?? textOf(peek(end, 'errorCategory'))
@@ -165,4 +160,27 @@ function tellFailure(run: Run, call: Call, { retried, maxRetries, reason }: Afte
     reason: textOf(reason) ?? textOf(kind),
     error: { type, message: textOf(peek(message, 'errorMessage')) },
   })
+}
+
+/** Handles `before_compaction`. Between two runs it belongs to no run. */
+export function startCompaction(records: Records, session: OpenClawSession, { at, data }: Facts): void {
+  if (session.compaction !== undefined) return
+  session.compactionCount += 1
+  const { run, name } = session
+  const id = `${name ?? ''}:compaction:${session.compactionCount}`
+  const request = new ModelRequest(run ?? new RecordScope(records, name), at, { id, task: 'compression' })
+  session.compaction = { request, run }
+  request.emitStart({
+    model: run?.model,
+    provider: run?.provider,
+    message_count: numberOf(peek(data, 'compactingCount')) ?? numberOf(peek(data, 'messageCount')),
+    approx_input_tokens: numberOf(peek(data, 'tokenCount')),
+  })
+}
+
+export function endCompaction(session: OpenClawSession, at: number, failure?: string): void {
+  const { compaction } = session
+  session.compaction = undefined
+  const { model, provider } = compaction?.run ?? {}
+  compaction?.request.emitFailure(at, { model, provider, error_type: failure })
 }

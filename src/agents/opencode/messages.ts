@@ -2,12 +2,9 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { joinTexts } from '../base/messages.ts'
 
 const PARTS_LIMIT = 100
-/** Limit of pending messages per session. Older ones were answered long ago. */
-const WAITING_LIMIT = 20
-/** Separates the texts of one message, or of several messages in one turn. */
+const PENDING_LIMIT = 20
 export const BLANK_LINE = '\n\n'
 
-/** A user message without a turn. */
 export interface Prompt {
   readonly id: string
   /** When the message was sent, epoch milliseconds. */
@@ -29,37 +26,35 @@ export function promptText(parts: unknown): string | undefined {
 
 /** User messages without a turn. A turn takes all messages sent before it. */
 export class Prompts {
-  #waiting: Prompt[] = []
+  #pending: Prompt[] = []
 
   /** @param message from `chat.message`, or from `message.updated`, which repeats it */
   add(id: string, at: number, message: unknown, text: string | undefined): void {
-    const known = this.#waiting.find(prompt => prompt.id === id)
+    const known = this.#pending.find(prompt => prompt.id === id)
     if (known !== undefined) {
       known.text ??= text
       return
     }
-    this.#waiting.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
-    if (this.#waiting.length > WAITING_LIMIT) this.#waiting.shift()
+    this.#pending.push({ id, at, agent: peek(message, 'agent'), model: peek(message, 'model'), text })
+    if (this.#pending.length > PENDING_LIMIT) this.#pending.shift()
   }
 
-  /** Adds a separately emitted text part of a message without `chat.message`. */
-  supply(part: unknown): void {
+  addText(part: unknown): void {
     const id = idOf(peek(part, 'messageID'))
-    const prompt = this.#waiting.find(waiting => waiting.id === id)
+    const prompt = this.#pending.find(waiting => waiting.id === id)
     if (prompt !== undefined) prompt.text ??= promptText([part])
   }
 
   has(id: string): boolean {
-    return this.#waiting.some(prompt => prompt.id === id)
+    return this.#pending.some(prompt => prompt.id === id)
   }
 
   get last(): Prompt | undefined {
-    return this.#waiting.at(-1)
+    return this.#pending.at(-1)
   }
 
-  /** Removes and returns the messages up to and including this one; none if it is not pending. */
-  takeUpTo(id: string): readonly Prompt[] {
-    const index = this.#waiting.findIndex(prompt => prompt.id === id)
-    return this.#waiting.splice(0, index + 1)
+  removeUpTo(id: string): readonly Prompt[] {
+    const index = this.#pending.findIndex(prompt => prompt.id === id)
+    return this.#pending.splice(0, index + 1)
   }
 }

@@ -1,5 +1,42 @@
-import { elementsOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HookIds } from '../../guards/index.ts'
 import type { HostEvent } from '../host-event.ts'
+
+const DEPTH_LIMIT = 100
+
+/** The run of the current async context, by the ids of the SDK's trace, which are ours too. */
+export interface CurrentRun {
+  readonly ids: HookIds
+  /** The current agent. Undefined if the run is not traced. */
+  readonly agentName: string | undefined
+}
+
+export function currentRun(): CurrentRun {
+  const { trace, span: innermost, outer } = sdkContext()
+  let agent: unknown
+  let task: unknown
+  let span = innermost ?? outer
+  for (let depth = 0; span !== undefined && span !== null && task === undefined && depth < DEPTH_LIMIT; depth++) {
+    const type = peek(peek(span, 'spanData'), 'type')
+    if (type === 'agent') agent ??= span
+    if (type === 'task') task = span
+    span = peek(span, 'previousSpan') ?? (depth === 0 && innermost !== undefined ? outer : undefined)
+  }
+  const turnId = idOf(peek(task ?? agent, 'spanId'))
+  const sessionId = idOf(peek(trace, 'groupId')) ?? idOf(peek(trace, 'traceId'))
+  return { ids: { sessionId, turnId: turnId ?? sessionId }, agentName: textOf(peek(peek(agent, 'spanData'), 'name')) }
+}
+
+export function markAsFailed(message: string): void {
+  const { span } = sdkContext()
+  const setError = peek(span, 'setError')
+  if (typeof setError === 'function') setError.call(span, { message })
+}
+
+/** The error of the SDK's current span: a new object for each failure. */
+export function currentError(): unknown {
+  return peek(sdkContext().span, 'error')
+}
 
 /** The SDK's async context with the current trace and span, shared by all copies of the SDK. */
 const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
@@ -9,8 +46,7 @@ const NO_CALL = 'hookspan: any call'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** Calls a method of the host, which may throw. */
-function call(target: unknown, name: string, ...args: unknown[]): unknown {
+function callMethod(target: unknown, name: string, ...args: unknown[]): unknown {
   const method = peek(target, name)
   return typeof method === 'function' ? (method as Method).call(target, ...args) : undefined
 }
@@ -30,7 +66,6 @@ export function traceEvent(event: string, trace: unknown): HostEvent {
 }
 
 const OF_RUNS: ReadonlySet<unknown> = new Set(['agent', 'task'])
-/** The error of an aborted run without a stream. */
 const ABORTED = { message: 'AbortError: the caller has aborted the stream' }
 
 /**
@@ -55,7 +90,7 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
   }
 }
 
-interface Here {
+interface SdkContext {
   readonly trace: unknown
   readonly span: unknown
   /** The enclosing span, if the host stores it separately. */
@@ -63,9 +98,8 @@ interface Here {
   readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
 }
 
-/** The current trace and span. */
-export function here(): Here {
-  const store = call((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
+export function sdkContext(): SdkContext {
+  const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')
   const outer = peek(store, 'previousSpan')
@@ -80,12 +114,12 @@ function tracesContent(runner: unknown): boolean {
 export function agentStartEvent(runner: unknown, [, agent, turnInput]: readonly unknown[]): HostEvent {
   const model = textOf(peek(peek(runner, 'config'), 'model')) ?? textOf(peek(agent, 'model'))
   const content = tracesContent(runner) ? { turnInput } : {}
-  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...here().ids })
+  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...sdkContext().ids })
 }
 
 export function agentEndEvent(runner: unknown, [, agent, output]: readonly unknown[]): HostEvent {
   const content = tracesContent(runner) ? { output } : {}
-  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...here().ids })
+  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...sdkContext().ids })
 }
 
 export function toolStartEvent(runner: unknown, [, agent, tool, details]: readonly unknown[]): HostEvent {
@@ -95,7 +129,7 @@ export function toolStartEvent(runner: unknown, [, agent, tool, details]: readon
     agent: peek(agent, 'name'),
     tool: peek(tool, 'name'),
     details: { toolCall: { ...callIds(toolCall), name: peek(toolCall, 'name'), ...content } },
-    ...here().ids,
+    ...sdkContext().ids,
   })
 }
 
@@ -107,17 +141,14 @@ function runnerEvent(event: string, data: object): HostEvent {
   return { event, at: Date.now(), data }
 }
 
-/** The state of an interrupted run; undefined for a first run. */
 export function stateOf(input: unknown): unknown {
   return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
 }
 
-/** The calls that a run ended without making; undefined if there are none. */
 export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
   return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
 }
 
-/** The decisions on those calls, as the run continues. */
 export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
   const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
   if (event === undefined) return undefined
@@ -132,14 +163,14 @@ function callsEvent(
   state: unknown,
   more: (item: unknown) => object,
 ): HostEvent | undefined {
-  const items = elementsOf(call(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
+  const items = elementsOf(callMethod(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
   if (items.length === 0) return undefined
   const trace = peek(state, '_trace')
-  const calls = items.map(item => ({ ...describe(runner, item), ...more(item) }))
+  const calls = items.map(item => ({ ...describeCall(runner, item), ...more(item) }))
   return runnerEvent(event, { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls })
 }
 
-function describe(runner: unknown, item: unknown): object {
+function describeCall(runner: unknown, item: unknown): object {
   const raw = peek(item, 'rawItem')
   const content = tracesContent(runner) ? { arguments: peek(raw, 'arguments') } : {}
   return { call_id: callIdOf(raw), name: nameOf(item), agent: peek(peek(item, 'agent'), 'name'), ...content }
@@ -157,7 +188,7 @@ function nameOf(item: unknown): unknown {
 function choiceOf(state: unknown, item: unknown): string | undefined {
   const context = peek(state, '_context')
   const isApproved = (callId: unknown): unknown =>
-    call(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
+    callMethod(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
   const answer = isApproved(callIdOf(peek(item, 'rawItem')))
   if (answer === false) return 'deny'
   if (answer !== true) return undefined

@@ -8,23 +8,21 @@ import { Tool } from '../base/tool.ts'
 import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
 import { HostTurn } from '../base/turn.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { type Failure, isAborted, plainError } from './failure.ts'
-import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
+import { isAborted, type PlainError, plainError } from './failure.ts'
+import { AiSdkConversation, answerOf, type ModelToolCall, tokensOf } from './messages.ts'
 
 /** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
-export class Call extends HostTurn {
+export class AiSdkCall extends HostTurn {
   readonly id: string
   readonly requests: RequestCounter = new RequestCounter(this)
   readonly delegation: DelegatedTask | undefined
-  readonly streams: boolean
+  readonly isStreamed: boolean
   readonly maxRetries: number | undefined
   lastAt: number
-  /** The start event of the current step's request. */
-  asked: unknown
+  stepStart: unknown
   isStepOpen = false
-  failure: Failure | undefined
-  /** Tool calls that need the user's approval. */
-  readonly waiting: { readonly approval: Approval; readonly command: unknown }[] = []
+  failure: PlainError | undefined
+  readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
   readonly #tools = new Map<string, Tool>()
   readonly #toolIds = new Set<string>()
   readonly #toolHooks = new ToolHooks(this)
@@ -42,24 +40,24 @@ export class Call extends HostTurn {
     this.id = id
     this.lastAt = at
     this.delegation = delegation
-    this.asked = started
-    this.streams = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
+    this.stepStart = started
+    this.isStreamed = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
     this.maxRetries = numberOf(peek(started, 'maxRetries'))
   }
 
   /** Starts a request. One without an answer broke off and is retried. */
-  requestStarts(at: number): void {
-    this.requestFails(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
+  startRequest(at: number): void {
+    this.failRequest(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
     this.#request = this.requests.nextRequest(at)
-    this.#request.emitStart({ ...requestFacts(this.asked), stream: this.streams })
+    this.#request.emitStart({ ...requestFacts(this.stepStart), stream: this.isStreamed })
   }
 
   /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
-  attemptStarts(at: number): void {
-    if (this.#request === undefined) this.requestStarts(at)
+  startAttempt(at: number): void {
+    if (this.#request === undefined) this.startRequest(at)
   }
 
-  requestFails(at: number, failure: Failure): void {
+  failRequest(at: number, failure: PlainError): void {
     const request = this.#request
     if (request === undefined) return
     this.#request = undefined
@@ -77,7 +75,7 @@ export class Call extends HostTurn {
     })
   }
 
-  requestEnds(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
+  endRequest(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
     const request = this.#request
     if (request === undefined) return
     this.#request = undefined
@@ -89,11 +87,11 @@ export class Call extends HostTurn {
     })
   }
 
-  answerCame(at: number, data: unknown): void {
+  receiveAnswer(at: number, data: unknown): void {
     const firstMillis = numberOf(peek(peek(data, 'performance'), 'timeToFirstOutputMs'))
     if (this.#request !== undefined && firstMillis !== undefined)
       this.#request.firstChunkAt = this.#request.startAt + firstMillis
-    this.requestEnds(at, data, {
+    this.endRequest(at, data, {
       ...answerOf(peek(data, 'content')),
       base_url: peek(peek(data, 'request'), 'url'),
       response_model: peek(data, 'modelId'),
@@ -105,11 +103,11 @@ export class Call extends HostTurn {
     return this.#tools.size > 0
   }
 
-  toolStarts(at: number, asked: AskedCall): void {
+  toolStarts(at: number, asked: ModelToolCall): void {
     this.#startTool(at, asked)
   }
 
-  #startTool(at: number, asked: AskedCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
+  #startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
     tool.args = asked.args
@@ -119,14 +117,13 @@ export class Call extends HostTurn {
     return { tool, judgedAt: this.#toolHooks.startTool(tool, asked.id) }
   }
 
-  toolEnds(at: number, asked: AskedCall, data: unknown): void {
+  endTool(at: number, asked: ModelToolCall, data: unknown): void {
     const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
     this.#tools.delete(asked.id)
     tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
   }
 
-  /** Records a tool call that did not run: it was denied, or could not run. */
-  toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
+  emitSkippedTool(at: number, asked: ModelToolCall, facts: LoosePayload<'post_tool_call'>): void {
     if (!this.#toolIds.has(asked.id)) {
       const { tool, judgedAt } = this.#startTool(at, asked)
       tool.emitEnd(judgedAt ?? at, facts)
@@ -134,28 +131,28 @@ export class Call extends HostTurn {
     this.#tools.delete(asked.id)
   }
 
-  controlHookRan(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
+  receiveControlHook(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
     this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
   }
 
-  stepEnds(): void {
+  endStep(): void {
     this.isStepOpen = false
     this.#toolHooks.flush()
   }
 
-  leave(at: number): void {
+  cancelOpenTools(at: number): void {
     for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
     this.#tools.clear()
     this.#toolHooks.flush()
   }
 
   /** An approval may take days: content must not stay in memory with the call. */
-  forget(): void {
-    this.asked = undefined
-    this.waiting.length = 0
+  releaseContent(): void {
+    this.stepStart = undefined
+    this.pendingApprovals.length = 0
   }
 
-  toldToolId(id: string): string | undefined {
+  emittedToolId(id: string): string | undefined {
     return this.#tools.get(id)?.id
   }
 }
@@ -167,7 +164,7 @@ function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
     provider: providerOf(data),
     message_count: peek(messages, 'length'),
     system_prompt: peek(data, 'instructions'),
-    request: messages === undefined ? undefined : new Conversation(messages, peek(data, 'tools')),
+    request: messages === undefined ? undefined : new AiSdkConversation(messages, peek(data, 'tools')),
     max_tokens: peek(data, 'maxOutputTokens'),
     temperature: peek(data, 'temperature'),
     top_p: peek(data, 'topP'),
