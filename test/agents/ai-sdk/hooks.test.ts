@@ -161,7 +161,9 @@ describe('what the program says itself goes on to count', () => {
   })
 
   test('its denial is more than a question of a hook, and a block more than its yes', async () => {
-    const denied = scene([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], { toolApproval: { bash: 'denied' } })
+    const denied = scene([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], {
+      toolApproval: { bash: 'denied' },
+    })
     expect((await denied.run()).asked).toEqual([])
     const granted = scene([{ beforeTool: () => block('No.') }], { toolApproval: { bash: 'approved' } })
     expect((await granted.run()).results).toEqual(['denied: No.'])
@@ -362,7 +364,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     'is not asked where a hook that is to block has %s',
     async at => {
       const { run, lines, other } = named([{ [at]: () => undefined }])
-      expect((await run(streams)).text).toBe('The hook h0 could not judge this, and is set to block then.')
+      expect((await run(streams)).text).toBe('The hook h0 failed to check this, and is set to block on failure.')
       await run(streams)
       expect([other.sent, lines]).toEqual([[], [expect.stringMatching(LINE)]])
       expect(lines[0]).toMatch(new RegExp(`hooks cannot be asked in ${at} .* counts as block; `))

@@ -460,7 +460,9 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   })
 
   test('is not run where what hooks have made of it cannot be', async () => {
-    const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], { item: RM_CALL })
+    const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], {
+      item: RM_CALL,
+    })
     await shell.run(undefined, stream)
     expect([shell.seen, JSON.stringify(shell.outputs())]).toEqual([[], expect.stringContaining('The hook h0 ')])
     const moved = { ...PATCH, operation: { ...operation, moveTo: 'b.ts' } }
