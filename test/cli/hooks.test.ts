@@ -164,7 +164,10 @@ describe('trust', () => {
       code: 1,
       out: expect.stringContaining('It was trusted before, as it was then; it has changed.'),
     })
-    expect(await run(here, [])).toMatchObject({ code: 1, err: expect.stringContaining('it has changed since it was trusted') })
+    expect(await run(here, [])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('it has changed since it was trusted'),
+    })
   })
 
   test.each([['.'], ['.hookspan/hooks'], ['../project']])('of the folder %s', async folder => {
