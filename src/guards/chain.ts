@@ -17,7 +17,7 @@ const PASSED = pass()
 
 /** The reason given to the model if a hook failed and `onFailure` is `block`. */
 export function failClosedReason(hook: string): string {
-  return `The hook ${hook} could not judge this, and is set to block then.`
+  return `The hook ${hook} failed to check this, and is set to block on failure.`
 }
 
 /** Runs above this duration are traced one by one, even if they passed. */
@@ -158,13 +158,13 @@ class ChainRun<P extends Phase> {
     return this.run()
   }
 
-  #handleAnswer(member: Member, said: unknown): void {
-    if (said === undefined || said === PASSED) {
+  #handleAnswer(member: Member, returned: unknown): void {
+    if (returned === undefined || returned === PASSED) {
       this.#recordRun(member, 'pass')
       return
     }
     const { name } = member.hook
-    const answer = parseVerdict(said, name, this.#chain.phase, member.decisions)
+    const answer = parseVerdict(returned, name, this.#chain.phase, member.decisions)
     if (typeof answer === 'string') {
       this.#recordFailure(member, 'nonsense', answer)
       return
@@ -191,7 +191,7 @@ class ChainRun<P extends Phase> {
     const before = row.valueOf(this.#event)
     const event = row.rewritten(this.#event, value)
     if (event === undefined) {
-      this.#recordFailure(member, 'nonsense', 'its rewrite is not of the shape that it was given')
+      this.#recordFailure(member, 'nonsense', 'its rewrite does not have the shape of the input')
       return false
     }
     const fields = changedFields(this.#chain.phase, before, row.valueOf(event))
@@ -280,7 +280,7 @@ function messageOf(cause: unknown): string {
       MESSAGE_LIMIT,
     )
   } catch {
-    return 'it threw what cannot be read'
+    return 'it threw an unreadable error'
   }
 }
 
@@ -359,7 +359,7 @@ export interface ParsedVerdict {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
-const NO_VERDICT = 'it returned what is no verdict'
+const NO_VERDICT = 'it returned no verdict'
 const NO_FIELDS = {
   reason: undefined,
   detail: undefined,
@@ -370,21 +370,23 @@ const NO_FIELDS = {
 } as const
 
 /** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
-export function parseVerdict(
-  said: unknown,
+function parseVerdict(
+  returned: unknown,
   hook: string,
   phase: Phase,
   allowed: ReadonlySet<Decision>,
 ): ParsedVerdict | string {
-  if (typeof said !== 'object' || said === null) return NO_VERDICT
-  const verdict = said as { readonly [K in keyof AnyVerdict | keyof ParsedVerdict | 'question' | 'feedback']?: unknown }
+  if (typeof returned !== 'object' || returned === null) return NO_VERDICT
+  const verdict = returned as {
+    readonly [K in keyof AnyVerdict | keyof ParsedVerdict | 'question' | 'feedback']?: unknown
+  }
   const decision = verdict.decision as Decision
   if (typeof decision !== 'string') return NO_VERDICT
   if (!PHASES[phase].decisions.has(decision))
     return `it decided "${decision.slice(0, 40)}", which is nothing that ${phase} can do`
   if (!allowed.has(decision)) return `it decided "${decision}", which its "decisions" does not name`
   const handed = verdict.metadata
-  if (handed !== undefined && !isPlain(handed)) return 'its metadata is no object'
+  if (handed !== undefined && !isPlain(handed)) return 'its metadata is not an object'
   const metadata = frozenCopy(handed)
   switch (decision) {
     case 'pass':

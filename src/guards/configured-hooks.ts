@@ -159,8 +159,8 @@ async function loadProjectHooks(
   if (lines.length > 0) return { ...NOTHING_LOADED, lines, notes: [] }
   const trusted = place === undefined ? undefined : new TrustStore(place).hashOf(path)
   if (place === undefined || trusted !== hash) {
-    const why = trusted === undefined ? 'nobody has trusted it' : 'it is not as it was when it was trusted'
-    const line = `hooks: ${path} is not loaded: ${why}; look at what is in it, then: hookspan hooks trust`
+    const why = trusted === undefined ? 'it is not trusted' : 'it has changed since it was trusted'
+    const line = `hooks: ${path} is not loaded: ${why}; review it, then run: hookspan hooks trust`
     return { ...NOTHING_LOADED, lines: [line], notes: [] }
   }
   return { ...(await loadFolder(path, files, { options, copiesFolder: place, thread })), notes: [], folder: path }
@@ -225,7 +225,7 @@ interface Folders {
   readonly projectNames: readonly string[]
 }
 
-export function requiredFiles(options: OptionsByFile, folders: Folders): RequiredFiles {
+function requiredFiles(options: OptionsByFile, folders: Folders): RequiredFiles {
   const { globalFolder, own, projectNames } = folders
   const there = new Set(own.loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
   const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !there.has(nameOf(file)))
@@ -245,7 +245,7 @@ export function requiredFiles(options: OptionsByFile, folders: Folders): Require
 }
 
 function missingLine(file: string, globalFolder: string, isProjects: boolean): string {
-  const end = 'or required is gone from its options'
+  const end = 'or required is removed from its options'
   return isProjects
     ? `hooks: required is for files of your own folder, and ${file} is in the project's: everything is blocked until it is in ${globalFolder}, ${end}`
     : `hooks: ${file} is required, and no such file of ${globalFolder} is loaded: everything is blocked until one is, ${end}`
@@ -253,7 +253,7 @@ function missingLine(file: string, globalFolder: string, isProjects: boolean): s
 
 function blockingHook(file: string, isProjects: boolean): AnyHook {
   const verdict = isProjects
-    ? block("A hook that is required here is in the project's folder, and has to be in the person's own.", {
+    ? block("A hook that is required here is in the project's folder, and must be in the user's own folder.", {
         detail: `required is for files of your own folder; ${file} is in the project's`,
       })
     : block('A hook that is required here could not be loaded.', {

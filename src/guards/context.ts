@@ -78,7 +78,7 @@ const TURNS_LIMIT = 1000
 type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
 
 /** The identity of a turn. In a thread `state` is a new copy in each call, so another object identifies the turn there. */
-export function turnIdentity(context: HookContext): object {
+function turnIdentity(context: HookContext): object {
   return (context as ContextInThread)[TURN] ?? context.state
 }
 

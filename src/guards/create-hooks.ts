@@ -88,9 +88,9 @@ class Hooks implements ControlHooks {
 
   #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
     const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
-    const detail = `what ${host} has handed over in ${phase} cannot be read`
+    const detail = `the event of ${host} in ${phase} cannot be read`
     const counted = closed === undefined ? 'pass' : 'block'
-    ignoreErrors(() => logger.warn(`${detail}: the hooks could not be asked, which counts as ${counted}`))
+    ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
     return {
       decision: counted,
       by: closed?.name,

@@ -43,10 +43,10 @@ function problemOf(hook: unknown): string | undefined {
 export function errorLine(error: unknown): string {
   try {
     const { message } = error as { readonly message?: unknown }
-    const said = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
+    const line = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
     // Node does not put the line number into the message of a SyntaxError.
-    return error instanceof SyntaxError ? `${said} (node --check says where)` : said
+    return error instanceof SyntaxError ? `${line} (node --check says where)` : line
   } catch {
-    return 'it threw what cannot be read'
+    return 'it threw an unreadable error'
   }
 }

@@ -39,17 +39,17 @@ export type Answers<Action extends string> = Answer<Action> | Promise<Answer<Act
 /** An extension with the three functions proposed for Hermes. Python keyword arguments become one object. */
 export interface Extension {
   /** Runs before the user's prompt is processed. */
-  transform_user_input?(said: Circumstances & { readonly user_message: string }): Answers<'pass' | 'rewrite' | 'block'>
+  transform_user_input?(input: Circumstances & { readonly user_message: string }): Answers<'pass' | 'rewrite' | 'block'>
   /** Runs before each request to the model. Injected text is part of this request only. */
   before_llm_call?(
-    said: Circumstances & {
+    input: Circumstances & {
       readonly messages: readonly { readonly role: string; readonly content: string }[]
       readonly system_prompt: string
     },
   ): Answers<'pass' | 'inject_system' | 'inject_user' | 'block'>
   /** Runs before a tool call. A rewrite replaces all arguments. */
   intercept_tool_call?(
-    said: Circumstances & {
+    input: Circumstances & {
       readonly tool_name: string
       readonly tool_args: Record<string, unknown>
       readonly task_id: string | undefined
@@ -88,24 +88,24 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
     }),
     ...(before_llm_call !== undefined && {
       beforeModel: async ({ messages }: BeforeModel, ctx: HookContext) => {
-        const said = {
+        const input = {
           ...commonArguments(ctx),
           messages: messages.map(({ role, text }) => ({ role, content: text })),
           system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
         }
         const actions = ['inject_system', 'inject_user', 'block']
-        return verdictOf('before_llm_call', actions, await extension.before_llm_call?.(said))
+        return verdictOf('before_llm_call', actions, await extension.before_llm_call?.(input))
       },
     }),
     ...(intercept_tool_call !== undefined && {
       beforeTool: async ({ tool }: BeforeTool, ctx: HookContext) => {
-        const said = {
+        const input = {
           ...commonArguments(ctx),
           tool_name: tool.name,
           tool_args: plainCopy(tool.arguments),
           task_id: ctx.turnId,
         }
-        return verdictOf('intercept_tool_call', ['rewrite', 'block'], await extension.intercept_tool_call?.(said))
+        return verdictOf('intercept_tool_call', ['rewrite', 'block'], await extension.intercept_tool_call?.(input))
       },
     }),
   }
@@ -119,15 +119,15 @@ function commonArguments({ sessionId, host, state, metadata }: HookContext): Cir
 function verdictOf(place: string, actions: readonly string[], answer: Answer<string>): AnyVerdict | undefined {
   if (answer === undefined || answer === null) return undefined
   const { action, value } = answer
-  const said = { metadata: answer.metadata ?? undefined }
-  if (action === 'pass') return pass(said)
+  const input = { metadata: answer.metadata ?? undefined }
+  if (action === 'pass') return pass(input)
   if (!actions.includes(action)) throw new TypeError(`${place} answered with an action that it does not have`)
   switch (action) {
     case 'block':
-      return block(textOf(value) ?? '', said)
+      return block(textOf(value) ?? '', input)
     case 'rewrite':
-      return rewrite(value, said)
+      return rewrite(value, input)
     default:
-      return inject(value as string, action === 'inject_system' ? 'system' : 'user', said)
+      return inject(value as string, action === 'inject_system' ? 'system' : 'user', input)
   }
 }

@@ -65,10 +65,10 @@ export class HostHooks {
     this.#capabilities = able
     this.#limitMillis = limitMillis
     this.#trace = new HookTrace(plugin)
-    const told = (line: string): void => void ignoreErrors(() => report(`hookspan: ${line}`))
-    const say = (line: string): void => told(`${host}: ${line}`)
-    this.#logger = { info: say, warn: say }
-    for (const line of unsupportedDecisions(hooks.hooks, host, able)) told(line)
+    const reportLine = (line: string): void => void ignoreErrors(() => report(`hookspan: ${line}`))
+    const log = (line: string): void => reportLine(`${host}: ${line}`)
+    this.#logger = { info: log, warn: log }
+    for (const line of unsupportedDecisions(hooks.hooks, host, able)) reportLine(line)
   }
 
   /** Returns true if any hook needs this phase. If not, the caller can skip building the event. */
@@ -158,12 +158,12 @@ export class HostHooks {
     phase: P,
     ids: HookIds,
     event: EventOf<P>,
-    asked: Outcome<P>,
+    chained: Outcome<P>,
     turn: HookTurn,
     canAsk: boolean,
   ): Outcome<P> {
-    const outcome = this.#restrict(phase, event, asked, canAsk)
-    for (const run of asked.runs) {
+    const outcome = this.#restrict(phase, event, chained, canAsk)
+    for (const run of chained.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
         if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
@@ -178,10 +178,10 @@ export class HostHooks {
   }
 
   /** Restricts an outcome to the decisions of the host. Unsupported ones were reported when the hooks were attached. */
-  #restrict<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
-    let outcome = asked
-    if (asked.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask')))
-      outcome = { ...outcome, ...this.#blockInsteadOfAsk(asked) }
+  #restrict<P extends Phase>(phase: P, event: EventOf<P>, chained: Outcome<P>, canAsk: boolean): Outcome<P> {
+    let outcome = chained
+    if (chained.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask')))
+      outcome = { ...outcome, ...this.#blockInsteadOfAsk(chained) }
     if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...NO_DECISION }
     if (outcome.decision === 'block' && !this.#supports(phase, 'block')) outcome = { ...outcome, ...NO_DECISION }
     if (outcome.isRewritten && !this.#supports(phase, 'rewrite'))
@@ -193,8 +193,8 @@ export class HostHooks {
   #blockInsteadOfAsk({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
     return {
       decision: 'block',
-      reason: `The hook ${by} wants a person to be asked, which is not possible here: ${reason}`,
-      detail: `${this.host} cannot ask a person for a hook`,
+      reason: `The hook ${by} wants to ask the user, which is not possible here: ${reason}`,
+      detail: `${this.host} cannot ask the user for a hook`,
     }
   }
 
@@ -252,13 +252,13 @@ const LAST_SECURITY_PRIORITY = 99
 type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
 
 /** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
-export function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
+function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []
     const reached = hook.phases.filter(phase => able[phase] !== undefined)
     for (const phase of hook.phases) {
       if (able[phase] === undefined)
-        lines.push(`hook ${hook.name} is never asked in ${phase}: ${host} has no such place`)
+        lines.push(`hook ${hook.name} never runs in ${phase}: ${host} does not have this phase`)
     }
     for (const decision of hook.decisions) {
       const meant = reached.filter(phase => PHASES[phase].decisions.has(decision) && mayDecide(hook, phase, decision))
@@ -270,10 +270,12 @@ export function unsupportedDecisions(hooks: readonly HookInfo[], host: string, a
     }
     const open = reached.filter(phase => !supports(able, phase, 'block'))
     if (hook.onFailure === 'block' && !hook.decisions.includes('block') && open.length > 0)
-      lines.push(`hook ${hook.name} cannot block in ${open.join(', ')} of ${host}: it goes on there when it fails`)
+      lines.push(
+        `hook ${hook.name} cannot block in ${open.join(', ')} of ${host}: its failure lets the operation continue`,
+      )
     if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailurePolicyDefault && hook.decisions.length > 0)
       lines.push(
-        `hook ${hook.name} guards, and a failure of it lets everything pass: say onFailure "block", or "pass" if that is meant`,
+        `hook ${hook.name} has a security priority, and its failure lets everything pass: set onFailure to "block", or to "pass" if intended`,
       )
     return lines
   })
@@ -284,19 +286,19 @@ function mayDecide(hook: HookInfo, phase: Phase, decision: Decision): boolean {
 }
 
 const FALLBACKS: { readonly [D in Decision]: string } = {
-  pass: 'it goes on there',
-  ask: 'it goes on there',
-  block: 'it goes on there',
-  rewrite: 'nothing is changed there',
-  inject: 'nothing is said there',
-  retry: 'nothing is tried again there',
+  pass: 'the operation continues',
+  ask: 'the operation continues',
+  block: 'the operation continues',
+  rewrite: 'the value stays as it is',
+  inject: 'the text is not injected',
+  retry: 'it is not retried',
 }
 
 function fallbackOf(decision: Decision, able: SupportedDecisions, phase: Phase): string {
-  return decision === 'ask' && supports(able, phase, 'block') ? 'it blocks there instead' : FALLBACKS[decision]
+  return decision === 'ask' && supports(able, phase, 'block') ? 'it blocks instead' : FALLBACKS[decision]
 }
 
-export function supports(able: SupportedDecisions, phase: Phase, decision: Decision): boolean {
+function supports(able: SupportedDecisions, phase: Phase, decision: Decision): boolean {
   return able[phase]?.includes(decision) === true
 }
 
@@ -344,7 +346,7 @@ export class HookTrace {
     if (plugin === undefined) return
     const about = this.#commonFields(phase, ids, run)
     plugin.emitUntyped('pre_control_hook', about, { at: run.startAt })
-    const said = {
+    const payload = {
       ...about,
       verdict: run.verdict,
       action,
@@ -356,7 +358,7 @@ export class HookTrace {
       failure_message: run.failureMessage,
       duration_ms: run.durationMillis,
     }
-    plugin.emitUntyped('post_control_hook', said, { at: run.startAt + run.durationMillis })
+    plugin.emitUntyped('post_control_hook', payload, { at: run.startAt + run.durationMillis })
   }
 
   emitPassCount(phase: Phase, ids: HookIds, run: HookRun, count: number): void {
@@ -418,7 +420,7 @@ function pluginSource({ host, plugin, report = toStandardError }: RunHooksOption
     if (running === undefined && !isSaid) {
       isSaid = true
       ignoreErrors(() =>
-        report(`hookspan: ${host}: what hooks decide is not traced: ${ADVICE} createPlugin({ host: '${host}' })`),
+        report(`hookspan: ${host}: decisions of hooks are not traced: ${ADVICE} createPlugin({ host: '${host}' })`),
       )
     }
     return running
@@ -431,4 +433,4 @@ function runningPlugin(host: string): TracedPlugin | undefined {
 }
 
 const PLUGINS = Symbol.for('hookspan.plugins')
-const ADVICE = 'no plugin of this host runs in this process; make one before, by'
+const ADVICE = 'no plugin of this host runs in this process; create one first, by'

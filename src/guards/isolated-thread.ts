@@ -51,16 +51,16 @@ export type ThreadMessage =
 const running = new Map<number, AbortController>()
 const turns = new TurnIdentities()
 
-function post(told: ThreadMessage): void {
-  parentPort?.postMessage(told)
+function post(message: ThreadMessage): void {
+  parentPort?.postMessage(message)
 }
 
 async function start({ url, options }: ThreadFile): Promise<void> {
   try {
     const { hooks, problems: troubles } = await exportedHooks(await import(url), options)
-    parentPort?.on('message', (asked: ThreadRequest) => {
-      if ('stop' in asked) running.get(asked.stop)?.abort()
-      else void answer(hooks, asked)
+    parentPort?.on('message', (request: ThreadRequest) => {
+      if ('stop' in request) running.get(request.stop)?.abort()
+      else void answer(hooks, request)
     })
     post({ hooks: hooks.map(describeHook), problems: troubles })
   } catch (error) {
@@ -82,28 +82,28 @@ function describeHook(hook: AnyHook): DescribedHook {
 
 async function answer(
   hooks: readonly AnyHook[],
-  asked: Exclude<ThreadRequest, { readonly stop: number }>,
+  request: Exclude<ThreadRequest, { readonly stop: number }>,
 ): Promise<void> {
-  const { id, phase, context } = asked
+  const { id, phase, context } = request
   const before = structuredClone(context.state)
   const controller = new AbortController()
   running.set(id, controller)
-  const say =
+  const logAt =
     (level: keyof HookLogger) =>
     (line: string): void =>
       post({ id, level, line: String(line) })
   try {
-    const hook = hooks.find(({ name }) => name === asked.hook)
+    const hook = hooks.find(({ name }) => name === request.hook)
     if (hook === undefined) throw new Error('its file has no hook of this name any more')
-    const logger = { info: say('info'), warn: say('warn') }
-    const ask = hook[phase] as (event: unknown, context: HookContext) => unknown
-    const said = await ask.call(hook, frozenCopy(asked.event), {
+    const logger = { info: logAt('info'), warn: logAt('warn') }
+    const run = hook[phase] as (event: unknown, context: HookContext) => unknown
+    const verdict = await run.call(hook, frozenCopy(request.event), {
       ...context,
-      ...turns.of(asked.turn),
+      ...turns.of(request.turn),
       logger,
       signal: controller.signal,
     })
-    post({ id, runHook: said, changed: changedIn(context.state, before) })
+    post({ id, runHook: verdict, changed: changedIn(context.state, before) })
   } catch (error) {
     post({ id, failure: errorLine(error) })
   } finally {

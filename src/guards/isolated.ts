@@ -122,13 +122,13 @@ class Thread {
     this.opened = new Promise((resolve, reject) => {
       const tooLate = (): void => this.terminate(`it was not ready within ${START_LIMIT_MILLIS / 1000} s`)
       const timer = setTimeout(tooLate, START_LIMIT_MILLIS).unref()
-      this.#worker.on('message', (told: ThreadMessage) => {
-        if ('hooks' in told) {
+      this.#worker.on('message', (message: ThreadMessage) => {
+        if ('hooks' in message) {
           clearTimeout(timer)
           this.#isOpen = true
           this.unrefIfIdle()
-          resolve(told)
-        } else this.#handleMessage(told)
+          resolve(message)
+        } else this.#handleMessage(message)
       })
       this.#rejectOpened = problem => {
         clearTimeout(timer)
@@ -142,16 +142,16 @@ class Thread {
     this.#worker.on('exit', () => this.terminate('its thread ended'))
   }
 
-  call(asked: Exclude<ThreadRequest, { readonly stop: number }>, context: HookContext): Promise<unknown> {
+  call(request: Exclude<ThreadRequest, { readonly stop: number }>, context: HookContext): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.hasEnded) {
         reject(new Error('its thread has ended'))
         return
       }
       // Throws if the event cannot be cloned, which rejects the promise.
-      this.#worker.postMessage(asked)
+      this.#worker.postMessage(request)
       this.#worker.ref()
-      this.#pending.set(asked.id, { context, resolve, reject })
+      this.#pending.set(request.id, { context, resolve, reject })
     })
   }
 
@@ -182,24 +182,24 @@ class Thread {
     if (this.#pending.size === 0) this.#worker.unref()
   }
 
-  #handleMessage(told: Exclude<ThreadMessage, { readonly hooks: unknown }>): void {
-    if ('problem' in told) {
-      this.terminate(told.problem)
+  #handleMessage(message: Exclude<ThreadMessage, { readonly hooks: unknown }>): void {
+    if ('problem' in message) {
+      this.terminate(message.problem)
       return
     }
-    const waiting = this.#pending.get(told.id)
+    const waiting = this.#pending.get(message.id)
     if (waiting === undefined) return
-    if ('level' in told) {
-      waiting.context.logger[told.level](told.line)
+    if ('level' in message) {
+      waiting.context.logger[message.level](message.line)
       return
     }
-    this.#pending.delete(told.id)
+    this.#pending.delete(message.id)
     this.unrefIfIdle()
-    if ('failure' in told) {
-      waiting.reject(new Error(told.failure))
+    if ('failure' in message) {
+      waiting.reject(new Error(message.failure))
       return
     }
-    Object.assign(waiting.context.state, told.changed)
-    waiting.resolve(told.runHook)
+    Object.assign(waiting.context.state, message.changed)
+    waiting.resolve(message.runHook)
   }
 }

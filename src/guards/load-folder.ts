@@ -115,7 +115,7 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
       if (troubles.length > 0) incomplete.push(file.shown)
     } catch (error) {
       incomplete.push(file.shown)
-      lines.push(`hooks: ${file.shown} is not loaded: ${errorLine(error)}; mend it, or take it out of the folder`)
+      lines.push(`hooks: ${file.shown} is not loaded: ${errorLine(error)}; fix it, or remove it from the folder`)
     }
   }
   return {
@@ -187,7 +187,7 @@ const copies = new Set<string>()
  * @param place the parent folder, created if missing
  * @throws the error of the file system
  */
-export function createRunCopy(files: readonly FolderFile[], place: string): RunCopy {
+function createRunCopy(files: readonly FolderFile[], place: string): RunCopy {
   const includes = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
   const own = includes('node_modules/hookspan') ? undefined : packageFolder()
   makePrivateDirectory(place)

@@ -1,6 +1,6 @@
 import { hookRecordMachine } from '../agents/hook-records.ts'
-import { HostForwarder } from '../agents/host-forwarder.ts'
 import { MACHINES } from '../agents/machines.ts'
+import { HostForwarder } from '../agents/host-forwarder.ts'
 import type { HookRecord } from '../contract/index.ts'
 import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/index.ts'
 import { type Environment, stateHome } from '../plugin/config/paths.ts'
@@ -71,8 +71,8 @@ export class AgentPlugins {
 
   /** Returns true if the event may still be needed after it has ended: see `EntryLocation.isSessionRecord`. */
   recordEvent({ host, event }: JournalEntry): boolean {
-    const { plugin, forwarder: telling } = this.#agentOf(host)
-    if (!event.event.startsWith(CONTROL_PREFIX)) return hasSessionRecord(telling.forwardEvent(event))
+    const { plugin, forwarder } = this.#agentOf(host)
+    if (!event.event.startsWith(CONTROL_PREFIX)) return hasSessionRecord(forwarder.forwardEvent(event))
     const { at } = event
     const { host: named } = (event.context ?? {}) as { readonly host?: string }
     plugin.emitUntyped(event.event.slice(CONTROL_PREFIX.length), event.data, {
@@ -126,7 +126,7 @@ export class AgentPlugins {
   }
 
   endMachines(): void {
-    for (const { forwarder: telling } of this.#agents.values()) telling.endRun(Date.now())
+    for (const { forwarder } of this.#agents.values()) forwarder.endRun(Date.now())
   }
 
   /** @param ends true ends all open spans; false leaves them to the next receiver */
@@ -143,10 +143,10 @@ export class AgentPlugins {
     this.#continuation.setWritten(await endedSince(directory, since), kept)
   }
 
-  async #replayEntries(telling: 'past' | 'again', entries: readonly RecoveredEntry[]): Promise<void> {
+  async #replayEntries(mode: 'past' | 'again', entries: readonly RecoveredEntry[]): Promise<void> {
     let until = performance.now() + SLICE_MILLIS
     for (const { entry, location: place } of entries) {
-      this.#continuation.beginReplay(telling, entry.at)
+      this.#continuation.beginReplay(mode, entry.at)
       place.isSessionRecord = this.recordEvent(entry)
       if (performance.now() < until) continue
       await new Promise(setImmediate)

@@ -27,8 +27,8 @@ const DROPPED_BYTES = 1_000_000
 
 export function spoolProblemLine(why: Refusal, directory: string): string {
   return why === 'spoolPlace'
-    ? `${directory} is no directory of its own; move it away: what finds no receiver is lost`
-    : `in ${directory} are files that no client of hookspan wrote, or not to their end; they stay there, not read`
+    ? `${directory} is no directory of its own; move it away: events that find no receiver are lost`
+    : `in ${directory} are files that no client of hookspan wrote completely; they are not read`
 }
 
 /** The spool's files, oldest first, each validated when it is reached. Files of other programs are left alone. */

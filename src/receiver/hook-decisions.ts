@@ -42,13 +42,7 @@ export class HookDecisions implements DecisionMaker {
     this.#options = options
   }
 
-  decide({
-    host,
-    recordedHost: told = host,
-    lane,
-    body,
-    failing,
-  }: DecisionRequest): Promise<HookReply | undefined> | undefined {
+  decide({ host, recordedHost = host, lane, body, failing }: DecisionRequest): Promise<HookReply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#warnNotWaiting(host, guarding, body)
@@ -59,7 +53,7 @@ export class HookDecisions implements DecisionMaker {
       if (hooks === undefined || hasAnswer(without)) return Promise.resolve(without)
       const question = guarding.requestIn(body)
       if (question === undefined) return undefined
-      const agent = this.#agentOf(host, told, guarding, hooks)
+      const agent = this.#agentOf(host, recordedHost, guarding, hooks)
       this.#lanes.set(question.ids.sessionId ?? '', lane)
       if (!agent.hooks.handles(question.phase)) {
         this.#endTurn(agent, question, body)
@@ -84,7 +78,7 @@ export class HookDecisions implements DecisionMaker {
       if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
       this.#reported.add(host)
       const how = `"hookspan init ${host} --guards open" has it wait`
-      this.#options.report(`there are hooks that act, and ${host} does not wait for what they say: ${how}`)
+      this.#options.report(`there are guards, and ${host} does not wait for their decisions: ${how}`)
     } catch (error) {
       this.#reportFailure(host, error)
     }
@@ -116,31 +110,24 @@ export class HookDecisions implements DecisionMaker {
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
-  #agentOf(host: string, told: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
+  #agentOf(host: string, recordedHost: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
       const { limitMillis = LIMIT_MILLIS, report: say } = this.#options
       const traced = {
         emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
-          this.#recordDecision(told, payload, {
+          this.#recordDecision(recordedHost, payload, {
             event: `${CONTROL_PREFIX}${hook}`,
             data: payload,
-            ...(told !== host && { context: { host } }),
+            ...(recordedHost !== host && { context: { host } }),
             ...meta,
           }),
-        traceparent: (ids: SpanIds) => this.#traceparent(told, ids),
+        traceparent: (ids: SpanIds) => this.#traceparent(recordedHost, ids),
       }
       const report = (line: string): void => say(line)
       agent = {
         guarding,
-        hooks: new HostHooks({
-          host,
-          hooks,
-          capabilities: guarding.capabilities,
-          limitMillis,
-          plugin: () => traced,
-          report,
-        }),
+        hooks: new HostHooks({ host, hooks, capabilities: guarding.capabilities, limitMillis, plugin: () => traced, report }),
       }
       this.#agents.set(host, agent)
     }
@@ -152,7 +139,7 @@ export class HookDecisions implements DecisionMaker {
     this.#options.trace.recordEvent({ host, lane: this.#lanes.get(session_id) ?? host, event })
   }
 
-  /** The tool asked about is usually not recorded yet. Its turn is. */
+  /** The tool request about is usually not recorded yet. Its turn is. */
   #traceparent(host: string, { tool_call_id, ...turn }: SpanIds): string | undefined {
     const { trace } = this.#options
     const tool = tool_call_id === undefined ? undefined : trace.traceparent(host, { ...turn, tool_call_id })
@@ -162,7 +149,7 @@ export class HookDecisions implements DecisionMaker {
   /** Reported once per agent and kind. The message itself is left out because it could quote a user. */
   #reportFailure(host: string, error: unknown): void {
     const kind = error instanceof Error ? error.name : typeof error
-    const line = `${host}: what it asks the hooks could not be read (${kind}); they were not asked`
+    const line = `${host}: its question to the guards could not be read (${kind}); they did not run`
     if (this.#reported.has(line)) return
     this.#reported.add(line)
     this.#options.report(line)
@@ -206,7 +193,7 @@ export interface DecisionRequest {
 }
 
 export interface DecisionMaker {
-  decide(asked: DecisionRequest): Promise<HookReply | undefined> | undefined
+  decide(request: DecisionRequest): Promise<HookReply | undefined> | undefined
 }
 
 export interface DecisionTrace {

@@ -148,7 +148,7 @@ export class Journal {
     if (size === undefined) return false
     if (size <= 2 * MAX_JOURNAL_BYTES)
       return withOwnFile(this.#path, OPEN.change, descriptor => this.#readAll(descriptor))
-    this.#warn('is larger than any of ours: it is not read, and begun anew')
+    this.#warn('is too large: it is not read, and replaced')
     return false
   }
 
@@ -162,7 +162,7 @@ export class Journal {
     for (const { text, offset, bytes } of linesOf(content)) {
       const line = readLine(text)
       if (line.kind === 'header' && line.version > JOURNAL_VERSION) {
-        this.#warn('was written by a newer version, which this one cannot read: what was open is ended as crashed')
+        this.#warn('was written by a newer version, which this one cannot read: open turns are ended as crashed')
         return false
       }
       if (line.kind === 'damaged') damaged++
@@ -172,7 +172,7 @@ export class Journal {
         read.entries.push({ entry, location: locationOf(entry, { offset, bytes, isPast }) })
       }
     }
-    if (damaged > 0) this.#warn(`has ${damaged} damaged line${damaged === 1 ? '' : 's'}: what they told is missing`)
+    if (damaged > 0) this.#warn(`has ${damaged} damaged line${damaged === 1 ? '' : 's'}: their events are missing`)
     this.#recovered = read
     this.#locations = read.entries.map(({ location: place }) => place)
     return true
@@ -261,7 +261,7 @@ export class Journal {
     this.#hasDropped = true
     const most = `${MAX_JOURNAL_BYTES / 1_048_576} MiB`
     this.#warn(
-      `has room for ${most} of what is open, and more was told: should the receiver be restarted now, turns that are open lack what was told of them first`,
+      `has room for ${most} of open turns, and more was received: after a restart of the receiver, open turns lack their first events`,
     )
   }
 
@@ -279,7 +279,7 @@ export class Journal {
     if (this.#isFailing) return
     this.#isFailing = true
     const what = this.#isRefused ? `is no file of ours (${code}); remove it` : `cannot be written (${code})`
-    this.#warn(`${what}. Recording goes on, but what is open would not survive a restart of the receiver`)
+    this.#warn(`${what}. Recording goes on, but open turns would not survive a restart of the receiver`)
   }
 
   #warn(what: string): void {

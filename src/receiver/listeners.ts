@@ -32,14 +32,14 @@ export class ReceiverListeners {
   readonly #reported = new Set<string>()
   #isClosed = false
 
-  static async start(wanted: ListenOptions): Promise<ReceiverListeners> {
-    const listening = new ReceiverListeners(wanted, await openPort(wanted))
-    listening.#bySocket = await openSocket(wanted)
-    return listening
+  static async start(options: ListenOptions): Promise<ReceiverListeners> {
+    const listeners = new ReceiverListeners(options, await openPort(options))
+    listeners.#bySocket = await openSocket(options)
+    return listeners
   }
 
-  private constructor(wanted: ListenOptions, byPort: LoopbackListener) {
-    this.#options = wanted
+  private constructor(options: ListenOptions, byPort: LoopbackListener) {
+    this.#options = options
     this.#byPort = byPort
     this.port = byPort.port ?? 0
   }
@@ -82,18 +82,18 @@ export class ReceiverListeners {
   }
 }
 
-async function openPort(wanted: ListenOptions): Promise<LoopbackListener> {
-  const { port, lastPort, say } = wanted
+async function openPort(options: ListenOptions): Promise<LoopbackListener> {
+  const { port, lastPort, say } = options
   const first = port ?? lastPort ?? 0
   try {
-    return await openWhenFree(first, wanted)
+    return await openWhenFree(first, options)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const why = `cannot be used: ${portProblem(code, message)}`
     if (port !== undefined) throw new Error(`port ${port} ${why}`, { cause: error })
-    const door = await openListener({ port: 0 }, wanted.listenerFor, wanted.limits, wanted.counts)
+    const door = await openListener({ port: 0 }, options.listenerFor, options.limits, options.counts)
     const then = `until then this receiver has ${door.port}, and agents that send by HTTP have to be told by "hookspan init"`
-    say(`port ${first}, which agents may have been told, ${why}; ${then}`)
+    say(`port ${first}, which agents may be configured with, ${why}; ${then}`)
     return door
   }
 }
@@ -117,12 +117,12 @@ async function openWhenFree(port: number, { limits, counts, listenerFor }: Liste
   }
 }
 
-async function openSocket(wanted: ListenOptions): Promise<{ door: LoopbackListener; path: string } | undefined> {
+async function openSocket(options: ListenOptions): Promise<{ door: LoopbackListener; path: string } | undefined> {
   if (process.platform === 'win32') return undefined
-  const { limits, counts, listenerFor, say } = wanted
+  const { limits, counts, listenerFor, say } = options
   const reasons: string[] = []
   const odd: string[] = []
-  for (const path of wanted.sockets) {
+  for (const path of options.sockets) {
     try {
       makePrivateDirectory(dirname(path), say)
       const why = socketPathProblem(path) ?? (await inUseProblem(path))

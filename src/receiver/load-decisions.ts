@@ -39,7 +39,7 @@ export async function loadDecisionMakers(
   for (const line of lines) say(line)
   const isComplete = lines.length === 0
   if (!isComplete)
-    say('hooks that act are missing, or may be: agents that are set up with --guards closed do nothing until then')
+    say('guards are missing, or may be: agents that are set up with --guards closed do nothing until then')
   const { HookDecisions } = await import('./hook-decisions.ts')
   return { close, deciderFor: trace => new HookDecisions({ hooks, isComplete, trace, report: say }) }
 }

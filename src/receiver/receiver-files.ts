@@ -106,14 +106,14 @@ function restrictToOwner(path: string, say: (line: string) => void): void {
   })
   if (!isRead) return
   const then = 'If this machine has other users, delete it, and run "hookspan init" for your agents again'
-  say(`others could read ${path}; that is taken from them. ${then}`)
+  say(`others could read ${path}; its permissions are restricted now. ${then}`)
 }
 
 export function readSecret({ directory }: ReceiverFiles, endpoint: string): string | undefined {
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
 }
 
-export function readPrivate(path: string): string | undefined {
+function readPrivate(path: string): string | undefined {
   try {
     return readOwnFile(path).toString('utf8')
   } catch (error) {

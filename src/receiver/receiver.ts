@@ -163,7 +163,7 @@ export class ReceiverServer implements ReceiverRoutes {
       requests.close()
       lock.release()
     } catch (error) {
-      this.#options.say(`the receiver did not end in order: ${(error as Error).message}`)
+      this.#options.say(`the receiver did not shut down cleanly: ${(error as Error).message}`)
     }
     this.#resolve()
   }
@@ -186,7 +186,7 @@ export class ReceiverServer implements ReceiverRoutes {
   /** Reported once per endpoint. The error message is left out because it could quote a user. */
   #reportUnreadable({ host }: AgentEndpoint, error: unknown): void {
     this.counts.unreadable++
-    const line = `${host}: what it sent could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
+    const line = `${host}: an event could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
     if (!this.#options.lines.includes(line)) this.#options.say(line)
   }
 
@@ -194,7 +194,7 @@ export class ReceiverServer implements ReceiverRoutes {
     const { place, lock, clock, idleMillis, recorder, say } = this.#options
     const address = (): Address | undefined => (this.#state === 'receiving' ? this.address : undefined)
     if (!checkFiles(place, lock, this.#listeners, address)) {
-      say(`${place.directory} is gone, or another's: this receiver ends`)
+      say(`${place.directory} is gone, or belongs to another receiver: this one exits`)
       void this.stop()
       return
     }
@@ -291,7 +291,7 @@ export const SYSTEM_CLOCK: Clock = {
  * @param address returns undefined if no more requests are wanted
  * @returns false if the directory belongs to another receiver now
  */
-export function checkFiles(
+function checkFiles(
   place: ReceiverFiles,
   lock: Lock,
   listening: ReceiverListeners | undefined,
@@ -307,8 +307,8 @@ export function checkFiles(
 }
 
 function tellAddress(place: ReceiverFiles, address: Address | undefined): void {
-  const told = readAddress(place)
-  if (address === undefined || (told?.pid === address.pid && told.socket === address.socket)) return
+  const written = readAddress(place)
+  if (address === undefined || (written?.pid === address.pid && written.socket === address.socket)) return
   try {
     writeAddress(place, address)
   } catch {

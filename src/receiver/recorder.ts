@@ -16,7 +16,7 @@ const SLICE_MILLIS = 4
 const TIDY_MILLIS = 10_000
 const IDLE_TIDY_MILLIS = 60_000
 
-export interface RecordedEvent {
+export interface ReceivedEvent {
   readonly host: string
   readonly event: HostEvent
   readonly id?: string | undefined
@@ -24,7 +24,7 @@ export interface RecordedEvent {
 
 export interface Recorder {
   /** Records one event. Journals it before processing it. Never throws. */
-  recordEvent(told: RecordedEvent): void
+  recordEvent(event: ReceivedEvent): void
   /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
   whenJournalled(): Promise<void>
   readonly openTurns: number
@@ -104,7 +104,7 @@ class JournallingRecorder implements Recorder {
     if (entries.length > 0) this.#tidyLater()
   }
 
-  recordEvent({ host, event, id }: RecordedEvent): void {
+  recordEvent({ host, event, id }: ReceivedEvent): void {
     if (this.#closed !== undefined || this.#agents.hasNoRecords(host, event.event)) return
     if (id !== undefined && !this.#ids.addId(idOf(host, id))) {
       this.#repeated += 1
@@ -174,14 +174,14 @@ class JournallingRecorder implements Recorder {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
       const batch = this.#waiting
-      const asked = this.#nextWrite
+      const journalled = this.#nextWrite
       this.#waiting = []
       this.#nextWrite = undefined
       this.#inHand = batch.length
       const write = this.#journal.append(batch)
       this.#write = write
       const places = await write
-      asked?.resolve()
+      journalled?.resolve()
       await this.#workOff(batch, places)
       if (this.#journal.isFull || Date.now() > this.#tidyAt) await this.#tidyUp()
     }
@@ -253,7 +253,7 @@ function lineOf(entry: JournalEntry): string {
 const MAX_IDS = 10_000
 const MAX_KEPT = 1000
 
-export class RecentIds {
+class RecentIds {
   readonly #ids = new Set<string>()
 
   addId(id: string): boolean {

@@ -144,8 +144,8 @@ export class RequestHandler {
   }
 
   deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly HookDelivery[] {
-    const said = Number(headers['x-hookspan-at'])
-    const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt
+    const sentAt = Number(headers['x-hookspan-at'])
+    const at = sentAt > EPOCH_MILLIS && sentAt < receivedAt + DAY_MILLIS ? sentAt : receivedAt
     const values = this.#valuesIn(bytes, path, headers['content-type'])
     return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
   }
@@ -231,9 +231,9 @@ function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | und
 const ERROR_LIMIT = 4000
 
 /** Reads the header of a client that waits for a decision. It says how to decide if the hooks cannot be asked. */
-export function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefined {
-  const said = headers['x-hookspan-decide']
-  return said === 'open' || said === 'closed' ? said : undefined
+function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefined {
+  const policy = headers['x-hookspan-decide']
+  return policy === 'open' || policy === 'closed' ? policy : undefined
 }
 
 /** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */

@@ -96,7 +96,7 @@ export class RequestJournal {
     const segment = new RequestSegment(path)
     const requests = withOwnFile(path, OPEN.read, (descriptor, { size }) => {
       if (size <= MAX_FILE_BYTES) return this.#requestsIn(readFileSync(descriptor), path)
-      this.#report.warn(`${path} is larger than any of ours: it is not read, and removed`)
+      this.#report.warn(`${path} is too large: it is not read, and removed`)
       return []
     })
     segment.pending = requests.length
@@ -167,7 +167,7 @@ export class RequestJournal {
   #reportFailure(error: unknown): void {
     if (this.#isFailing) return
     this.#isFailing = true
-    const then = 'Recording goes on, but what is being received would not survive a kill of the receiver'
+    const then = 'Recording goes on, but requests in progress would not survive a kill of the receiver'
     this.#report.warn(`journal: requests cannot be written to ${this.#directory} (${codeOf(error)}). ${then}`)
   }
 }

@@ -187,14 +187,14 @@ function isAllWanted(env: Environment, home: string): boolean {
  * requests are refused: they are checked against a random secret.
  */
 function secrets(place: ReceiverFiles, say: (line: string) => void): (path: string) => string | undefined {
-  const said = new Set<string>()
+  const reported = new Set<string>()
   return path => {
     try {
       return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
     } catch (error) {
       const line = `${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`
-      if (!said.has(line)) say(line)
-      said.add(line)
+      if (!reported.has(line)) say(line)
+      reported.add(line)
       return crypto.randomUUID()
     }
   }

@@ -109,8 +109,8 @@ Lower comes first before something happens, and last after it; hooks that rewrit
     expect(out).toContain('No hooks are loaded.')
     expect(err.split('\n')).toEqual([
       'hookspan: config: hooks.time_limit_ms: expected a number ≥ 1, got "soon" (config.yaml line 1); leaving it out',
-      'hookspan: hooks: ~/.config/hookspan/hooks/a.mjs is not loaded: no luck; mend it, or take it out of the folder',
-      'hookspan: hooks: ~/project/.hookspan/hooks is not loaded: nobody has trusted it; look at what is in it, then: hookspan hooks trust',
+      'hookspan: hooks: ~/.config/hookspan/hooks/a.mjs is not loaded: no luck; fix it, or remove it from the folder',
+      'hookspan: hooks: ~/project/.hookspan/hooks is not loaded: it is not trusted; review it, then run: hookspan hooks trust',
       '',
     ])
   })
@@ -164,7 +164,10 @@ describe('trust', () => {
       code: 1,
       out: expect.stringContaining('It was trusted before, as it was then; it has changed.'),
     })
-    expect(await run(here, [])).toMatchObject({ code: 1, err: expect.stringContaining('it is not as it was') })
+    expect(await run(here, [])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('it has changed since it was trusted'),
+    })
   })
 
   test.each([['.'], ['.hookspan/hooks'], ['../project']])('of the folder %s', async folder => {

@@ -217,7 +217,7 @@ test('hooks of the person decide, and what cannot be loaded of them is said', as
     said += piece
   })
   await started(child)
-  expect(said).toContain('broken.mjs is not loaded: no luck; mend it, or take it out of the folder\n')
+  expect(said).toContain('broken.mjs is not loaded: no luck; fix it, or remove it from the folder\n')
   const call = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: 'Bash', tool_use_id: 'c' }
   const answer = await ask('/claude-code', { ...call, tool_input: { command: 'rm x' } })
   expect(JSON.parse(answer)).toMatchObject({

@@ -65,7 +65,7 @@ describe('what an extension answers', () => {
     expect((await closed.ask(phase)).decision).toBe('block')
   })
 
-  test('what is changed in place is no rewrite', async () => {
+  test('ignores changes in place', async () => {
     const extension: Extension = {
       intercept_tool_call: ({ tool_args }) => {
         tool_args['command'] = 'rm'
@@ -74,7 +74,7 @@ describe('what an extension answers', () => {
     await expectTold(new Agent(fromExtension(extension, { name: 'x' })), ['beforeTool', 'pass'])
   })
 
-  test('an extension that only blocks judges what others have made of it', async () => {
+  test('runs an extension that only blocks after those that rewrite', async () => {
     const judge: Extension = {
       intercept_tool_call: ({ tool_args }) =>
         tool_args['command'] === 'rm' ? { action: 'block', value: 'No.' } : undefined,
@@ -254,7 +254,7 @@ describe('what a provider does to an event', () => {
 
   test.each([
     [{}, 'pass'],
-    [{ onFailure: 'block' }, 'block by p: The hook p could not judge this, and is set to block then.'],
+    [{ onFailure: 'block' }, 'block by p: The hook p failed to check this, and is set to block on failure.'],
   ] as [FromProviderOptions, string][])('who throws, with %j: %s', async (options, words) => {
     const provider: HookProvider = {
       name: 'p',

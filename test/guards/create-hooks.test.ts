@@ -70,7 +70,7 @@ test.each(Object.entries(WRONG))('%s is found when the hooks are made', (_, [hoo
   expect(() => createHooks(hooks as AnyHook[], options)).toThrow(new TypeError(`createHooks: ${line}`))
 })
 
-test('what is known of hooks before they run, by priority', () => {
+test('describes hooks by priority', () => {
   const hooks = createHooks([
     { name: 'pretty', priority: PRIORITY.cosmetic, decisions: [], afterTool: beforeTool },
     defineHook({ name: 'guard', priority: PRIORITY.security, onFailure: 'block', beforeTool }),
@@ -108,7 +108,7 @@ test('what is known of hooks before they run, by priority', () => {
   expect([hooks.handles('beforeTool'), hooks.handles('beforeTurn')]).toEqual([true, false])
 })
 
-test('no hooks: nothing is decided, nothing handled', () => {
+test('decides and handles nothing without hooks', () => {
   const none = createHooks([])
   expect(none.handles('beforeTool')).toBe(false)
   expect(none.run('beforeTool', EVENTS.beforeTool, about())).toMatchObject({
@@ -145,7 +145,7 @@ const UNREADABLE: Record<string, unknown> = {
 }
 
 test.each(Object.entries(UNREADABLE))('%s: open hooks pass, closed ones block, and nobody throws', (_, event) => {
-  const line = 'what my-agent has handed over in beforeTool cannot be read'
+  const line = 'the event of my-agent in beforeTool cannot be read'
   const open: AnyHook = { name: 'open', beforeTool }
   const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool }
   const elsewhere: AnyHook = { name: 'elsewhere', onFailure: 'block', afterTool: beforeTool }
@@ -156,11 +156,11 @@ test.each(Object.entries(UNREADABLE))('%s: open hooks pass, closed ones block, a
   }
   const passed = run(open, elsewhere)
   expect(inWords(passed.outcome)).toBe('pass')
-  expect(passed.lines).toEqual([`${line}: the hooks could not be asked, which counts as pass`])
+  expect(passed.lines).toEqual([`${line}: the hooks did not run, which counts as pass`])
   const blocked = run(open, closed)
   expect(inWords(blocked.outcome)).toBe(
-    'block by closed: The hook closed could not judge this, and is set to block then.',
+    'block by closed: The hook closed failed to check this, and is set to block on failure.',
   )
   expect(blocked.outcome.detail).toBe(line)
-  expect(blocked.lines).toEqual([`${line}: the hooks could not be asked, which counts as block`])
+  expect(blocked.lines).toEqual([`${line}: the hooks did not run, which counts as block`])
 })

@@ -54,7 +54,7 @@ test.each([EVENTS.length, 3, 4, 5, 6])(
   },
 )
 
-test('a tool that is open has a traceparent, one that nobody has told of has none', async () => {
+test('returns a traceparent for an open tool only', async () => {
   const world = await World.create()
   const recorder = await world.open()
   const ids = { session_id: 's', turn_id: 'p' }

@@ -66,7 +66,7 @@ const noRm = defineHook({
   beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Not that.') : undefined),
 })
 
-test('what a hook decides is the answer, and told behind the event', async () => {
+test('answers with the decision of a hook, and records it after the event', async () => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded({ hooks: [noRm] })
   const { status, headers, text } = await scene.asks(receiver)
@@ -84,7 +84,7 @@ test('what a hook decides is the answer, and told behind the event', async () =>
   })
 })
 
-test('no objection is no word', async () => {
+test('answers without a body if no hook objects', async () => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded({ hooks: [noRm] })
   expect(await scene.asks(receiver, { ...TOOL, tool_input: { command: 'ls' } })).toMatchObject(NOTHING)
@@ -92,7 +92,7 @@ test('no objection is no word', async () => {
   expect(await scene.asks(receiver, { ...TOOL, hook_event_name: 'Notification' })).toMatchObject(NOTHING)
 })
 
-test('an event is recorded while a hook thinks, and others are answered', async () => {
+test('records an event while a hook runs, and answers others', async () => {
   const scene = new GuardedScene()
   let decide: (() => void) | undefined
   const slow = defineHook({
@@ -152,7 +152,7 @@ test.each([
   const [open, closed] = [new GuardedScene(), new GuardedScene()]
   expect(await open.asks(await open.guarded({ hooks: [hook('pass')] }))).toMatchObject(NOTHING)
   const { text } = await closed.asks(await closed.guarded({ hooks: [hook('block')] }))
-  expect(JSON.parse(text)).toEqual(DENIED(`The hook ${name} could not judge this, and is set to block then.`))
+  expect(JSON.parse(text)).toEqual(DENIED(`The hook ${name} failed to check this, and is set to block on failure.`))
   expect(open.lines.join('\n')).toContain(`hook ${name} failed in beforeTool, which counts as pass`)
 })
 
@@ -162,7 +162,7 @@ describe('who waits for no answer', () => {
     const receiver = await scene.guarded({ hooks: [noRm] })
     for (let turn = 0; turn < 2; turn++) expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
     expect(scene.lines.filter(line => line.includes('--guards'))).toEqual([
-      'there are hooks that act, and claude-code does not wait for what they say: "hookspan init claude-code --guards open" has it wait',
+      'there are guards, and claude-code does not wait for their decisions: "hookspan init claude-code --guards open" has it wait',
     ])
     expect(scene.recorder.names).toEqual(['PreToolUse', 'PreToolUse'])
   })
@@ -276,7 +276,7 @@ describe('a configuration', () => {
   })
 })
 
-test('hooks are let go with the receiver', async () => {
+test('closes the hooks with the receiver', async () => {
   const scene = new GuardedScene()
   let isClosed = false
   const close = (): void => {
@@ -287,7 +287,7 @@ test('hooks are let go with the receiver', async () => {
   await until(() => isClosed)
 })
 
-test('a turn is sent on three times, though its agent says only that it was', async () => {
+test('retries a turn three times, although its agent does not count', async () => {
   const scene = new GuardedScene()
   const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
   const receiver = await scene.guarded({ hooks: [again] })
@@ -299,7 +299,7 @@ test('a turn is sent on three times, though its agent says only that it was', as
   expect(answers).toEqual([200, 200, 200, 204, 200])
 })
 
-test('state is that of a turn, and what only passed is counted when it is over', async () => {
+test('keeps the state of a turn, and emits its counts at its end', async () => {
   const scene = new GuardedScene()
   const seen: unknown[] = []
   const counts = defineHook({
@@ -348,7 +348,7 @@ describe('an agent whose words cannot be read', () => {
     const deciding = new HookDecisions({ hooks, isComplete: true, trace, report: say, guards: { odd: broken } })
     expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
     expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
-    expect(lines).toEqual(['odd: what it asks the hooks could not be read (TypeError); they were not asked'])
+    expect(lines).toEqual(['odd: its question to the guards could not be read (TypeError); they did not run'])
   })
 
   test('the same where it cannot be told what was decided', async () => {
@@ -366,13 +366,13 @@ describe('an agent whose words cannot be read', () => {
     expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
   })
 
-  test('an agent in which hooks cannot act is none of theirs', () => {
+  test('ignores an agent without guards', () => {
     const deciding = new HookDecisions({ hooks: createHooks([noRm]), isComplete: true, trace, report: () => undefined })
     expect(deciding.decide({ ...about, host: 'toString', failing: 'closed' })).toBeUndefined()
   })
 })
 
-test('the traceparent is that of the turn, where the tool is not told yet', async () => {
+test('uses the traceparent of the turn if the tool is not recorded yet', async () => {
   const seen: unknown[] = []
   const looks = defineHook({ name: 'looks', beforeTool: (_, { traceparent }) => void seen.push(traceparent) })
   const asked: object[] = []
@@ -390,7 +390,7 @@ test('the traceparent is that of the turn, where the tool is not told yet', asyn
   ])
 })
 
-test('how a command ends is said in headers', () => {
+test('sends the exit code and the error of a command as headers', () => {
   const headers: Record<string, unknown> = {}
   const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) }
   const text = setReply(response as never, { exitCode: 2, error: 'Ünless\nasked', body: { a: 1 } })
@@ -400,7 +400,7 @@ test('how a command ends is said in headers', () => {
   expect(setReply(response as never, undefined)).toBeUndefined()
 })
 
-test('what a host cannot do with a decision is said once, when it is first asked', async () => {
+test('reports a decision that the host does not support once, at the first question', async () => {
   const scene = new GuardedScene()
   const careful = defineHook({
     name: 'careful',
@@ -411,10 +411,10 @@ test('what a host cannot do with a decision is said once, when it is first asked
   const receiver = await scene.guarded({ hooks: [careful] })
   expect(scene.lines).toEqual([])
   for (let turn = 0; turn < 2; turn++) await scene.asks(receiver)
-  expect(scene.lines.filter(line => line.includes('is never asked in beforeModel'))).toHaveLength(1)
+  expect(scene.lines.filter(line => line.includes('never runs in beforeModel'))).toHaveLength(1)
 })
 
-test('the guards are closed if the receiver cannot listen', async () => {
+test('closes the guards if the receiver cannot listen', async () => {
   const { port } = (await new Scene().start()).address
   let closed = 0
   const loadHooks = () => Promise.resolve({ hooks: createHooks([noRm]), lines: [], close: () => void closed++ })

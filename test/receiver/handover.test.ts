@@ -16,7 +16,7 @@ import { FakeClock, MemoryRecorder, Scene } from './scene.ts'
 const OURS = expect.stringMatching(/^~/)
 
 describe('one receiver of a user', () => {
-  test('stays when another of its version, or an older one, is started', async () => {
+  test('keeps running when a receiver of the same or an older version starts', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ version: '1.2.0' })
     for (const version of ['1.2.0', '1.1.9', '1.2.0-beta.1']) {
@@ -25,7 +25,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('is replaced by a newer one, which gets all that comes', async () => {
+  test('is replaced by a newer receiver, which receives all events', async () => {
     const scene = new Scene()
     const old = scene.recorder
     const first = await scene.start()
@@ -42,7 +42,7 @@ describe('one receiver of a user', () => {
     await until(() => young.told.length === 2)
   })
 
-  test('lays by, for the newer one, what comes before that listens; in order', async () => {
+  test('spools events for the newer receiver until it listens, in order', async () => {
     const scene = new Scene()
     const first = await scene.start()
     await scene.send(first, '1', { headers: { 'x-hookspan-delivery': 'one' } })
@@ -73,7 +73,7 @@ describe('one receiver of a user', () => {
     await until(() => scene.spooled.length === 0)
   })
 
-  test('loses nothing of what is sent all the time, whichever way', async () => {
+  test('loses no event that is sent during a handover', async () => {
     const scene = new Scene()
     const sent: string[] = []
     let receiver: Pick<ReceiverServer, 'address'> = await scene.start()
@@ -159,7 +159,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('wants the token of who replaces or stops it', async () => {
+  test('requires the token to replace or stop it', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     for (const path of ['/v1/replace', '/v1/leave', '/v1/stop']) {
@@ -168,7 +168,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('two newer ones at once: one of them', async () => {
+  test('hands over to one of two newer receivers', async () => {
     const scene = new Scene()
     await scene.start()
     const openRecorder = () => Promise.resolve(new MemoryRecorder())
@@ -214,7 +214,7 @@ describe('the end', () => {
     expect(next.address.port).toBe(receiver.address.port)
   })
 
-  test('comes when nothing has come for long, and no turn is open', async () => {
+  test('exits after idle time without open turns', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
     const receiver = await scene.start({ clock, idleMillis: 900_000 })
@@ -237,7 +237,7 @@ describe('the end', () => {
 })
 
 describe('what somebody clears away', () => {
-  test('the socket and the address are there again', async () => {
+  test('recreates the socket and the address', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
     const receiver = await scene.start({ clock })
@@ -257,7 +257,7 @@ describe('what somebody clears away', () => {
     const receiver = await scene.start({ clock })
     const [runtime, inState] = [scene.env['XDG_RUNTIME_DIR'] as string, scene.place.sockets[1] as string]
     rmSync(runtime, { recursive: true })
-    writeFileSync(runtime, '')
+    symlinkSync(join(scene.home, 'nowhere'), runtime)
     mkdirSync(inState)
     clock.pass(30_000)
     await until(() => receiver.address.socket === null)
@@ -281,7 +281,7 @@ describe('what somebody clears away', () => {
     rmSync(scene.place.directory, { recursive: true })
     clock.pass(30_000)
     await receiver.closed
-    expect(scene.lines).toContain(`${scene.place.directory} is gone, or another's: this receiver ends`)
+    expect(scene.lines).toContain(`${scene.place.directory} is gone, or belongs to another receiver: this one exits`)
     expect(await scene.start({ openRecorder: () => Promise.resolve(new MemoryRecorder()) })).toBeDefined()
   })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { type ReceiverFiles, readAddress, readToken, receiverFiles } from '../../src/receiver/receiver-files.ts'
-import type { RecordedEvent } from '../../src/receiver/recorder.ts'
+import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
 import { RunningReceiver } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import type { World } from './world.ts'
@@ -52,7 +52,7 @@ export class Home {
   }
 
   /** As an agent's hook does: to the receiver, and into the spool where that does not take it. */
-  async tell({ id, event }: RecordedEvent): Promise<void> {
+  async tell({ id, event }: ReceivedEvent): Promise<void> {
     const { event: hook, at, data: payload, context } = event
     const body = { hook, at, payload, ...(context as object) }
     if ((await this.#send(JSON.stringify(body), String(id)).catch(() => 0)) === 204) return

@@ -47,7 +47,7 @@ test('it is the person’s own, and holds what is open', async () => {
   expect(world.journal.trim().split('\n')).toHaveLength(1 + OPEN.length)
 })
 
-test('of what has been over for a while it keeps what tells where a session stands, which the next receiver knows', async () => {
+test('keeps session records of ended turns for the next receiver', async () => {
   const world = await World.create({ root_span_ttl_ms: 600_000 })
   const untroubled = await World.create({ root_span_ttl_ms: 600_000 })
   const only = await untroubled.open()
@@ -84,7 +84,7 @@ function events(journal: string): string[] {
   })
 }
 
-test('a damaged line costs what it told, and is said', async () => {
+test('drops and reports a damaged line', async () => {
   const world = await World.create()
   await interrupted(world, () => {
     const lines = world.journal.split('\n')
@@ -92,10 +92,10 @@ test('a damaged line costs what it told, and is said', async () => {
     writeFileSync(world.journalPath, damaged.join('\n'))
   })
   expect(treesOf(world.collected)).toContain('tool.terminal OK 760 ms\n      approval OK 250 ms')
-  expect(world.lines).toEqual([`journal: ${world.journalPath} has 2 damaged lines: what they told is missing`])
+  expect(world.lines).toEqual([`journal: ${world.journalPath} has 2 damaged lines: their events are missing`])
 })
 
-test('a line that was cut off by a kill is no damage', async () => {
+test('accepts a line that was cut off by a kill', async () => {
   const world = await World.create()
   await interrupted(world, () => writeFileSync(world.journalPath, `${world.journal}{"host":"","at":17`))
   expect(inOrder(world.collected).length).toBe(once(world.collected).length)
@@ -103,12 +103,12 @@ test('a line that was cut off by a kill is no damage', async () => {
   expect(world.lines).toEqual([])
 })
 
-test('a journal of a newer version is not read: what it held open has crashed', async () => {
+test('ends open turns as crashed if the journal has a newer version', async () => {
   const world = await World.create()
   await interrupted(world, () => writeFileSync(world.journalPath, world.journal.replace('"version":1', '"version":2')))
   expect(treesOf(world.collected, false)).toContain('tool.terminal UNSET (incomplete: crashed)')
   expect(world.lines[0]).toBe(
-    `journal: ${world.journalPath} was written by a newer version, which this one cannot read: what was open is ended as crashed`,
+    `journal: ${world.journalPath} was written by a newer version, which this one cannot read: open turns are ended as crashed`,
   )
 })
 
@@ -122,11 +122,11 @@ test('what somebody else has put in its place is neither read nor written', asyn
   expect(readFileSync(precious, 'utf8')).toBe('precious')
   expect(treesOf(world.collected)).toContain('api.qwen3')
   expect(world.lines).toContain(
-    `journal: ${world.journalPath} is no file of ours (ENOTPRIVATE); remove it. Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} is no file of ours (ENOTPRIVATE); remove it. Recording goes on, but open turns would not survive a restart of the receiver`,
   )
 })
 
-test('a directory that others could write to is made the person’s own', async () => {
+test('makes a directory private that others could write to', async () => {
   const world = await World.create()
   await interrupted(world, () => chmodSync(dirname(world.journalPath), 0o777))
   expect(statSync(dirname(world.journalPath)).mode & 0o777).toBe(0o700)
@@ -148,7 +148,7 @@ test('where it cannot be written, recording goes on, and that is said once', asy
   expect(world.lines[0]).toMatch(/^journal: .*journal\.jsonl cannot be written \(E\w+\)\. Recording goes on/)
 })
 
-test('on a disk that fails, recording goes on; when it is well again, what is told is kept again', async () => {
+test('continues recording on a failing disk, and journals again when it recovers', async () => {
   const world = await World.create()
   const receiver = await world.open()
   const failing = vi
@@ -160,12 +160,12 @@ test('on a disk that fails, recording goes on; when it is well again, what is to
   for (const told of OPEN.slice(4)) receiver.recordEvent(told)
   await receiver.close('handover')
   expect(world.lines.filter(line => line.startsWith('journal:'))).toEqual([
-    `journal: ${world.journalPath} cannot be written (EIO). Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} cannot be written (EIO). Recording goes on, but open turns would not survive a restart of the receiver`,
   ])
   expect(events(world.journal)).toEqual(OPEN.slice(4).map(({ event }) => event.event))
 })
 
-test('a disk that hangs is not waited for', async () => {
+test('does not wait for a hanging disk', async () => {
   const world = await World.create()
   const receiver = await world.open()
   const hanging = vi.spyOn(SegmentFile.prototype, 'append').mockReturnValueOnce(new Promise(() => undefined))
@@ -180,12 +180,12 @@ test('a disk that hangs is not waited for', async () => {
   vi.useRealTimers()
   expect(receiver.openTurns).toBe(1)
   expect(world.lines).toEqual([
-    `journal: ${world.journalPath} cannot be written (ETIMEDOUT). Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} cannot be written (ETIMEDOUT). Recording goes on, but open turns would not survive a restart of the receiver`,
   ])
   hanging.mockRestore()
 })
 
-test('somebody removes it while it is written: it is made again', async () => {
+test('recreates the journal if it is removed while it is written', async () => {
   const world = await World.create()
   const receiver = await world.open()
   for (const told of OPEN.slice(0, 4)) receiver.recordEvent(told)
@@ -215,7 +215,7 @@ test('what is told within milliseconds is one write', async () => {
   await receiver.close('end')
 })
 
-test('a turn without an end takes no more than there is room for, and that is said', async () => {
+test('limits the journal of a turn without an end, and reports it', async () => {
   const lines: string[] = []
   const report = { warn: (line: string) => void lines.push(line), error: () => undefined, debug: () => undefined }
   const journal = new Journal(join(scratchHome(), 'journal'), report)
@@ -229,7 +229,7 @@ test('a turn without an end takes no more than there is room for, and that is sa
   expect(journal.bytes).toBeLessThan(MAX_JOURNAL_BYTES)
   journal.close()
   expect(lines).toHaveLength(1)
-  expect(lines[0]).toContain('has room for 64 MiB of what is open, and more was told')
+  expect(lines[0]).toContain('has room for 64 MiB of open turns, and more was received')
 })
 
 test('what is copied is whole, and so is what is copied again', async () => {

@@ -58,7 +58,7 @@ test('reads the files behind one that cannot be read', () => {
   expect(lines).toEqual([expect.stringMatching(/requests-00000000 cannot be read \(\w+\): its requests are lost/)])
 })
 
-test('gives the next receiver the requests that are not settled, in order, whatever is in them', () => {
+test('recovers unsettled requests, in order, whatever their content', () => {
   const journal = opened()
   journal.appendRequest(request('a', 'a line\n{"path":"/echo"}\n\n'))
   const settle = journal.appendRequest(request('b'))
@@ -71,7 +71,7 @@ test('gives the next receiver the requests that are not settled, in order, whate
   expect(recovered()[2]?.bytes).toEqual(Buffer.from([0, 10, 255, 13]))
 })
 
-test('removes what an earlier receiver left when all of it is settled', () => {
+test('removes the file of an earlier receiver when all its requests are settled', () => {
   const before = opened()
   before.appendRequest(request('a'))
   before.appendRequest(request('b'))
@@ -86,7 +86,7 @@ test('removes what an earlier receiver left when all of it is settled', () => {
   expect(recovered().map(({ id }) => id)).toEqual(['c'])
 })
 
-test('begins another file when one is large, and removes the first when its last request is settled', () => {
+test('rotates a large file, and removes it when its last request is settled', () => {
   const journal = opened()
   const settle = journal.appendRequest(request('a', 'x'.repeat(5_000_000)))
   const settleNext = journal.appendRequest(request('b'))
@@ -98,7 +98,7 @@ test('begins another file when one is large, and removes the first when its last
   expect(written()).toBe('')
 })
 
-test('leaves no file when it is closed and all is settled, else what is not', () => {
+test('leaves no file if all is settled when it is closed', () => {
   const journal = opened()
   journal.appendRequest(request('a'))()
   journal.close()
@@ -123,7 +123,7 @@ describe('a file that is not whole', () => {
     expect(lines).toEqual([])
   })
 
-  test('says from where on a damaged one is lost', () => {
+  test('reports the byte from which a damaged file is lost', () => {
     opened().appendRequest(request('a'))
     const [name = ''] = files()
     const { length } = readFileSync(join(folder, name))
@@ -151,7 +151,7 @@ describe('what cannot be written', () => {
     expect(lines[0]).toMatch(/ELOOP/)
   })
 
-  test('begins a new file when somebody has removed the one there was', () => {
+  test('creates a new file if the old one was removed', () => {
     const journal = opened()
     journal.appendRequest(request('a'))()
     for (const name of files()) rmSync(join(folder, name))

@@ -8,13 +8,13 @@ import type { AgentEndpoint } from '../../src/receiver/delivery-queue.ts'
 import type { ReceiverLimits } from '../../src/receiver/limits.ts'
 import type { Clock, ReceiverServer } from '../../src/receiver/receiver.ts'
 import { type ReceiverFiles, receiverFiles } from '../../src/receiver/receiver-files.ts'
-import type { RecordedEvent, Recorder, RecorderStats } from '../../src/receiver/recorder.ts'
+import type { ReceivedEvent, Recorder, RecorderStats } from '../../src/receiver/recorder.ts'
 import { type Started, type StartReceiverOptions, startReceiver } from '../../src/receiver/start.ts'
 import { afterwards } from '../support/afterwards.ts'
 
 /** Remembers what it was told. */
 export class MemoryRecorder implements Recorder {
-  readonly told: RecordedEvent[] = []
+  readonly told: ReceivedEvent[] = []
   readonly closings: ('handover' | 'end')[] = []
   openTurns = 0
   waiting = 0
@@ -23,7 +23,7 @@ export class MemoryRecorder implements Recorder {
   /** Held up for so long. */
   closing: Promise<void> = Promise.resolve()
 
-  recordEvent(told: RecordedEvent): void {
+  recordEvent(told: ReceivedEvent): void {
     if (this.closings.length > 0) throw new Error('it was closed before')
     this.told.push(told)
   }

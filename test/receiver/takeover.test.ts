@@ -76,7 +76,7 @@ test.each(sample(STEPS, 1))(
 )
 
 test.each([{}, HELD])(
-  'another agent takes nothing of a receiver for crashed, while none is there and when it is over (%j)',
+  'keeps open turns of a receiver from being ended as crashed by another agent (%j)',
   async settings => {
     const world = await World.create(settings)
     await killedAfter(world)
@@ -89,7 +89,7 @@ test.each([{}, HELD])(
   },
 )
 
-test('what was held, judged and sent while something else was open is not sent again by the next one', async () => {
+test('does not send sampled spans again after a takeover', async () => {
   const [before, after] = [twoTurns('s2').slice(0, 6), twoTurns('s2').slice(6)]
   const later = (steps: typeof before, millis: number): typeof before =>
     steps.map(([at, ...told]) => [at + millis, ...told])
@@ -111,7 +111,7 @@ test('what was held, judged and sent while something else was open is not sent a
   expect(world.spool).toEqual([])
 })
 
-test('what was held of a turn that outlives two receivers, and crashed then, is sent whole', async () => {
+test('sends a crashed turn whole that outlived two receivers', async () => {
   const world = await World.create({ ...HELD, root_span_ttl_ms: HOUR_MILLIS, open_work_ttl_ms: HOUR_MILLIS })
   await killedAfter(world)
   const second = await world.start()
@@ -162,7 +162,7 @@ async function leftLongAgo(): Promise<World> {
   return world
 }
 
-test.each([{}, HELD])('goes on an hour later with a turn that waits for a user (%j)', async settings => {
+test.each([{}, HELD])('continues a turn that waits for a user an hour later (%j)', async settings => {
   const world = await World.create({ ...settings, root_span_ttl_ms: 600_000 })
   await killedAfter(world)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MILLIS })
@@ -173,7 +173,7 @@ test.each([{}, HELD])('goes on an hour later with a turn that waits for a user (
   expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled(settings))
 })
 
-test('ends as crashed what a receiver had open before the machine was restarted', async () => {
+test('ends turns as crashed that were open before a reboot', async () => {
   const world = await World.create()
   await killedAfter(world)
   const next = await world.open({ bootedAt: Date.now() })
@@ -183,7 +183,7 @@ test('ends as crashed what a receiver had open before the machine was restarted'
   expect(world.logged.filter(span => span.attributes['hermes.span.incomplete'] === 'crashed')).toHaveLength(4)
 })
 
-test('what a receiver has left long ago has crashed, and its journal is forgotten', async () => {
+test('ends old turns as crashed, and discards their journal', async () => {
   const world = await leftLongAgo()
   const next = await world.open()
   await next.flush()
@@ -208,7 +208,7 @@ if (IS_DEEP) {
     expect(world.spool).toEqual([])
   })
 
-  test('a clock that was set back between two receivers changes nothing', async () => {
+  test('tolerates a clock that was set back between two receivers', async () => {
     const world = await World.create()
     await killedAfter(world)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 1_800_000 })
@@ -247,7 +247,7 @@ test.each(ALL_OR_NONE)(
   },
 )
 
-test('without a trace log a receiver that is killed has lost nothing of what it held', async () => {
+test('loses no buffered span without a trace log when killed', async () => {
   const world = await World.create({ local_log: false, ...HELD })
   await killedAfter(world)
   await goesOn(world)

@@ -92,7 +92,7 @@ test('the lines of the page about Copilot have it send here', async () => {
   expect(printed).toBe(`http://127.0.0.1:${port} x-hookspan-token=${scene.token} -p hello\n  \n`)
 })
 
-test('protobuf says what JSON says', () => {
+test('reads the same spans from protobuf and JSON', () => {
   fc.assert(
     fc.property(simpleSpans, spans => {
       const ofJson = read(JSON_TYPE, Buffer.from(officialJson(spans)))
@@ -103,13 +103,13 @@ test('protobuf says what JSON says', () => {
   )
 })
 
-test('times are exact, and a number may be text', () => {
+test('keeps times exact, and accepts numbers as text', () => {
   const span = { startTimeUnixNano: '1795410000010250001', endTimeUnixNano: 1_250_000, kind: '3' }
   const { spans } = read(JSON_TYPE, Buffer.from(JSON.stringify(exported([span])))) as { spans: readonly object[] }
   expect(spans).toMatchObject([{ startAt: 1_795_410_000_010.25, endAt: 1.25, kind: 3 }])
 })
 
-test('spans of another service are counted, one by one, and told to nobody', async () => {
+test('counts refused spans of other services, and reports none', async () => {
   const { scene, receiver } = await listening()
   const span = chat({ id: 'a', from: 10, to: 20 })
   const body = JSON.stringify(exported([span, span, span], 'my-app', 'my-tracer'))

@@ -84,7 +84,8 @@ export function sqlCheck(rules: SqlRules): ToolCheck {
 }
 
 function unreadableSql(detail: string): RuleViolation {
-  const reason = 'The SQL cannot be read for sure: write plain statements, each behind a semicolon, without comments.'
+  const reason =
+    'The SQL cannot be read with certainty: write plain statements, each behind a semicolon, without comments.'
   return { decision: 'unknown', reason, detail }
 }
 

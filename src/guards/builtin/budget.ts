@@ -49,7 +49,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
   const { turn, session, now = Date.now } = options
   for (const [key, limits] of Object.entries({ turn, session }))
     if (limits !== undefined) checkKeys(`budget: ${key}`, limits, LIMITS)
-  if (turn === undefined && session === undefined) throw new TypeError('budget: say what a turn or a session may take')
+  if (turn === undefined && session === undefined) throw new TypeError('budget: set limits of a turn or a session')
   const make = (): Usage => ({ since: now(), tokens: 0, cost: 0, toolCalls: 0 })
   const turns = new TurnState(make)
   const sessions = new SessionState(make)
@@ -115,11 +115,11 @@ class UnreportedUsage {
 
   warnIfUnreported(usage: ModelUsage | undefined, { host, logger }: HookContext): void {
     const { inputTokens, outputTokens, costUsd } = usage ?? {}
-    const told = { tokens: inputTokens ?? outputTokens, cost: costUsd }
+    const reported = { tokens: inputTokens ?? outputTokens, cost: costUsd }
     for (const what of this.#limited) {
-      if (told[what] !== undefined || this.#warned.has(what)) continue
+      if (reported[what] !== undefined || this.#warned.has(what)) continue
       this.#warned.add(what)
-      logger.warn(`budget: ${host} has not told the ${what} of a request: it does not count towards the limit`)
+      logger.warn(`budget: ${host} does not report the ${what} of a request: it does not count towards the limit`)
     }
   }
 }

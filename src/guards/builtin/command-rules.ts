@@ -53,7 +53,7 @@ function violationsOf(rule: CommandRule, command: ShellCommand, decision: 'block
     const reason = `The command "${rule.text}" is not allowed here, in whatever way it is run.`
     return [{ decision, reason, detail: `It runs "${rule.text}".` }]
   }
-  const reason = `It cannot be told whether this is "${rule.text}": write its arguments out, without variables and patterns.`
+  const reason = `It is not certain whether this is "${rule.text}": write its arguments out, without variables and patterns.`
   return [{ decision: 'unknown', reason, detail: `It may run "${rule.text}": its arguments are made while it runs.` }]
 }
 

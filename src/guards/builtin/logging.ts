@@ -38,8 +38,8 @@ export interface StructuredLoggingOptions extends LoggingOptions {
  */
 export function logging(options: LoggingOptions = {}): Hook<never> {
   checkOptions('logging', options, { content: SWITCH })
-  return loggingHook('logging', options, (phase, told, ctx) => {
-    const words = Object.entries(told).flatMap(([key, value]) =>
+  return loggingHook('logging', options, (phase, fields, ctx) => {
+    const words = Object.entries(fields).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}=${shown(value)}`],
     )
     ctx.logger.info([PHASES[phase].word, ...words].join(' '))
@@ -55,22 +55,22 @@ export function logging(options: LoggingOptions = {}): Hook<never> {
 export function structuredLogging(options: StructuredLoggingOptions = {}): Hook<never> {
   checkOptions('structuredLogging', options, { content: SWITCH, write: FUNCTION })
   const { write = toStandardError } = options
-  return loggingHook('structured-logging', options, (phase, told, ctx) => {
+  return loggingHook('structured-logging', options, (phase, fields, ctx) => {
     const { host, sessionId: session_id, turnId: turn_id, traceparent } = ctx
     const time = new Date().toISOString()
-    write(JSON.stringify({ time, phase: PHASES[phase].word, host, session_id, turn_id, traceparent, ...told }))
+    write(JSON.stringify({ time, phase: PHASES[phase].word, host, session_id, turn_id, traceparent, ...fields }))
   })
 }
 
 function loggingHook(
   name: string,
   options: LoggingOptions,
-  tell: (phase: Phase, told: LogFields, ctx: HookContext) => void,
+  log: (phase: Phase, fields: LogFields, ctx: HookContext) => void,
 ): Hook<never> {
   const events = new EventFormatter(options.content === true)
   const phases = PHASE_NAMES.map(phase => [
     phase,
-    (event: EventOf<Phase>, ctx: HookContext): void => tell(phase, events.fieldsOf(phase, event, ctx), ctx),
+    (event: EventOf<Phase>, ctx: HookContext): void => log(phase, events.fieldsOf(phase, event, ctx), ctx),
   ])
   const hook: AnyHook = {
     name: options.name ?? name,
@@ -91,7 +91,7 @@ export type LogFields = Readonly<Record<string, unknown>>
 const CONTENT_LIMIT = 2000
 const masked = createRedactor({ enabled: true, patterns: [] })
 
-export class EventFormatter {
+class EventFormatter {
   readonly #content: boolean
   readonly #startTimes = new TurnState(() => new Map<string, number>())
 

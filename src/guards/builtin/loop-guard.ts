@@ -47,7 +47,7 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
   })
 }
 
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   const open = new Set<object>()
   return jsonOf(value, open)
 }

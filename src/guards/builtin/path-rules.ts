@@ -95,8 +95,8 @@ function violationsOf(place: PathStatus, what: string, rules: PathRules): RuleVi
     const reason = `A file that it names lies where nothing may be read or changed.${where}`
     return [{ decision: 'block', reason, detail: `Not allowed by paths: ${what}.` }]
   }
-  const reason = `It cannot be told which files it names: write plain and full paths.${where}`
-  return [{ decision: 'unknown', reason, detail: `It cannot be told which file it is: ${what}.` }]
+  const reason = `It is not certain which files it names: write plain and full paths.${where}`
+  return [{ decision: 'unknown', reason, detail: `It is not certain which file it is: ${what}.` }]
 }
 
 /**

@@ -259,7 +259,7 @@ export interface VariableRuns {
 }
 
 /** `word` is the value. Code in a quoted value runs if an arithmetic expression reads the variable. */
-export function variableRuns(name: string, word: ShellWord): VariableRuns {
+function variableRuns(name: string, word: ShellWord): VariableRuns {
   if (COMMAND_VARIABLES.has(name)) return { code: word }
   if (CHANGES_READING.test(name)) return { doubt: 'a variable is set that changes what is run' }
   if (CODE_VARIABLES.test(name) && (word.value === undefined || CODE_LIKE.test(word.value))) {
@@ -275,7 +275,7 @@ const EVALUATING = new Set([
 
 const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
 
-export function changesReading(name: string, args: readonly ShellWord[]): boolean {
+function changesReading(name: string, args: readonly ShellWord[]): boolean {
   // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
   if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
   return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
@@ -286,12 +286,12 @@ function nameIn(word: ShellWord): string {
 }
 
 /** Subscripts are evaluated, even in a quoted name: `unset 'a[$(rm x)]'`. */
-export function evaluates(name: string, args: readonly ShellWord[]): boolean {
+function evaluates(name: string, args: readonly ShellWord[]): boolean {
   if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
   return EVALUATING.has(name) && args.some(holdsCodeInSubscript)
 }
 
-export function holdsCodeInSubscript(word: ShellWord): boolean {
+function holdsCodeInSubscript(word: ShellWord): boolean {
   const at = word.start.indexOf('[')
   return at !== -1 && /\$\(|`/.test(word.start.slice(at))
 }
@@ -311,16 +311,16 @@ const CMDLET_IN_ANY_CASE =
 const WINDOWS_PATH = /^(?:[A-Za-z]:\\|\\\\[\w.?-]+\\)/
 const POWERSHELL_VARIABLE = /^\$env:/i
 
-export function isWindowsCommand(name: string): boolean {
+function isWindowsCommand(name: string): boolean {
   const plain = name.toLowerCase()
   return WINDOWS_NAMES.has(plain) || WINDOWS_PROGRAM.test(plain) || CMDLET.test(name) || CMDLET_IN_ANY_CASE.test(name)
 }
 
-export function isWindowsWord(text: string): boolean {
+function isWindowsWord(text: string): boolean {
   return WINDOWS_PATH.test(text.replace(/^["']/, '')) || POWERSHELL_VARIABLE.test(text)
 }
 
 /** Matches `rmdir /s /q`. */
-export function hasWindowsSwitch(name: string, text: string): boolean {
+function hasWindowsSwitch(name: string, text: string): boolean {
   return /^(?:rmdir|dir)$/i.test(name) && /^\/[a-z]$/i.test(text)
 }

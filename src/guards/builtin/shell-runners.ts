@@ -223,7 +223,7 @@ const NAMES_COMMAND =
   /^alias\.|(?:command|pager|editor|program|helper|cmd|hookspath|fsmonitor|textconv|process|clean|smudge|askpass|browser|driver|external|proxy|uploadpack|receivepack|path|tool|man\.viewer)$/i
 const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
 
-export function byGit(args: readonly ShellWord[]): ShellRuns {
+function byGit(args: readonly ShellWord[]): ShellRuns {
   const read = readOptions(args, GIT_OPTIONS)
   const { options, operands } = read
   if (
@@ -357,7 +357,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
 }
 
 /** The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version. */
-export function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
+function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')
   if (/^[gmn]?awk$/.test(name)) return byAwk(args)

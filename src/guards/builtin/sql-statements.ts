@@ -121,7 +121,7 @@ const DOLLAR_QUOTE = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy
 /** Characters that would matter if the line were not a comment. */
 const MEANS_SOMETHING = /[;'"`[]|\$\w*\$|\/\*/
 
-export class SqlTokens {
+class SqlTokens {
   readonly #sql: string
   #at = 0
 

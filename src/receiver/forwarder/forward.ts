@@ -35,10 +35,10 @@ export async function forwardAndExit(
   options: readonly string[],
   millis?: number,
 ): Promise<never> {
-  const wanted = parseForwardOptions(options)
-  process.on('uncaughtException', () => void exitWith(wanted.fallback))
-  const said = await forward(host, program, wanted, millis).catch(() => undefined)
-  return await exitWith(said ?? wanted.fallback)
+  const forwardOptions = parseForwardOptions(options)
+  process.on('uncaughtException', () => void exitWith(forwardOptions.fallback))
+  const output = await forward(host, program, forwardOptions, millis).catch(() => undefined)
+  return await exitWith(output ?? forwardOptions.fallback)
 }
 
 /** Waits for the output: data not yet written at exit is lost. */
@@ -51,8 +51,8 @@ async function exitWith({ code, out, error }: HookOutput): Promise<never> {
 async function forward(
   host: string | undefined,
   program: string,
-  wanted: ForwardOptions,
-  millis: number = wanted.failurePolicy === undefined ? RECEIVER_MILLIS : DECIDING_MILLIS,
+  forwardOptions: ForwardOptions,
+  millis: number = forwardOptions.failurePolicy === undefined ? RECEIVER_MILLIS : DECIDING_MILLIS,
 ): Promise<HookOutput | undefined> {
   const home = stateHome(process.env, homeDirectory())
   if (host === undefined || !HOST.test(host) || home === undefined || process.stdin.isTTY) return undefined
@@ -60,17 +60,17 @@ async function forward(
   const body = await readInput(process.stdin)
   if (body === undefined) countDropped(place)
   if (body === undefined || body.length === 0) return undefined
-  const event = eventOf(host, body, wanted.id)
-  const said = await postEvent(event, place, program, wanted, millis)
-  if (said !== undefined) return wanted.failurePolicy === undefined ? NO_OUTPUT : said
+  const event = eventOf(host, body, forwardOptions.id)
+  const output = await postEvent(event, place, program, forwardOptions, millis)
+  if (output !== undefined) return forwardOptions.failurePolicy === undefined ? NO_OUTPUT : output
   spoolEvent(event, place)
   await startReceiver(place, program)
-  if (wanted.waits) await waitUntilUp(place)
+  if (forwardOptions.waits) await waitUntilUp(place)
   return undefined
 }
 
 function eventOf(host: string, body: Buffer, id: string | undefined): ForwardedEvent {
-  const told = process.env['TRACEPARENT']
+  const traceparent = process.env['TRACEPARENT']
   return {
     path: `/${host}`,
     // The start of this process, just after the agent fired the hook. `performance` has it, too, but takes a millisecond to
@@ -78,7 +78,7 @@ function eventOf(host: string, body: Buffer, id: string | undefined): ForwardedE
     at: Math.round(Date.now() - process.uptime() * 1000),
     id: id ?? `${process.pid}-${hex()}${hex()}`,
     body,
-    traceparent: told !== undefined && TRACEPARENT.test(told) ? told : undefined,
+    traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
   }
 }
 
@@ -92,11 +92,11 @@ async function postEvent(
   event: ForwardedEvent,
   place: ReceiverPlace,
   program: string,
-  wanted: ForwardOptions,
+  forwardOptions: ForwardOptions,
   millis: number,
 ): Promise<HookOutput | undefined> {
   try {
-    return await sendEvent(event, runningAddress(place), versionOf(program), wanted, millis)
+    return await sendEvent(event, runningAddress(place), versionOf(program), forwardOptions, millis)
   } catch {
     return undefined
   }

@@ -17,10 +17,10 @@ export function sendEvent(
 ): Promise<HookOutput | undefined> {
   return new Promise(resolve => {
     const socket = connect(to)
-    const finish = (said: HookOutput | undefined): void => {
+    const finish = (output: HookOutput | undefined): void => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(said)
+      resolve(output)
     }
     const timer = setTimeout(finish, millis, undefined)
     socket.on('error', () => finish(undefined)).on('close', () => finish(undefined))

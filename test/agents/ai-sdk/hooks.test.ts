@@ -364,7 +364,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     'is not asked where a hook that is to block has %s',
     async at => {
       const { run, lines, other } = named([{ [at]: () => undefined }])
-      expect((await run(streams)).text).toBe('The hook h0 could not judge this, and is set to block then.')
+      expect((await run(streams)).text).toBe('The hook h0 failed to check this, and is set to block on failure.')
       await run(streams)
       expect([other.sent, lines]).toEqual([[], [expect.stringMatching(LINE)]])
       expect(lines[0]).toMatch(new RegExp(`hooks cannot be asked in ${at} .* counts as block; `))

@@ -90,7 +90,7 @@ describe('options', () => {
   test('report decisions that the SDK does not support', () => {
     const { lines } = new FakeSdk([hook('beforeTurn', 'rewrite', () => rewrite('x'))])
     expect(lines).toEqual([
-      'hookspan: hook guard cannot rewrite in beforeTurn of claude-agent-sdk: nothing is changed there',
+      'hookspan: hook guard cannot rewrite in beforeTurn of claude-agent-sdk: the value stays as it is',
     ])
   })
 })
@@ -142,7 +142,7 @@ describe('a tool call', () => {
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
       permissionDecision: 'deny',
-      permissionDecisionReason: 'The hook guard wants a person to be asked, which is not possible here: May it?',
+      permissionDecisionReason: 'The hook guard wants to ask the user, which is not possible here: May it?',
     })
   })
 })
@@ -264,7 +264,7 @@ describe('what fails', () => {
         hookSpecificOutput: {
           hookEventName: 'PreToolUse',
           permissionDecision: 'deny',
-          permissionDecisionReason: 'The hook guard could not judge this, and is set to block then.',
+          permissionDecisionReason: 'The hook guard failed to check this, and is set to block on failure.',
         },
       },
     ],

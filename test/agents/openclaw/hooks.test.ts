@@ -144,7 +144,7 @@ describe('a hook that fails', () => {
     const { host, lines } = scene([
       { beforeTool: broken[way], beforeTurn: broken[way], onFailure, timeLimitMillis: 1 } as object,
     ])
-    const reason = 'The hook h0 could not judge this, and is set to block then.'
+    const reason = 'The hook h0 failed to check this, and is set to block on failure.'
     const isOpen = onFailure === 'pass'
     const tool = await host.call('before_tool_call', RM)
     expect(tool).toEqual(isOpen ? undefined : { block: true, blockReason: reason })

@@ -74,7 +74,7 @@ describe('what is listened to', () => {
     })
     await plugin({ directory: '/a' })
     await plugin({ directory: '/b' })
-    expect(lines).toEqual(['hookspan: hook guard cannot ask in beforeTool of opencode: it blocks there instead'])
+    expect(lines).toEqual(['hookspan: hook guard cannot ask in beforeTool of opencode: it blocks instead'])
   })
 })
 
@@ -92,7 +92,7 @@ describe('a tool', () => {
 
   test('is blocked where a person would be asked', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'ask', () => ask('May it?'))).tool({})).toBe(
-      'The hook guard wants a person to be asked, which is not possible here: May it?',
+      'The hook guard wants to ask the user, which is not possible here: May it?',
     )
   })
 
@@ -240,7 +240,7 @@ describe('a turn', () => {
 })
 
 describe('what fails', () => {
-  const CLOSED = 'The hook guard could not judge this, and is set to block then.'
+  const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
 
   test.each([
     ['pass', { command: 'ls' }],

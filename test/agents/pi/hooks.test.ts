@@ -84,7 +84,7 @@ describe('what is listened to', () => {
 
   test('what Pi cannot do is a line when the hooks are attached', () => {
     const pi = new FakePi().with([defineHook({ name: 'late', decisions: ['block'], afterTurn: () => block('no') })])
-    expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: it goes on there'])
+    expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: the operation continues'])
   })
 })
 
@@ -204,7 +204,7 @@ describe('a tool call', () => {
   test('is blocked where there is nobody to be asked', async () => {
     const pi = new FakePi({ ui: { confirm: async () => true } }).with([ASKS])
     expect(await pi.tool({ command: 'x' })).toBe(
-      'The hook guard wants a person to be asked, which is not possible here: May it?',
+      'The hook guard wants to ask the user, which is not possible here: May it?',
     )
   })
 })
@@ -370,7 +370,7 @@ describe('the end of a turn', () => {
 })
 
 describe('what fails', () => {
-  const CLOSED = 'The hook guard could not judge this, and is set to block then.'
+  const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
   const never = () => pass()
   const broken = new Proxy(
     {},
@@ -389,7 +389,7 @@ describe('what fails', () => {
     pi.context = broken
     expect(await pi.emit('tool_call', { toolCallId: 'c1', toolName: 'bash', input: {} })).toEqual(expected)
     expect(pi.lines).toEqual([
-      `hookspan: pi: what pi has handed over in beforeTool cannot be read: the hooks could not be asked, which counts as ${onFailure}`,
+      `hookspan: pi: the event of pi in beforeTool cannot be read: the hooks did not run, which counts as ${onFailure}`,
     ])
   })
 

@@ -129,7 +129,7 @@ describe('commands', () => {
     expect(judge({ commands }, 'shell', args).decision).toBe(decision)
   })
 
-  it('tools that are no shell have no command', () => {
+  it('sets no command for other tools than a shell', () => {
     expect(judge({ commands }, 'write', { path: 'x', content: 'rm x' }).decision).toBe('pass')
   })
 
@@ -249,7 +249,7 @@ describe('paths', () => {
     expect(judge(inside, 'run_shell_command', given, join(app, 'src')).decision).toBe('pass')
   })
 
-  it('a call that was rewritten is judged from the folder of the agent', async () => {
+  it('checks a rewritten call from the folder of the agent', async () => {
     const moved = defineHook({
       name: 'moved',
       decisions: ['rewrite'],
@@ -397,7 +397,7 @@ describe('a rule that would guard nothing is refused, in a line', () => {
 })
 
 describe('as a hook', () => {
-  it('judges first, and is closed when it fails', () => {
+  it('runs first, and blocks if it fails', () => {
     const hooks = createHooks([
       guardrails({ commands: { block: ['rm'] } }),
       guardrails({ name: 'cards', cards: 'ask' }),
@@ -410,7 +410,7 @@ describe('as a hook', () => {
     expect(given).toMatchObject({ onFailure: 'pass', priority: 50 })
   })
 
-  it('judges what hooks before it have made of a call', async () => {
+  it('checks the call as rewritten by earlier hooks', async () => {
     const worse = defineHook({
       name: 'worse',
       decisions: ['rewrite'],

@@ -574,7 +574,7 @@ describe('hostile texts end, and are unknown or read', () => {
     ],
   )
 
-  test('any text is read', () => {
+  test('reads any text', () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 40 }), parts => {
         const { commands, isUnknown, why } = readCommands(parts.join(''))

@@ -164,7 +164,7 @@ scene('nobody can be asked: the tool does not run, and the model is told why', [
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
   expect(run.requests.at(-1)).toContain('Shall this run?')
-  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of codex: it blocks there instead')
+  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of codex: it blocks instead')
 })
 
 scene('a result is withheld: the model has the reason in its place', ['afterTool block'], async () => {

@@ -176,7 +176,7 @@ scene('nobody is asked: the tool does not run, and the model is told why', [], a
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
   expect(run.requests.at(-1)).toContain('Shall this run?')
-  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of gemini: it blocks there instead')
+  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of gemini: it blocks instead')
 })
 
 scene('a result is withheld: the model has the reason in its place', ['afterTool block'], async () => {

@@ -93,11 +93,14 @@ test.each<[readonly string[], string | undefined, number, boolean]>([
   [['--decide', '--closed', 'exit2'], 'closed', 2, false],
   [['--closed', 'exitt2'], 'closed', 2, false],
   [['--closed'], 'closed', 2, false],
-])('%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s', (options, decides, code, waits) => {
-  expect(parseForwardOptions(options)).toMatchObject({ decides, otherwise: { code }, waits })
-})
+])(
+  '%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s',
+  (options, failurePolicy, code, waits) => {
+    expect(parseForwardOptions(options)).toMatchObject({ failurePolicy, fallback: { code }, waits })
+  },
+)
 
-test('an answer is whole when all bytes of it are there, however they come', () => {
+test('completes an answer when all its bytes are there, in whatever pieces', () => {
   const text = Buffer.from(answer('200 OK', DENIAL)).toString('latin1')
   for (let end = 0; end < text.length; end++) expect(isComplete(text.slice(0, end))).toBe(false)
   expect(isComplete(text)).toBe(true)
