@@ -161,8 +161,8 @@ export class Intake {
     return this.#core
   }
 
-  #caughtUp(isAskedFor = false): Core | undefined {
-    this.#workOff(isAskedFor)
+  #caughtUp(needsSpanContextOnly = false): Core | undefined {
+    this.#workOff(needsSpanContextOnly)
     return this.#open()
   }
 
@@ -239,15 +239,15 @@ export class Intake {
     }
   }
 
-  /** @param isAskedFor the caller only needs span positions; the next slice does the rest */
-  #workOff(isAskedFor = false): void {
+  /** @param needsSpanContextOnly the caller only needs span positions; the next slice does the rest */
+  #workOff(needsSpanContextOnly = false): void {
     // A user callback asks in the middle of a record, and gets the state at that point.
     if (this.#current !== undefined) return
-    while (this.#workOffNext(isAskedFor));
-    if (!isAskedFor) this.#core?.setDeferredAttributes()
+    while (this.#workOffNext(needsSpanContextOnly));
+    if (!needsSpanContextOnly) this.#core?.setDeferredAttributes()
   }
 
-  #workOffNext(isAskedFor = false): boolean {
+  #workOffNext(needsSpanContextOnly = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
     const { hook, copy } = record
@@ -256,7 +256,7 @@ export class Intake {
     // A queued end of a session has no promise that a caller could await.
     const core = this.#open()
     if (hook === undefined) core?.log(copy.payload as HostLine)
-    else void core?.handleHook(hook, copy.payload, copy.meta, isAskedFor)
+    else void core?.handleHook(hook, copy.payload, copy.meta, needsSpanContextOnly)
     this.#current = undefined
     return true
   }

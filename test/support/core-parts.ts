@@ -4,7 +4,7 @@ import type { SpanKindName } from '../../src/contract/index.ts'
 import type { RecordIds } from '../../src/tracker/received-hook.ts'
 import { AttributeList } from '../../src/tracker/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/tracker/spans/hook-plan.ts'
-import { type TrackedSpan, type TrackedSession, TrackedTurn } from '../../src/tracker/turn.ts'
+import { type TrackedSession, type TrackedSpan, TrackedTurn } from '../../src/tracker/turn.ts'
 import { slot, TurnHistory } from '../../src/tracker/turn-history.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
@@ -43,7 +43,11 @@ export function openSpan(kind: SpanKindName, turn: TrackedTurn, more: Partial<Tr
 }
 
 /** A turn with a root, unless it is told to have none. */
-export function turnOf(session: TrackedSession, turnId?: string, more: { isSide?: boolean; hasRoot?: boolean } = {}): TrackedTurn {
+export function turnOf(
+  session: TrackedSession,
+  turnId?: string,
+  more: { isSide?: boolean; hasRoot?: boolean } = {},
+): TrackedTurn {
   session.turnCount += 1
   const turn = new TrackedTurn({
     session,
