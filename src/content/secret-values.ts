@@ -111,7 +111,7 @@ export function isType(text: string): boolean {
 }
 
 /** A type without a value, as in `def login(password: Optional[str])`. */
-export function isLoneType(value: string): boolean {
+function isLoneType(value: string): boolean {
   return /^(?:(?:Optional|Union|[Ll]ist|[Dd]ict|[Ss]et|[Tt]uple|Sequence|Final|Literal|Annotated|Promise|Array|Record|Readonly|Partial)[[<]|&(?:'\w+)?$|&?(?:str|mut)$|Secret(?:Str|String|Bytes|Box)\b[<[]?)/.test(
     value,
   )

@@ -7,7 +7,7 @@ import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
-import { HookHandler } from './hook-handler.ts'
+import { HookProcessor } from './hook-processor.ts'
 import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
@@ -43,7 +43,7 @@ export class Core {
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #lifecycle: TurnLifecycle
-  readonly #handler: HookHandler
+  readonly #processor: HookProcessor
   readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts = new HookCounts()
@@ -69,7 +69,7 @@ export class Core {
     this.#registry = new TurnRegistry(options.attributeOptions)
     const facts = new TurnFacts(options.attributeOptions, this.#guard)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker, facts)
-    this.#handler = new HookHandler(options, this.#registry, this.#tracker, this.#lifecycle, facts)
+    this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle, facts)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -110,7 +110,7 @@ export class Core {
   /** Sets the attributes that were deferred for a waiting caller. The next record does it, too. */
   setDeferredAttributes(): void {
     if (this.#tracker.hasDeferredStart)
-      this.#guard.run('attributeOptions', () => this.#tracker.setDeferredAttributes(), undefined)
+      this.#guard.run('attributes', () => this.#tracker.setDeferredAttributes(), undefined)
   }
 
   /** Flushes everything recorded until now. Resolves after the flush wait at the latest and never rejects. */
@@ -195,7 +195,7 @@ export class Core {
     this.#linter.checkPayload(hook, payload)
     const received = this.#receive(hook, payload, meta)
     this.#lifecycle.expireByEventTime(received.event.at)
-    return this.#handler.handle(received)
+    return this.#processor.process(received)
   }
 
   #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {

@@ -148,9 +148,9 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   hookRuns: {
     kind: 'counter',
     unit: '{run}',
-    description: 'Runs of control hooks, by what they said',
+    description: 'Runs of control hooks, by decision',
     labels: [LABEL.hookName, LABEL.phase, LABEL.verdict, LABEL.failure],
-    recorded: 'control hook end, also where nothing is drawn; `failure` where it failed',
+    recorded: 'control hook end, even without a span; `failure` if it failed',
   },
   hookDuration: {
     kind: 'histogram',

@@ -309,7 +309,7 @@ export class SpanTracker {
 const endOtelSpan = (span: Span, at: number): void => span.end(at)
 
 /** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
-export function nameByModel(
+function nameByModel(
   open: TrackedSpan,
   event: AnyHookEvent,
   attributeOptions: AttributeOptions,

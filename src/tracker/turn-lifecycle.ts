@@ -34,7 +34,7 @@ interface OpeningOptions {
   readonly startAt?: number | undefined
 }
 
-export interface TurnOutcome {
+export interface TrackedTurnEnd {
   readonly at: number
   readonly finalStatus: FinalStatus
   readonly payload?: SessionEnd
@@ -272,7 +272,7 @@ export class TurnLifecycle {
     if (delegation !== undefined) this.delegations.forget(delegation)
   }
 
-  endTurn(turn: TrackedTurn, outcome: TurnOutcome): void {
+  endTurn(turn: TrackedTurn, outcome: TrackedTurnEnd): void {
     if (turn.hasEnded) return
     const over = provenEnd(turn, outcome)
     // The host did not end a silent turn and may continue it.
@@ -358,7 +358,7 @@ export class TurnLifecycle {
     this.closeIfEmpty(open.turn)
   }
 
-  #endDescendants(turn: TrackedTurn, over: TurnOutcome): void {
+  #endDescendants(turn: TrackedTurn, over: TrackedTurnEnd): void {
     for (const open of turn.openSpans(open => open !== turn.root)) {
       if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
@@ -368,7 +368,7 @@ export class TurnLifecycle {
     }
   }
 
-  #endRoot(turn: TrackedTurn, root: TrackedSpan, over: TurnOutcome): void {
+  #endRoot(turn: TrackedTurn, root: TrackedSpan, over: TrackedTurnEnd): void {
     const payload: RootSpanEnd = {
       ...over.payload,
       finalStatus: over.finalStatus,
@@ -385,7 +385,7 @@ export class TurnLifecycle {
     this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 
-  #forgetTurn(turn: TrackedTurn, over: TurnOutcome, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
+  #forgetTurn(turn: TrackedTurn, over: TrackedTurnEnd, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
     this.#turns.forget(turn)
     this.#background.forget(turn)
     this.#presumedOver.forget(turn)
@@ -403,7 +403,7 @@ export class TurnLifecycle {
   }
 }
 
-function endOfTurn({ at }: TurnOutcome, payload: object): AnyHookEvent {
+function endOfTurn({ at }: TrackedTurnEnd, payload: object): AnyHookEvent {
   return { hook: 'on_session_end', at, payload: payload as AnyHookEvent['payload'], facts: {} }
 }
 
@@ -468,7 +468,7 @@ function isPresumedOver(turn: TrackedTurn, areSessionsReported: boolean): boolea
 }
 
 /** Corrects the end of a turn if its records prove more than the event that ended it. */
-function provenEnd(turn: TrackedTurn, outcome: TurnOutcome): TurnOutcome {
+function provenEnd(turn: TrackedTurn, outcome: TrackedTurnEnd): TrackedTurnEnd {
   if (turn.root === undefined) return outcome
   if (isFailed(turn) && outcome.payload?.interrupted !== true) {
     const at = outcome.payload === undefined ? turn.activityAt : outcome.at

@@ -41,7 +41,7 @@ import { contextFill, usageOf } from './usage.ts'
  * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
  * an agent's largest and most private data.
  */
-export function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
+function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
   const { capture, names } = options
   if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
@@ -76,7 +76,7 @@ function withSystem(content: SafeText | undefined, messages: readonly CapturedMe
   return [system, ...messages]
 }
 
-export function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
+function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
   const { capture, names } = options
   if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
@@ -99,7 +99,7 @@ export function millis(seconds: unknown): number | undefined {
 }
 
 /** Seconds from this attempt's own start to its first chunk. A negative value belongs to another attempt and is dropped. */
-export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
+function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
   const firstChunkAt = millis(payload.first_chunk_at)
   if (firstChunkAt === undefined || opened.start === undefined || firstChunkAt < opened.startAt) return undefined
   return (firstChunkAt - opened.startAt) / 1000

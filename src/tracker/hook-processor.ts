@@ -80,7 +80,7 @@ interface EndedLookup {
 }
 
 /** Applies one hook to the open turns: starts a span, ends one, adds to one, or replaces a session. */
-export class HookHandler {
+export class HookProcessor {
   readonly #options: CoreOptions
   readonly #attributeOptions: AttributeOptions
   readonly #registry: TurnRegistry
@@ -106,7 +106,7 @@ export class HookHandler {
     this.#facts = facts
   }
 
-  handle(received: ReceivedHook): HookResult {
+  process(received: ReceivedHook): HookResult {
     const { hook } = received.event
     const { definition, phase } = HOOK_PLAN[hook]
     if (isDuplicateApproval(received.event)) return 'ok'
