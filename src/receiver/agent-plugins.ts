@@ -1,6 +1,6 @@
 import { hookRecordMachine } from '../agents/hook-records.ts'
-import { MACHINES } from '../agents/machines.ts'
 import { HostForwarder } from '../agents/host-forwarder.ts'
+import { MACHINES } from '../agents/machines.ts'
 import type { HookRecord } from '../contract/index.ts'
 import { Continuation, endedSince, keptDirectory } from '../delivery/trace-log/index.ts'
 import { type Environment, stateHome } from '../plugin/config/paths.ts'

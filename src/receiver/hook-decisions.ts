@@ -42,7 +42,13 @@ export class HookDecisions implements DecisionMaker {
     this.#options = options
   }
 
-  decide({ host, recordedHost = host, lane, body, failing }: DecisionRequest): Promise<HookReply | undefined> | undefined {
+  decide({
+    host,
+    recordedHost = host,
+    lane,
+    body,
+    failing,
+  }: DecisionRequest): Promise<HookReply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#warnNotWaiting(host, guarding, body)
@@ -127,7 +133,14 @@ export class HookDecisions implements DecisionMaker {
       const report = (line: string): void => say(line)
       agent = {
         guarding,
-        hooks: new HostHooks({ host, hooks, capabilities: guarding.capabilities, limitMillis, plugin: () => traced, report }),
+        hooks: new HostHooks({
+          host,
+          hooks,
+          capabilities: guarding.capabilities,
+          limitMillis,
+          plugin: () => traced,
+          report,
+        }),
       }
       this.#agents.set(host, agent)
     }

@@ -340,7 +340,7 @@ describe('the lock', () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'lock.1'), '')
     const later = (): number => Date.now() + 60_000
-    expect(acquireLock(scene.home, later)).toHaveProperty("release")
+    expect(acquireLock(scene.home, later)).toHaveProperty('release')
     expect(acquireLock(scene.home, later)).toMatchObject({ pid: process.pid })
   })
 

@@ -2,7 +2,7 @@ import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type TokenUsage, usageOf } from '../base/usage.ts'
 
 /** The selected model. An internal request of Pi, such as a summary, may use another one. */
-export interface ModelFacts {
+export type ModelFacts = {
   readonly model: unknown
   readonly provider: unknown
   readonly api_mode: unknown

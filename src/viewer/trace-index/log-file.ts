@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { OPEN } from '../../delivery/trace-log/private-file.ts'
 import { type FileHandle, open } from 'node:fs/promises'
+import { OPEN } from '../../delivery/trace-log/private-file.ts'
 import { readEntry, type StoredSpan, type TraceFileEntry } from '../../reading/stored-span.ts'
 import { putSpan } from '../../reading/trace-forest.ts'
 
