@@ -2,14 +2,12 @@ import json5 from 'json5'
 import type { Node } from 'jsonc-parser'
 import jsonc from 'jsonc-parser'
 import { backupsOf, readText } from './config-file.ts'
-import type { Change, Plan } from './plan.ts'
+import type { FileChange, Plan } from './plan.ts'
 
-/** The content of a missing file before our changes. */
 export const FRESH = '{}\n'
 
 export interface JsonConfig extends JsonText {
   readonly file: string
-  /** Undefined if the file does not exist. */
   readonly before: string | undefined
   readonly text: string
 }
@@ -33,7 +31,6 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-/** Instructions for a file that cannot be edited safely. @param otherwise a further reason against editing */
 export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
   const why = whyNotEditable(text, changes) ?? otherwise
@@ -53,7 +50,7 @@ function whyNotEditable(text: string, changes: readonly JsonChange[]): string | 
 export function edited(
   { file, before, text }: JsonConfig,
   changes: readonly JsonChange[],
-): Pick<Change, 'file' | 'before' | 'after' | 'isUsers'> {
+): Pick<FileChange, 'file' | 'before' | 'after' | 'isUsers'> {
   return { file, before, after: editJson(text, changes), isUsers: true }
 }
 
@@ -66,7 +63,7 @@ export async function exactUndo(
   { file, before }: JsonConfig,
   enabling: (root: unknown) => readonly JsonChange[],
   folders: readonly string[] = [],
-): Promise<Partial<Change> | undefined> {
+): Promise<Partial<FileChange> | undefined> {
   const becomes = (old: string): boolean => {
     try {
       return editJson(old, enabling(readJson(old).value)) === before
@@ -84,14 +81,12 @@ export async function exactUndo(
 /** A path in a value: member names, and element indexes from 0. */
 export type JsonPath = readonly (string | number)[]
 
-/** A parsed text with the positions of its values. */
-export interface JsonText {
+interface JsonText {
   readonly value: unknown
   /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
   lineOf(path: JsonPath): number
 }
 
-/** A wanted value in a JSON document. Missing parent objects are created. */
 export interface JsonChange {
   readonly path: JsonPath
   /** Undefined removes the value and parents that become empty. */
@@ -127,7 +122,6 @@ export function readJson(text: string): JsonText {
   return { value, lineOf }
 }
 
-/** Undefined if the text is not JSON with comments. */
 function treeOf(text: string): Node | undefined {
   const errors: unknown[] = []
   const root = jsonc.parseTree(plain(text), errors as never[], { allowTrailingComma: true })
@@ -157,7 +151,6 @@ function asJson(text: string): string {
   })
 }
 
-/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let current = value
   for (const step of path) {
@@ -190,7 +183,6 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
   }, text)
 }
 
-/** Indentation and line ends of a document. A document in one line stays one. */
 class JsonStyle {
   readonly #newline: string
   readonly #indent: string
@@ -277,8 +269,7 @@ function spliced(text: string, start: number, end: number | undefined, part: str
   return text.slice(0, start) + part + text.slice(end ?? start)
 }
 
-/** Instructions for making the changes by hand, with file and line number. */
-export function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
+function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
   const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
   const additions = new Map<string, Addition>()
   const lines = changes.flatMap(({ path, value: wanted }) => {
