@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { helpText, usageLine } from './help-text.ts'
-import { type CommandPage, type OptionTable, type ParsedOptions, readOptions, WrongUse } from './options.ts'
+import { type CommandArguments, type CommandPage, type OptionTable, readOptions, WrongUse } from './options.ts'
 
 export { type CommandPage, WrongUse } from './options.ts'
 
@@ -52,7 +52,7 @@ export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
  */
 export function command<Options extends OptionTable>(
   page: CommandPage<Options>,
-  body: (given: ParsedOptions<Options>, io: CommandIo) => Promise<number> | number,
+  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Command {
   return { ...page, run: (args, io) => runPage(page, args, io, body) }
 }
@@ -61,7 +61,7 @@ async function runPage<Options extends OptionTable>(
   page: CommandPage<Options>,
   args: readonly string[],
   io: CommandIo,
-  body: (given: ParsedOptions<Options>, io: CommandIo) => Promise<number> | number,
+  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Promise<number> {
   if (wantsHelp(args)) {
     io.stdout.write(helpText(page))

@@ -42,7 +42,7 @@ type ValueOf<Row> = Row extends { readonly value: string }
       : string | undefined
   : boolean
 
-export interface ParsedOptions<Options extends OptionTable> {
+export interface CommandArguments<Options extends OptionTable> {
   readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> }
   readonly operands: readonly string[]
 }
@@ -63,7 +63,7 @@ type OptionToken = Extract<Token, { kind: 'option' }>
 export function readOptions<Options extends OptionTable>(
   args: readonly string[],
   table: Options,
-): ParsedOptions<Options> {
+): CommandArguments<Options> {
   const values: Record<string, boolean | string | readonly string[] | undefined> = {}
   for (const [name, row] of Object.entries(table)) values[name] = unset(row)
   const operands: string[] = []
@@ -75,7 +75,7 @@ export function readOptions<Options extends OptionTable>(
     const value = valueIn(token, row)
     values[token.name] = row.many === true ? [...(values[token.name] as string[]), value as string] : value
   }
-  return { values: values as ParsedOptions<Options>['values'], operands }
+  return { values: values as CommandArguments<Options>['values'], operands }
 }
 
 function unset({ value, many, default: fallback }: CommandOption): boolean | string | readonly string[] | undefined {

@@ -7,7 +7,7 @@ import { summarize } from '../reading/trace-summary.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { readWatched } from './log-reading.ts'
 import { sinceAt } from './option-values.ts'
-import type { ParsedOptions } from './options.ts'
+import type { CommandArguments } from './options.ts'
 import { expectTraceFiles, type TracesPlace } from './traces-place.ts'
 
 export const FILTER_OPTIONS = {
@@ -23,7 +23,7 @@ export const FILTER_OPTIONS = {
   session: { value: 'S', help: 'only traces of session S' },
 } as const
 
-export function readFilter(values: ParsedOptions<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
+export function readFilter(values: CommandArguments<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
   const { session, model, tool, errors, since } = values
   return {
     ...(session !== undefined && { sessionId: session }),

@@ -3,7 +3,7 @@ import { type ExaminationOptions, examine } from '../doctor/examination.ts'
 import { isWrong } from '../doctor/finding.ts'
 import { reportJson, reportText } from '../doctor/report.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { lookOf, Progress } from '../terminal.ts'
 
 /** A timer that keeps the process alive, because requests of the pipeline do not. */
@@ -39,7 +39,7 @@ export const doctor: Command = command(PAGE, async ({ values }, io) => {
   }
 })
 
-function readOptions({ offline, wait, backend }: ParsedOptions<typeof PAGE.options>['values']): ExaminationOptions {
+function readOptions({ offline, wait, backend }: CommandArguments<typeof PAGE.options>['values']): ExaminationOptions {
   if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)
   return { isOffline: offline, waitMillis: Number(wait), backends: checkBackends(backend) }
 }

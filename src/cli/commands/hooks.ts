@@ -5,7 +5,7 @@ import { hostsWithAdapter } from '../hook-records.ts'
 import { list } from '../hooks/list.ts'
 import { trustFolder, withdraw } from '../hooks/trust-folder.ts'
 import { tryOut } from '../hooks/try-out.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 
 const ACTIONS = ['trust', 'test'] as const
 
@@ -28,7 +28,7 @@ const PAGE = {
 read.`,
 } as const satisfies CommandPage
 
-type HooksOptions = ParsedOptions<typeof PAGE.options>['values']
+type HooksOptions = CommandArguments<typeof PAGE.options>['values']
 
 export const hooks: Command = hooksOf(() => process.cwd())
 

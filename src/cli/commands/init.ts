@@ -10,7 +10,7 @@ import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folde
 import type { ByHand, HostSetup, InitContext, NoChange, Plan } from '../init/plan.ts'
 import { report, shown, whyByHand } from '../init/plan.ts'
 import { linesOf, SDK_CODE, type SdkCode } from '../init/sdk-code.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { lookOf } from '../terminal.ts'
 
 const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
@@ -46,7 +46,7 @@ Without HOST: sets up every agent found on this machine, after one confirmation 
     'Exits with 1 if a configuration could not be changed, or must be changed by hand; without HOST also if you decline, or no agent is found.',
 } as const satisfies CommandPage
 
-type InitOptions = Omit<ParsedOptions<typeof PAGE.options>['values'], 'guards'> & {
+type InitOptions = Omit<CommandArguments<typeof PAGE.options>['values'], 'guards'> & {
   readonly host: string | undefined
   readonly guards: InitContext['guards']
 }
@@ -107,7 +107,7 @@ function notForLong(folder: string, title: string): string {
   return `hookspan init: ${folder} is in a temporary folder: when it is cleaned, ${title} can no longer load hookspan`
 }
 
-function readOptions({ values, operands: [host, second] }: ParsedOptions<typeof PAGE.options>): InitOptions {
+function readOptions({ values, operands: [host, second] }: CommandArguments<typeof PAGE.options>): InitOptions {
   if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
   if (host !== undefined && !HOST_NAMES.includes(host)) throw new WrongUse(unknownHost(host, HOST_NAMES))
   if (values.webhook && host !== 'hermes') throw new WrongUse('--webhook is for hermes')

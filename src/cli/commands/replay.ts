@@ -6,7 +6,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { whyNot } from '../file-trouble.ts'
 import { hostsWithAdapter } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { play, playAndDraw } from '../play-files.ts'
 import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
 import type { ReplayResult } from '../replayer.ts'
@@ -46,12 +46,12 @@ export const replay: Command = command(PAGE, async (given, io) => {
   return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
 })
 
-type ReplayJob = Omit<ParsedOptions<typeof PAGE.options>['values'], 'speed'> & {
+type ReplayJob = Omit<CommandArguments<typeof PAGE.options>['values'], 'speed'> & {
   readonly files: readonly string[]
   readonly speed: number | undefined
 }
 
-function readJob({ values, operands: files }: ParsedOptions<typeof PAGE.options>): ReplayJob {
+function readJob({ values, operands: files }: CommandArguments<typeof PAGE.options>): ReplayJob {
   const { out, backend, 'metrics-out': metricsOut } = values
   if (files.length === 0) throw new WrongUse('expected a FILE of hook records, or - for standard input')
   if (metricsOut !== undefined && out === undefined) throw new WrongUse('--metrics-out goes with --out')

@@ -9,7 +9,7 @@ import { startReceiver } from '../../receiver/start.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { packageFile, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import { ageMillis, portOf } from '../option-values.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { startDetached, stopRunning, where } from '../serve/receiver-process.ts'
 import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
 import { showStatus } from '../serve/status.ts'
@@ -34,7 +34,7 @@ agents, and their hooks start the receiver if it is not running.`,
   closing: 'Ctrl-C stops it gracefully. Exits with 1 if it could not be started, and with --status if none answers.',
 } as const satisfies CommandPage
 
-type ServeOptions = ParsedOptions<typeof PAGE.options>['values']
+type ServeOptions = CommandArguments<typeof PAGE.options>['values']
 
 const ACTIONS = ['detach', 'status', 'stop', 'install', 'undo'] as const
 

@@ -11,7 +11,7 @@ import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { readWatched } from '../log-reading.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
-import type { ParsedOptions } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   FILTER_OPTIONS,
@@ -69,7 +69,7 @@ interface TreeOptions {
   readonly json: boolean
 }
 
-function readOptions(values: ParsedOptions<typeof PAGE.options>['values'], now: number): TreeOptions {
+function readOptions(values: CommandArguments<typeof PAGE.options>['values'], now: number): TreeOptions {
   return { filter: readFilter(values, now), last: readLast(values.last), json: values.json }
 }
 

@@ -42,7 +42,7 @@ function whyNotEditable(text: string, changes: readonly JsonChange[]): string | 
     editJson(text, changes)
     return undefined
   } catch (error) {
-    if (error instanceof NotEditable) return error.message
+    if (error instanceof JsonNotEditable) return error.message
     throw error
   }
 }
@@ -94,7 +94,7 @@ export interface JsonChange {
 }
 
 /** The text cannot be edited without a loss. The message gives the reason in a few words. */
-export class NotEditable extends Error {}
+export class JsonNotEditable extends Error {}
 
 const NAME_TWICE = 'a name in it is there twice'
 const BYTE_ORDER_MARK = /^\uFEFF/
@@ -163,12 +163,12 @@ export function valueAt(value: unknown, path: JsonPath): unknown {
 /**
  * Applies the changes. All else, comments included, is kept byte by byte.
  *
- * @throws NotEditable
+ * @throws JsonNotEditable
  */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   return changes.reduce((edited, change) => {
     const root = treeOf(edited)
-    if (root === undefined) throw new NotEditable('it is JSON5, and hookspan edits only JSON with comments')
+    if (root === undefined) throw new JsonNotEditable('it is JSON5, and hookspan edits only JSON with comments')
     const value: unknown = jsonc.getNodeValue(root)
     const style = new JsonStyle(edited)
     const after =
@@ -178,7 +178,7 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
     if (change.value === undefined) remove(value, prunedPath(value, change.path))
     else set(value, change.path, change.value)
     // The parser finds the first of two equal names, and the last one counts.
-    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
+    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new JsonNotEditable(NAME_TWICE)
     return after
   }, text)
 }
@@ -212,7 +212,7 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
   let depth = path.length - 1
   while (depth > 0 && jsonc.findNodeAtLocation(root, path.slice(0, depth)) === undefined) depth--
   const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
-  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(NAME_TWICE)
+  if (into.type !== 'object' && into.type !== 'array') throw new JsonNotEditable(NAME_TWICE)
   const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
   const member = style.member(path[depth] ?? '', nested, depth + 1)
   const close = endOf(into) - 1
