@@ -92,7 +92,7 @@ test('traces that are left out are said, where the rest is said', async () => {
     exportLine({ ...turn(index, 's1'), trace: (4096 + index).toString(16).padStart(32, '0') }),
   )
   await writeFile(log, `${turns.join('\n')}\n`)
-  expect((await exported('--session', 's1', '-F', 'csv')).stderr).toMatch(/^3 older ones are not in it: /)
+  expect((await exported('--session', 's1', '-F', 'csv')).stderr).toMatch(/^3 older ones are left out; /)
   expect((await exported('-n', '1003', '-F', 'csv')).stderr).toMatch(/^Before/)
 })
 

@@ -261,7 +261,7 @@ describe('a trial over a recording', () => {
   t1    afterTurn          talking  block    "Done"
 
 Runs: beforeTurn 1, afterTurn 1, beforeModel 1, afterModel 2, beforeTool 1, afterTool 1
-Not asked, because the recording has not got it: beforeTurn: no prompt 1, beforeTool: no arguments 1, afterTool: no result 1, afterModel: no answer 1
+Skipped, because the recording lacks a field: beforeTurn: no prompt 1, beforeTool: no arguments 1, afterTool: no result 1, afterModel: no answer 1
 
   hook     decided
   talking  block 7

@@ -277,7 +277,7 @@ describe('hookspan init hermes --guards', () => {
     expect(stdout).toContain('it blocks tools and prompts')
     expect((await scene.init(['hermes'])).stdout).toMatch(/^Nothing to do: /)
     expect((await scene.init(['hermes', '--guards', 'closed'])).stdout).toMatch(/^Nothing to do: /)
-    expect((await scene.init(['hermes', '--guards', 'open'])).stdout).toContain('it goes on.')
+    expect((await scene.init(['hermes', '--guards', 'open'])).stdout).toContain('it continues.')
     expect(scene.read(GUARDS)).toBe('open\n')
     await scene.init(['hermes', '--guards', 'off'])
     expect(scene.names()).not.toContain(GUARDS)
