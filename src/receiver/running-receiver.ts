@@ -30,7 +30,7 @@ const QUESTION_MILLIS = 3_000
 const HANDOVER_MILLIS = 30_000
 const ANSWER_LIMIT = 1_000_000
 
-export class RunningReceiver {
+export class ReceiverClient {
   readonly address: Address
   readonly #token: string
 

@@ -21,7 +21,7 @@ import {
 } from './receiver-files.ts'
 import type { openRecorder } from './recorder.ts'
 import { RequestJournal } from './request-journal.ts'
-import { type Health, isNewer, RunningReceiver } from './running-receiver.ts'
+import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
 
 export interface StartReceiverOptions extends HookLoadOptions {
   readonly env: Environment
@@ -72,7 +72,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Star
 interface Turn {
   readonly lock: Lock
   /** The older receiver that handed over, and may still listen on our addresses. */
-  readonly before: RunningReceiver | undefined
+  readonly before: ReceiverClient | undefined
 }
 
 interface PluginEnvironment {
@@ -91,12 +91,12 @@ async function waitForTurn(
   { now }: Clock,
 ): Promise<Turn | { readonly already: Health }> {
   const until = performance.now() + startMillis
-  let before: RunningReceiver | undefined
+  let before: ReceiverClient | undefined
   for (;;) {
     const lock = acquireLock(place.directory, now)
     if (!isHeld(lock)) return { lock, before: before ?? leftBehind(place, token) }
     const address = addressOf(place, lock)
-    const peer = address === undefined ? undefined : new RunningReceiver(address, token)
+    const peer = address === undefined ? undefined : new ReceiverClient(address, token)
     const health = await peer?.health()
     if (health !== undefined && !isNewer(version, health.version)) return { already: health }
     if (health !== undefined && (await peer?.replace(version))) before = peer
@@ -106,9 +106,9 @@ async function waitForTurn(
 }
 
 /** A receiver whose successor died before it asked for the listeners. If there is none, requests to it fail. */
-function leftBehind(place: ReceiverFiles, token: string): RunningReceiver | undefined {
+function leftBehind(place: ReceiverFiles, token: string): ReceiverClient | undefined {
   const address = readAddress(place)
-  return address === undefined || address.socket === null ? undefined : new RunningReceiver(address, token)
+  return address === undefined || address.socket === null ? undefined : new ReceiverClient(address, token)
 }
 
 function isHeld(lock: Lock | Owner): lock is Owner {

@@ -16,7 +16,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     const [line = '', ...others] = linesOf(diagnosis, 'fail')
     expect(others).toEqual([])
     expect(section(diagnosis, 'Backends')).toEqual([`  fail  ${line}`])
-    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('1 thing is wrong.')
+    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('1 error.')
     // The fate of what an agent records meanwhile is not the probe's.
     expect(line).not.toMatch(/dropped|kept/)
     return line

@@ -50,7 +50,7 @@ test('one that gets none of them, because none is kept, is said to', async () =>
   writeFileSync(path, JSON.stringify({ backends, keep: { errors: false } }))
   const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: path } })
   expect([code, sink.spanNames]).toEqual([0, []])
-  expect(told(stderr)[0]).toBe('otlp got no spans: `keep` lets all of these turns go')
+  expect(told(stderr)[0]).toBe('otlp got no spans: `keep` selects none of these turns')
 })
 
 test('several get them, and the configured ones do not', async () => {
@@ -69,7 +69,7 @@ test('the configured ones get them when none is named', async () => {
   expect(sink.spanNames).toHaveLength(13)
 })
 
-const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are kept for it', '28 records → 13 spans; stored in …']
+const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are pending', '28 records → 13 spans; stored in …']
 
 describe('a backend that is not well is one line, and the exit code', () => {
   test.each<[string, SinkBehaviour, RegExp]>([
@@ -142,5 +142,5 @@ test('a backend that fails half-way is told with what it got', async () => {
   // How many are in the first request, the time decides.
   const got = sink.requests[0]?.records.length ?? 0
   expect(got).toBeGreaterThan(0)
-  expect(told(stderr)[1]).toContain(`jaeger got ${got} of 13 spans; ${13 - got} are kept for it; the last trace: `)
+  expect(told(stderr)[1]).toContain(`jaeger got ${got} of 13 spans; ${13 - got} are pending; the last trace: `)
 })

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { type ReceiverFiles, readAddress, readToken, receiverFiles } from '../../src/receiver/receiver-files.ts'
 import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
-import { RunningReceiver } from '../../src/receiver/running-receiver.ts'
+import { ReceiverClient } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import type { World } from './world.ts'
 
@@ -62,9 +62,9 @@ export class Home {
     writeFileSync(join(this.#place.spool, `${at}-1-${number}.json`), text, { mode: 0o600 })
   }
 
-  #peer(): RunningReceiver | undefined {
+  #peer(): ReceiverClient | undefined {
     const [address, token] = [readAddress(this.#place), readToken(this.#place)]
-    return address && token !== undefined ? new RunningReceiver(address, token) : undefined
+    return address && token !== undefined ? new ReceiverClient(address, token) : undefined
   }
 
   #send(body: string, id: string): Promise<number> {

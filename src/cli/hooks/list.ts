@@ -12,14 +12,12 @@ import { displayText } from '../../reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 
-/** The hook settings of the configuration. Prints their problems. */
 export function settingsOf(io: CommandIo): HookFolderSettings {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
   return hookFolderSettings(resolution.config, io.env, io.home)
 }
 
-/** Lists the hooks loaded for a project, in order, and the reasons why others are not loaded. */
 export async function list(project: string, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const configured = await loadConfiguredHooks(settings, project)
@@ -41,12 +39,11 @@ function places({ globalFolder }: HookFolderSettings, project: string, { loaded,
 }
 
 function there(folder: string): string {
-  return pathExists(folder) ? folder : `${folder} (there is none)`
+  return pathExists(folder) ? folder : `${folder} (does not exist)`
 }
 
 /** Without this note, a user would expect the receiver to run the project's hooks. */
-const OF_PROJECT =
-  'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.\n'
+const OF_PROJECT = 'Guards of the project run only in programs that call loadHooks({ project }), not in the receiver.\n'
 
 function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   if (hooks === undefined) return 'No hooks are loaded.\n'
@@ -57,7 +54,7 @@ function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   })
   const isAnyOfProject = loaded.some(({ file }) => projectFolder !== undefined && file.startsWith(projectFolder + sep))
   return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
-Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
+Lower priority runs first before an action, and last after it. Guards that rewrite or inject run before the others.
 ${isAnyOfProject ? OF_PROJECT : ''}`
 }
 
