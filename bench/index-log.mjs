@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const SPANS_OF_TURN = 40
 const TURNS_OF_SESSION = 5
-const SEGMENT_BYTES = 33_554_432
+const SEGMENT_BYTES = 16_777_216
 const MODELS = ['qwen3-coder', 'claude-sonnet-5', 'gpt-6-codex']
 const TOOLS = ['terminal', 'read_file', 'edit_file', 'grep', 'delegate_task']
 const WORDS = 20_000

@@ -1,26 +1,23 @@
 // A viewer's index of a log, from nothing or as it was left, in a process of its own. Prints one JSON object.
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { load } from './build.mjs'
 import { median } from './figures.mjs'
 
-const { stateDirectory, engine, newest } = JSON.parse(process.argv[2])
+const { stateDirectory, newest } = JSON.parse(process.argv[2])
 const { TraceIndex } = await load('viewer/trace-index/trace-index.js')
 const LOOK_MILLIS = 20
 const SAMPLES = 9
 
 const startedAt = performance.now()
 const millis = () => performance.now() - startedAt
-const index = await TraceIndex.open({ subject: { kind: 'log', stateDirectory }, engine })
+const index = await TraceIndex.open({ subject: { kind: 'log', stateDirectory } })
 const isThere = async () => (await index.sessions({ limit: 1 })).rows[0]?.id === newest
 while (!(await isThere())) await pause(LOOK_MILLIS)
 const newestMillis = millis()
-const isDone = key => index.status()[key] === index.status().bytes
-while (!isDone('indexedBytes')) await pause(LOOK_MILLIS)
+while (index.status().indexedBytes < index.status().bytes) await pause(LOOK_MILLIS)
 const indexedMillis = millis()
-while (!isDone('searchableBytes')) await pause(LOOK_MILLIS)
-const searchableMillis = millis()
 
 async function timed(ask) {
   const times = []
@@ -46,20 +43,19 @@ const questions = {
 const asked = {}
 for (const [name, ask] of Object.entries(questions)) asked[name] = await timed(ask)
 const { spanCount, traceCount } = index.status()
+const cpuMillis = process.cpuUsage().user / 1_000
 await index.close()
-const folder = join(stateDirectory, 'index')
-const files = readdirSync(folder, { recursive: true }).map(name => statSync(join(folder, name)))
-const databaseBytes = files.filter(stats => stats.isFile()).reduce((sum, { size }) => sum + size, 0)
+const keptBytes = statSync(join(stateDirectory, 'index', 'traces.jsonl')).size
 const peakBytes = process.resourceUsage().maxRSS * 1024
 process.stdout.write(
   JSON.stringify({
     newestMillis,
     indexedMillis,
-    searchableMillis,
     asked,
     spanCount,
     traceCount,
-    databaseBytes,
+    keptBytes,
     peakBytes,
+    cpuMillis,
   }),
 )

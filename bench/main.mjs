@@ -25,7 +25,7 @@ const add = (...cells) => {
   rows.push(row(...cells))
   console.log(rows.at(-1))
 }
-/** The headline. */
+/** What a reader takes home. */
 let inShort
 
 const PARTS = {
@@ -34,10 +34,10 @@ const PARTS = {
     const agent = await agentCost()
     for (const [what, { ratio, oursMillis, bareMillis }, target] of [
       ['start: import of the Pi adapter and its first event', agent.start, '≤ 0.3 ×'],
-      ['wait of the host in the first turn', agent.firstTurn, '≤ 1.0 ×'],
-      ['wait in each of turns 2 to 20', agent.coldTurn, '≤ 1.0 ×'],
-      ['wait in each later turn', agent.steadyTurn, '≤ 1.0 ×'],
-      ['CPU time of the process per turn, with log, delivery and metrics', agent.cpu, '≤ 2.5 ×'],
+      ['what the host waits in the first turn', agent.firstTurn, '≤ 1.0 ×'],
+      ['in turns 2 to 20, each', agent.coldTurn, '≤ 1.0 ×'],
+      ['in steady turns, each', agent.steadyTurn, '≤ 1.0 ×'],
+      ['CPU of the process for a turn, log, delivery and metrics included', agent.cpu, '≤ 2.5 ×'],
     ]) {
       const millis = `${twoDecimals(oursMillis)} ms against ${twoDecimals(bareMillis)} ms`
       add(`agent: ${what}`, `${twoDecimals(ratio)} × (${millis})`, target)
@@ -49,7 +49,7 @@ const PARTS = {
     const { hookLatency, largeResult } = await import('./hook-latency.mjs')
     const cost = turnCost()
     add(
-      `cost of a turn (${cost.hooks} hooks, ${cost.spans} spans, ${cost.points} points) against the bare SDK with the same spans and points`,
+      `cost of a turn (${cost.hooks} hooks, ${cost.spans} spans, ${cost.points} points) against the bare SDK doing the same`,
       `${twoDecimals(cost.ratio)} × (${oneDecimal(cost.oursMicros)} µs against ${oneDecimal(cost.bareMicros)} µs)`,
       '≤ 1.5 ×',
     )
@@ -80,7 +80,7 @@ const PARTS = {
     const open = openTurns()
     add(
       `heap after 10 000 turns were open at once (${open.spansOpen} spans), then closed`,
-      `${twoDecimals(open.growth * 100)} % (${mebi(open.beforeBytes)} before, ${mebi(open.peakBytes)} at most, ${mebi(open.afterBytes)} after)`,
+      `${twoDecimals(open.growth * 100)} % (${mebi(open.beforeBytes)} before, ${mebi(open.peakBytes)} at the most, ${mebi(open.afterBytes)} after)`,
       'within 5 %',
     )
     const million = millionHooks()
@@ -101,7 +101,7 @@ const PARTS = {
       '≤ 20 %',
     )
     add(
-      'the same, each turn awaited before the next one',
+      'the same when each turn is waited for before the next one',
       `${added(log.alone.cpu)}; main thread ${oneDecimal(log.alone.main.share * 100)} %`,
       '–',
     )
@@ -111,8 +111,8 @@ const PARTS = {
     ]) {
       const { idle, told, delivered, cores, behindBytes } = await loopDelay(spansPerSecond)
       add(
-        `event loop delay while ${spansPerSecond} spans a second of 4 KB each are logged and delivered to two backends`,
-        `p99 ${oneDecimal(delivered.p99)} ms, p99.9 ${oneDecimal(delivered.p999)} ms (hooks only ${oneDecimal(told.p999)} ms, idle ${oneDecimal(idle.p999)} ms); ${twoDecimals(cores)} of a core, ${mebi(behindBytes)} behind`,
+        `event loop held while ${spansPerSecond} spans a second of 4 KB each are logged and delivered to two backends`,
+        `p99 ${oneDecimal(delivered.p99)} ms, p99.9 ${oneDecimal(delivered.p999)} ms (hooks alone ${oneDecimal(told.p999)} ms, nothing at all ${oneDecimal(idle.p999)} ms); ${twoDecimals(cores)} of a core, ${mebi(behindBytes)} behind`,
         target,
       )
     }
@@ -121,7 +121,7 @@ const PARTS = {
     const { adapterCost } = await import('./adapter-cost.mjs')
     for (const { host, share, microsPerEvent, eventsPerRecord } of adapterCost()) {
       add(
-        `reading the events of ${host}, against processing the resulting hook records`,
+        `reading the events of ${host}, against the core's work on the hook records that come of them`,
         `${oneDecimal(share * 100)} % (${twoDecimals(microsPerEvent)} µs an event, ${oneDecimal(eventsPerRecord)} events a record)`,
         '≤ 25 %',
       )
@@ -133,8 +133,8 @@ const PARTS = {
     for (const protocol of ['http/json', 'http/protobuf']) {
       const { millis, moreBytes, peakBytes, p999 } = left[protocol]
       add(
-        `a log of ${mebi(left.bytes)} (${left.spans} spans) left by a killed process, delivered over ${protocol}`,
-        `${oneDecimal(millis / 1000)} s, ${mebi(moreBytes)} more than when idle (${mebi(peakBytes)} in all), event loop delay p99.9 ${oneDecimal(p999)} ms`,
+        `a log of ${mebi(left.bytes)} (${left.spans} spans) that a killed process has left, delivered over ${protocol}`,
+        `${oneDecimal(millis / 1000)} s, ${mebi(moreBytes)} more than with nothing to do (${mebi(peakBytes)} in all), event loop held p99.9 ${oneDecimal(p999)} ms`,
         '≤ 15 s, ≤ 150 MB',
       )
     }
@@ -143,18 +143,18 @@ const PARTS = {
     const { receiverCost } = await import('./receiver-cost.mjs')
     const { oneByOne, lines, p50, p99, idle, worked } = await receiverCost()
     add(
-      'receiver: events of 2 KB per second of CPU time, until they are in the trace log',
-      `${Math.round(oneByOne)} one per request, ${Math.round(lines)} a hundred per request`,
+      'receiver: events of 2 KB for each second of CPU time of its process, recorded and in the trace log',
+      `${Math.round(oneByOne)} in a request each, ${Math.round(lines)} a hundred lines in a request`,
       '≥ 10 000',
     )
     add(
-      'receiver: response time at 1000 events a second',
+      'receiver: until an event is answered, at 1000 a second',
       `p50 ${twoDecimals(p50)} ms, p99 ${twoDecimals(p99)} ms`,
       'p99 ≤ 5 ms',
     )
     add(
-      'receiver: idle',
-      `${mebi(idle.bytes)}, ${oneDecimal(idle.cpuMillis)} ms of CPU in ${idle.seconds} s (${mebi(worked.bytes)} after ${worked.events} events)`,
+      'receiver: with nothing to do',
+      `${mebi(idle.bytes)}, ${oneDecimal(idle.cpuMillis)} ms of CPU in ${idle.seconds} s (${mebi(worked.bytes)} behind ${worked.events} events)`,
       '≤ 60 MB, none',
     )
   },
@@ -162,7 +162,7 @@ const PARTS = {
     const { forwarderCost } = await import('./forwarder-cost.mjs')
     const { wallMillis, cpuMillis, bareMillis } = await forwarderCost()
     add(
-      'forwarder: a hook run as a command, in addition to Node itself',
+      'forwarder: a hook that is a command, on top of Node itself',
       `${oneDecimal(wallMillis)} ms (Node ${oneDecimal(bareMillis)} ms); CPU ${oneDecimal(cpuMillis)} ms`,
       '≤ 15 ms',
     )
@@ -172,7 +172,7 @@ const PARTS = {
     const { ratio, oursMillis, noOpMillis, turnRatio, hooks, turnMillis } = await claudeCodeCost()
     add(
       `a turn of Claude Code (${turnMillis} ms) with its ${hooks} hooks, against an HTTP hook that does nothing`,
-      `${twoDecimals(turnRatio)} ×; the hooks alone ${twoDecimals(ratio)} × (${twoDecimals(oursMillis)} ms against ${twoDecimals(noOpMillis)} ms)`,
+      `${twoDecimals(turnRatio)} ×; the waiting for the hooks alone ${twoDecimals(ratio)} × (${twoDecimals(oursMillis)} ms against ${twoDecimals(noOpMillis)} ms)`,
       '≤ 1.3 ×',
     )
   },
@@ -180,7 +180,7 @@ const PARTS = {
     const { controlHookCost } = await import('./control-hooks.mjs')
     const [none, ten] = [0, 10].map(controlHookCost)
     add(
-      'guards: a phase without guards, a phase with ten guards that pass',
+      'hooks that act: a phase that no hook looks at, and one of ten hooks that pass',
       `${twoDecimals(none)} µs, ${twoDecimals(ten)} µs`,
       'nothing, ≤ 5 µs',
     )
@@ -189,7 +189,7 @@ const PARTS = {
     const { requestCost } = await import('./request-cost.mjs')
     const { loadMillis, firstMicros, furtherMicros } = requestCost()
     add(
-      'cost of requests: the first request of a model, each further one; once, loading the list',
+      "what a request cost: the first of a model, each further one; once, the list's loading",
       `${Math.round(firstMicros)} µs, ${twoDecimals(furtherMicros)} µs; ${Math.round(loadMillis)} ms`,
       'a request ≤ 2 µs',
     )
@@ -198,7 +198,7 @@ const PARTS = {
     const { keepCost } = await import('./keep-cost.mjs')
     const { spanBytes, freeMicros, heldMicros } = keepCost()
     add(
-      'tail sampling: heap per buffered span; a turn, against one without buffering',
+      'traces that are held until they are judged: heap for each span that is held; a turn, against one that nobody holds',
       `${oneDecimal(spanBytes / 1024)} KiB; ${twoDecimals(heldMicros / freeMicros)} × (${oneDecimal(heldMicros)} µs against ${oneDecimal(freeMicros)} µs)`,
       '–',
     )
@@ -207,28 +207,25 @@ const PARTS = {
     const { eventCost } = await import('./event-cost.mjs')
     const { cpuMicros, takeMicros } = await eventCost()
     add(
-      'log events: wait of the host for each, and CPU time until it is delivered',
+      'log events: what the host waits for each, and CPU until it is delivered',
       `${twoDecimals(takeMicros)} µs, ${oneDecimal(cpuMicros)} µs`,
       '–',
     )
   },
   index: async () => {
-    const { ENGINES, indexCost } = await import('./index-cost.mjs')
-    for (const engine of ENGINES) {
-      const { bytes, fresh, again } = await indexCost(engine)
-      const seconds = millis => `${oneDecimal(millis / 1000)} s`
-      const log = `a log of ${mebi(bytes)} (${fresh.spanCount} spans), ${engine} SQLite`
-      add(
-        `the viewer's index of ${log}: until the newest turn is listed, everything is listed, everything is searchable`,
-        [fresh.newestMillis, fresh.indexedMillis, fresh.searchableMillis].map(seconds).join(', '),
-        'the newest ≤ 3 s',
-      )
-      add('the same, reopened', seconds(again.newestMillis), '≤ 1 s')
-      const questions = Object.entries(again.asked).map(([name, { median }]) => `${name} ${oneDecimal(median)} ms`)
-      add('the same, queries', questions.join(', '), 'a search ≤ 300 ms')
-      const sizes = [fresh.peakBytes, again.peakBytes, fresh.databaseBytes].map(mebi)
-      add('the same, memory while built and when reopened, size', sizes.join(', '), '≤ 300 MB')
-    }
+    const { indexCost } = await import('./index-cost.mjs')
+    const { bytes, fresh, again } = await indexCost()
+    const seconds = millis => `${oneDecimal(millis / 1000)} s`
+    add(
+      `the viewer's index of a log of ${mebi(bytes)} (${fresh.spanCount} spans): until the newest turn is there, all is listed`,
+      [fresh.newestMillis, fresh.indexedMillis].map(seconds).join(', '),
+      'the newest ≤ 3 s',
+    )
+    add('the same, opened again', seconds(again.newestMillis), '≤ 1 s')
+    const questions = Object.entries(again.asked).map(([name, { median }]) => `${name} ${oneDecimal(median)} ms`)
+    add('the same, asked', questions.join(', '), 'a search ≤ 300 ms')
+    const sizes = [fresh.peakBytes, again.peakBytes, fresh.keptBytes].map(mebi)
+    add('the same, memory while it is made and when it is opened again, size', sizes.join(', '), '≤ 300 MB')
   },
 }
 

@@ -30,14 +30,7 @@ function read(file) {
 
 /** Name → `{parents, fields}` of every interface of the contract. */
 export function contractInterfaces() {
-  const files = [
-    'identity.ts',
-    'belongings.ts',
-    'payloads.ts',
-    'control-payloads.ts',
-    'request-payloads.ts',
-    'hook-record.ts',
-  ]
+  const files = ['payloads.ts', 'hook-record.ts']
   const text = files.map(read).join('\n')
   return new Map(
     [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [

@@ -6,11 +6,8 @@
  * export default ctx => register(ctx, { host: 'my-agent' })
  */
 
-export type * from './contract/belongings.ts'
-export type * from './contract/control-payloads.ts'
 export type * from './contract/hook-record.ts'
 export type * from './contract/host.ts'
-export type * from './contract/identity.ts'
 export type {
   ControlAction,
   ControlFailure,
@@ -25,7 +22,6 @@ export type {
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export type * from './contract/payloads.ts'
-export type * from './contract/request-payloads.ts'
 export type * from './delivery/backends/backend-config.ts'
 export type { BackendStats, LogCounts, MetricReader, SpanCounts, SpanProcessor } from './delivery/pipeline/index.ts'
 export type { KeyName, UserBackend, UserValue } from './plugin/config/types.ts'

@@ -88,7 +88,7 @@ const MODULES: Record<string, { modules: readonly string[]; packages: readonly s
     ],
     packages: ['node'],
   },
-  'viewer/trace-index': { modules: ['reading', 'delivery/trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
+  'viewer/trace-index': { modules: ['reading', 'delivery/trace-log'], packages: ['node'] },
   'viewer/server': {
     modules: ['reading', 'viewer/trace-index', 'delivery/trace-log', 'plugin/config', 'receiver/loopback'],
     packages: ['node'],

@@ -1,6 +1,7 @@
 import { idOf, peek } from '../contract/foreign.ts'
 import { writeTo } from '../delivery/terminal.ts'
-import type { TracedPlugin } from '../guards/hook-trace.ts'
+import type { TracedPlugin } from '../guards/host-hooks.ts'
+import type { HostHooksOptions } from '../guards/index.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { HostForwarder } from './host-forwarder.ts'
@@ -12,28 +13,30 @@ import { HostForwarder } from './host-forwarder.ts'
 const RUNNING = Symbol.for('hookspan.hosts')
 const SCOPES_LIMIT = 2000
 
+/** Options of `attachHooks`: the time limit of the hooks, and the receiver of log lines for the user. */
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+
 type LineSink = (line: string) => void
 
 /** Log lines for the user, buffered until it is known where this host displays them. */
-class Lines {
+class UserLines {
   #sink: LineSink | undefined
-  #held: string[] = []
+  #buffered: string[] = []
 
-  readonly say: LineSink = line => {
-    if (this.#sink === undefined) this.#held.push(line)
+  readonly log: LineSink = line => {
+    if (this.#sink === undefined) this.#buffered.push(line)
     else this.#sink(line)
   }
 
   sendTo(sink: LineSink): void {
     this.#sink = sink
-    for (const line of this.#held.splice(0)) sink(line)
+    for (const line of this.#buffered.splice(0)) sink(line)
   }
 
-  get isHeld(): boolean {
+  get isBuffering(): boolean {
     return this.#sink === undefined
   }
 
-  /** Falls back to stderr if no sink has been set. */
   release(): void {
     if (this.#sink === undefined) this.sendTo(line => writeTo(process.stderr, `${line}\n`))
   }
@@ -64,19 +67,19 @@ export interface Attachment {
 
 class RunningHost {
   readonly plugin: Plugin
-  readonly #telling: HostForwarder
+  readonly #forwarder: HostForwarder
   readonly #newest = new Map<string, number>()
-  readonly #lines = new Lines()
+  readonly #lines = new UserLines()
   #attachments = 0
-  #isOver = false
+  #hasEnded = false
 
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
-    this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
-    this.#telling = new HostForwarder(host, machine, this.plugin, this.#lines.say)
-    const finish = (): void => this.#finish()
+    this.plugin = createPlugin({ host, logger: { error: this.#lines.log, warn: this.#lines.log }, ...options })
+    this.#forwarder = new HostForwarder(host, machine, this.plugin, this.#lines.log)
+    const endRun = (): void => this.#endRun()
     // Runs before the plugin's own exit listeners, after which the plugin drops every event.
-    process.prependOnceListener('beforeExit', finish)
-    process.prependOnceListener('exit', finish)
+    process.prependOnceListener('beforeExit', endRun)
+    process.prependOnceListener('exit', endRun)
   }
 
   attach(): Attachment {
@@ -84,9 +87,9 @@ class RunningHost {
     return {
       plugin: this.plugin,
       handleEvent: (event, scope = '') => {
-        if (this.#telling.isIgnored(event.event) || !this.#isNewest(number, scope)) return
-        if (this.#lines.isHeld) this.#guarded('its place for messages', () => this.#lines.release())
-        this.#telling.forwardEvent(event)
+        if (this.#forwarder.isIgnored(event.event) || !this.#isNewestAttachment(number, scope)) return
+        if (this.#lines.isBuffering) this.#guarded('its place for messages', () => this.#lines.release())
+        this.#forwarder.forwardEvent(event)
       },
       reportTo: report => {
         this.#guarded('its place for messages', () => this.#lines.sendTo(report))
@@ -95,25 +98,24 @@ class RunningHost {
     }
   }
 
-  #finish(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#telling.endRun(Date.now())
+  #endRun(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#forwarder.endRun(Date.now())
   }
 
-  /** Handles an event that an attachment will receive as well. */
   handleEarlyEvent(event: HostEvent): void {
-    if (!this.#telling.isIgnored(event.event)) this.#telling.forwardEvent(event)
+    if (!this.#forwarder.isIgnored(event.event)) this.#forwarder.forwardEvent(event)
   }
 
-  #isNewest(number: number, scope: string): boolean {
+  #isNewestAttachment(number: number, scope: string): boolean {
     const newest = this.#newest.get(scope) ?? 0
     if (newest > number) return false
-    if (newest < number) this.#remember(scope, number)
+    if (newest < number) this.#setNewest(scope, number)
     return true
   }
 
-  #remember(scope: string, number: number): void {
+  #setNewest(scope: string, number: number): void {
     this.#newest.delete(scope)
     this.#newest.set(scope, number)
     const [oldest] = this.#newest.keys()
@@ -124,7 +126,7 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.#telling.reportError(what, error)
+      this.#forwarder.reportError(what, error)
       return undefined
     }
   }
@@ -146,7 +148,6 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
   return found.attach()
 }
 
-/** The plugin that traces a host in this process, if one is running. */
 export function runningPlugin(host: string): Plugin | undefined {
   return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
 }

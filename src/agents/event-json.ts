@@ -28,7 +28,6 @@ function parseRepaired(text: string): unknown {
   }
 }
 
-/** Parses a line of a file, or a response. Returns undefined if it is not valid JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)

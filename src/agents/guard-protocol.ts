@@ -10,7 +10,6 @@ export type GuardRequest = {
   }
 }[Phase]
 
-/** The response to an agent's hook. */
 export interface HookReply {
   /** The body of the response if the hook is an HTTP request, the standard output if it is a command. Undefined: empty. */
   readonly body?: object | undefined

@@ -3,7 +3,6 @@ import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import type { ReceiverAdapter } from './receiver-adapter.ts'
 
-/** Stands for an unreadable record; the core counts it as ignored. */
 const UNREADABLE = 'unreadable'
 
 /** Endpoint for agents that emit hook records themselves: the body is one record, or a list of them. */

@@ -5,13 +5,10 @@ import type { Correlation, HookName, HookPayloads, HookRecord } from '../contrac
  * `replay --host` and the tests read the same format.
  */
 export interface HostEvent {
-  /** The host's own name of the event or hook. */
   readonly event: string
   /** Epoch milliseconds. If absent, the time of the previous event applies. */
   readonly at?: number
-  /** First argument of the callback. */
   readonly data?: unknown
-  /** The fields read from the second argument, if the host passes one. */
   readonly context?: unknown
   /** The object that the callback may change, if the host passes it apart from the event. */
   readonly output?: unknown
@@ -37,7 +34,6 @@ export interface HostMachine {
 /** Keys of the contract with unchecked values: the core validates each of them. */
 export type LoosePayload<Name extends HookName> = { readonly [Key in keyof HookPayloads[Name]]?: unknown }
 
-/** Builds a hook record. `at` is in epoch milliseconds. */
 export function hookRecord<Name extends HookName>(
   hook: Name,
   at: number,

@@ -4,8 +4,7 @@ import type { HostEvent, HostMachine } from './host-event.ts'
 
 /** A function (host, event) that receives every raw event, to capture a run. Set by developers only. */
 const TAP = Symbol.for('hookspan.tap')
-/** Limit of distinct error lines; further errors are only counted. */
-const MAX_TOLD = 100
+const MAX_REPORTED_ERRORS = 100
 
 type Tap = (host: string, event: HostEvent) => void
 
@@ -20,15 +19,15 @@ export class HostForwarder {
   readonly #host: string
   readonly #machine: HostMachine
   readonly #plugin: Plugin
-  readonly #say: (line: string) => void
-  readonly #told = new Set<string>()
+  readonly #report: (line: string) => void
+  readonly #reported = new Set<string>()
 
   /** @param say receives lines for the user */
-  constructor(host: string, machine: HostMachine, plugin: Plugin, say: (line: string) => void) {
+  constructor(host: string, machine: HostMachine, plugin: Plugin, report: (line: string) => void) {
     this.#host = host
     this.#machine = machine
     this.#plugin = plugin
-    this.#say = say
+    this.#report = report
   }
 
   isIgnored(event: string): boolean {
@@ -42,7 +41,7 @@ export class HostForwarder {
       const records = this.#machine.accept(event)
       // The core counts an unknown name as ignored.
       if (records === undefined) this.#plugin.emitUntyped(`${this.#host}:${event.event}`)
-      else this.#tellAll(records)
+      else this.#emitRecords(records)
       return records ?? NOTHING
     } catch (error) {
       this.reportError(event.event, error)
@@ -50,10 +49,9 @@ export class HostForwarder {
     }
   }
 
-  /** Emits the records that the machine was still buffering. */
   endRun(at: number): void {
     try {
-      this.#tellAll(this.#machine.end(at))
+      this.#emitRecords(this.#machine.end(at))
     } catch (error) {
       this.reportError('the end', error)
     }
@@ -62,13 +60,13 @@ export class HostForwarder {
   /** Logs an error once for each kind of event. The error's message is left out: it could quote the user's data. */
   reportError(what: string, error: unknown): void {
     this.#plugin.emitUntyped(`${this.#host}:unreadable`)
-    if (this.#told.has(what) || this.#told.size >= MAX_TOLD) return
-    this.#told.add(what)
+    if (this.#reported.has(what) || this.#reported.size >= MAX_REPORTED_ERRORS) return
+    this.#reported.add(what)
     const kind = error instanceof Error ? error.name : typeof error
-    this.#say(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
+    this.#report(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
   }
 
-  #tellAll(records: readonly HookRecord[]): void {
+  #emitRecords(records: readonly HookRecord[]): void {
     for (const { hook, payload, at, host, delivery_id, correlation } of records)
       this.#plugin.emit(hook, payload, { at, host, delivery_id, correlation })
   }

@@ -3,9 +3,7 @@ import type { HostEvent } from './host-event.ts'
 
 /** One request, or one spool file, from one agent. */
 export interface HookDelivery {
-  /** Parsed JSON. */
   readonly body: unknown
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /** When the hook fired (epoch milliseconds), according to the sender; otherwise the time of receipt. */
   readonly at: number
@@ -23,11 +21,10 @@ export interface TelemetrySpan {
   readonly endAt: number | undefined
   /** 2 = error. */
   readonly statusCode: number | undefined
-  /** Attributes by name: strings, numbers, booleans and lists of these. */
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-/** Turns the deliveries of one agent into events of its machine. */
+/** Converts the deliveries of one agent into events of its machine. */
 export interface ReceiverAdapter {
   /** Never throws. Returns an empty list for a delivery without information. */
   events(delivery: HookDelivery): readonly HostEvent[]
@@ -43,7 +40,6 @@ export interface ReceiverAdapter {
   readonly lostHooks?: number
 }
 
-/** The environment of an inlet that reads its agent's files. */
 export interface AdapterEnvironment {
   readonly place: AgentFolders
   /** @param millis the duration; tests do the awaited work meanwhile */

@@ -8,7 +8,6 @@ import { hookRecords } from './hook-records.ts'
 import { qwen } from './qwen/receiver-adapter.ts'
 import type { ReceiverAdapter } from './receiver-adapter.ts'
 
-/** An endpoint of the receiver. */
 export interface ReceiverEndpoint {
   /** The agent that sends to this endpoint. If empty, each record may name its own. */
   readonly host: string

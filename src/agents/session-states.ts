@@ -17,7 +17,6 @@ export class SessionStates<State> {
     return this.#states.size
   }
 
-  /** Returns the state of this session, and creates it if there is none. */
   get(id: string): State {
     // Fast path: consecutive events usually belong to the same session.
     if (this.#newest?.id === id) return this.#newest.state
@@ -25,7 +24,7 @@ export class SessionStates<State> {
     this.#newest = { id, state }
     this.#states.delete(id)
     this.#states.set(id, state)
-    if (this.#states.size > this.#limit) this.#forgetOldest()
+    if (this.#states.size > this.#limit) this.#dropOldest()
     return state
   }
 
@@ -43,7 +42,7 @@ export class SessionStates<State> {
   }
 
   /** Drops a state without ending its spans: the core ends those still open, so no turn is lost. */
-  #forgetOldest(): void {
+  #dropOldest(): void {
     for (const id of this.#states.keys()) {
       this.#states.delete(id)
       return

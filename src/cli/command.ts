@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { helpText, usageLine } from './help-text.ts'
-import { type CommandPage, type Given, type OptionTable, readOptions, WrongUse } from './options.ts'
+import { type CommandArguments, type CommandPage, type OptionTable, readOptions, WrongUse } from './options.ts'
 
 export { type CommandPage, WrongUse } from './options.ts'
 
@@ -13,7 +13,6 @@ export interface Output {
   readonly rows?: number | undefined
 }
 
-/** A command's access to its process. Tests replace it. */
 export interface CommandIo {
   readonly stdout: Output
   readonly stderr: Output
@@ -28,7 +27,6 @@ export interface CommandIo {
    * does.
    */
   interrupted(): Promise<StopSignal>
-  /** Resolves if the reader of the output has closed it. */
   hungUp(): Promise<void>
 }
 
@@ -54,7 +52,7 @@ export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
  */
 export function command<Options extends OptionTable>(
   page: CommandPage<Options>,
-  body: (given: Given<Options>, io: CommandIo) => Promise<number> | number,
+  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Command {
   return { ...page, run: (args, io) => runPage(page, args, io, body) }
 }
@@ -63,7 +61,7 @@ async function runPage<Options extends OptionTable>(
   page: CommandPage<Options>,
   args: readonly string[],
   io: CommandIo,
-  body: (given: Given<Options>, io: CommandIo) => Promise<number> | number,
+  body: (given: CommandArguments<Options>, io: CommandIo) => Promise<number> | number,
 ): Promise<number> {
   if (wantsHelp(args)) {
     io.stdout.write(helpText(page))
@@ -77,7 +75,7 @@ async function runPage<Options extends OptionTable>(
     if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
     io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
     // A suggestion makes the usage hint unnecessary.
-    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; --help says more\n`)
+    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; see --help\n`)
     return EXIT.wrongUse
   }
 }
@@ -88,7 +86,6 @@ function refuseOperands([first]: readonly string[], options: OptionTable): void 
   throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
 }
 
-/** Prints one line; the stack only in debug mode. */
 export function reportFailure(command: { readonly name: string }, error: unknown, io: CommandIo): number {
   const message = error instanceof Error ? error.message : String(error)
   io.stderr.write(`hookspan ${command.name}: ${message.replace(/\s+/g, ' ')}\n`)

@@ -2,22 +2,22 @@ import type { Command, CommandRow } from './command.ts'
 
 /** Summaries are here, because the code of a command is loaded only if it runs. */
 const SUMMARIES = {
-  demo: 'see traces without an agent, a server or an account',
-  init: 'make an agent load hookspan, or stop it from doing so',
-  run: 'run any program inside a span of its own',
-  hook: 'hand one hook of an agent to the receiver',
-  serve: 'take what the hooks of agents tell, for all agents at once',
-  replay: 'turn files of hook records into traces',
-  tree: 'draw stored traces as trees',
-  view: 'see every agent think, live, in a page of this machine',
-  top: 'what every agent is at right now',
-  export: 'write traces into a file, for people and for other programs',
-  diff: 'put two turns or sessions side by side',
-  config: 'the configuration in force, and where it comes from',
-  doctor: 'prove that traces arrive, and say what to do where they do not',
-  hooks: 'which hooks that act are loaded, and what they would decide',
-  send: 'deliver what the trace log holds for a backend, or all of it',
-  completion: 'let the shell complete commands, options, hosts and backends',
+  demo: 'show traces without an agent, a server or an account',
+  init: 'set up an agent to load hookspan, or undo it',
+  run: 'run a program inside a span',
+  hook: 'forward one agent hook to the receiver',
+  serve: 'run the receiver for the hooks of all agents',
+  replay: 'convert files of hook records to traces',
+  tree: 'print stored traces as trees',
+  view: 'open a live dashboard of every agent on this machine',
+  top: 'show what every agent is doing right now',
+  export: 'write traces to a file, for reading or for other programs',
+  diff: 'compare two turns or sessions',
+  config: 'print the effective configuration and its sources',
+  doctor: 'check that traces arrive, and how to fix it if not',
+  hooks: 'list loaded guards, and try what they would decide',
+  send: 'send pending or all traces of the trace log to backends',
+  completion: 'print a completion script for your shell',
 } as const
 
 type Name = keyof typeof SUMMARIES

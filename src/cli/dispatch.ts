@@ -2,7 +2,7 @@ import { nearestName } from '../plugin/config/nearest.ts'
 import { PACKAGE_VERSION } from '../plugin/package-facts.ts'
 import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { shown } from './options.ts'
+import { shellWord } from './options.ts'
 
 /** Runs the command named by the arguments. Resolves to the exit code, never rejects. */
 export async function dispatch(
@@ -27,7 +27,6 @@ function isHelp(word: string): boolean {
   return word === 'help' || word === '--help' || word === '-h'
 }
 
-/** Handles `help COMMAND` and `--help COMMAND`; without a command, prints the list of commands. */
 function help(rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): Promise<number> | number {
   const [name] = rest.filter(word => !isHelp(word))
   return name === undefined ? printHelp(io.stdout, rows, EXIT.ok) : dispatch([name, '--help'], io, rows)
@@ -43,11 +42,11 @@ function printHelp(output: Output, rows: readonly CommandRow[], code: number): n
     '',
     ...rows.map(row => line(row.name, row.summary)),
     '',
-    line('-h, --help', 'this text; hookspan COMMAND --help says more about one of them'),
-    line('-v, --version', 'which hookspan this is'),
+    line('-h, --help', 'this help; hookspan COMMAND --help describes one command'),
+    line('-v, --version', 'print the version'),
     '',
-    'Exits with 0 when all went well, 1 when something failed, 2 when called in a way',
-    'that it does not know, and 130 when Ctrl-C ended it before its work was done.',
+    'Exit codes: 0 success, 1 failure, 2 wrong use, 130 interrupted by Ctrl-C before',
+    'the work was done.',
   ]
   output.write(`${lines.join('\n')}\n`)
   return code
@@ -74,12 +73,11 @@ function aboutCommand(name: string, rows: readonly CommandRow[]): string {
   return meant === undefined ? `Commands: ${names.join(', ')}` : `Did you mean "hookspan ${meant}"?`
 }
 
-/** Explains that options belong after the command. */
 function aboutOption(option: string, rest: readonly string[], rows: readonly CommandRow[]): string {
   const command = rest.find(word => rows.some(row => row.name === word))
   if (command !== undefined) {
     const others = rest.filter(word => word !== command)
-    return `Options come after the command: hookspan ${[command, option, ...others].map(shown).join(' ')}`
+    return `Options come after the command: hookspan ${[command, option, ...others].map(shellWord).join(' ')}`
   }
   const meant = nearestName(option, OWN_OPTIONS)
   if (meant !== undefined) return `Did you mean "hookspan ${meant}"?`

@@ -10,7 +10,6 @@ const WORDS: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota is used up',
 }
 
-/** The cause of a file system error, in plain words. */
 export function whyNot(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   const name = typeof code === 'string' ? code : String(message ?? error)

@@ -1,10 +1,9 @@
-import type { CommandPage, OptionRow } from './options.ts'
+import type { CommandOption, CommandPage } from './options.ts'
 
 /** The minimum width of terminals. */
 const COLUMNS = 80
-const HELP: readonly (readonly [string, OptionRow])[] = [['help', { short: 'h', help: 'this text' }]]
+const HELP: readonly (readonly [string, CommandOption])[] = [['help', { short: 'h', help: 'print this help' }]]
 
-/** The text of `--help`: usage, description, options. Ends with a line break. */
 export function helpText(command: CommandPage): string {
   const parts = [usageLine(command), paragraphs(command.about), optionList(command), paragraphs(command.closing ?? '')]
   return `${parts.filter(part => part !== '').join('\n\n')}\n`
@@ -23,15 +22,15 @@ function paragraphs(text: string): string {
 function optionList({ options }: Pick<CommandPage, 'options'>): string {
   const rows = [...Object.entries(options), ...HELP]
   const width = Math.max(...rows.map(row => spelling(row).length))
-  return rows.flatMap(row => drawn(spelling(row).padEnd(width), row[1])).join('\n')
+  return rows.flatMap(row => optionLines(spelling(row).padEnd(width), row[1])).join('\n')
 }
 
-function spelling([name, { short, value }]: readonly [string, OptionRow]): string {
+function spelling([name, { short, value }]: readonly [string, CommandOption]): string {
   const both = `${short === undefined ? '    ' : `-${short}, `}--${name}`
   return value === undefined ? both : `${both} ${value}`
 }
 
-function drawn(left: string, { help, default: fallback, many }: OptionRow): string[] {
+function optionLines(left: string, { help, default: fallback, many }: CommandOption): string[] {
   const text = `${help}${fallback === undefined ? '' : ` (default ${fallback})`}${many === true ? '; may be given more than once' : ''}`
   const indent = ' '.repeat(left.length + 4)
   return wrapped(text, COLUMNS - indent.length).map((line, index) =>

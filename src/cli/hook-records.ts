@@ -89,7 +89,6 @@ export class RecordReader {
     for (const record of this.#run?.read(event) ?? []) yield { record }
   }
 
-  /** Emits records that the translator has buffered for later events. */
   *#endRun(): Generator<RecordEntry, void> {
     for (const record of this.#run?.end() ?? []) yield { record }
     this.#run = undefined
@@ -98,10 +97,10 @@ export class RecordReader {
 
 function noAdapter(host: string | undefined): string {
   const hosts = hostsWithAdapter().join(', ')
-  if (host === undefined) return `a raw event of a host; say which with --host (${hosts})`
+  if (host === undefined) return `a raw event without a host; name it with --host (${hosts})`
   const meant = nearestName(host, hostsWithAdapter())
   const [told, advice] = [JSON.stringify(host), meant === undefined ? '' : `; did you mean ${meant}?`]
-  return `a raw event of ${told}, whose events cannot be read; those of ${hosts} can${advice}`
+  return `a raw event of ${told}, whose events are not supported; supported: ${hosts}${advice}`
 }
 
 function isHead(value: unknown): value is HeadLine {
@@ -134,7 +133,6 @@ function whyNoJson(error: unknown, text: string): string {
   return position === undefined ? 'not JSON' : `not JSON from column ${Number(position) + 1} on`
 }
 
-/** Opens a file, or standard input for `-`. */
 export function openInput(name: string, stdin: Readable): Readable {
   return name === '-' ? stdin : createReadStream(name)
 }
@@ -146,13 +144,11 @@ export interface ReadRecord {
   readonly meta: HookMeta
 }
 
-/** The raw events of one run of a host, read by its translator. */
 export class RawEvents {
   readonly host: string
   readonly #machine: HostMachine
   #lastAt = 0
 
-  /** Undefined for a host without a translator. */
   static of(host: string): RawEvents | undefined {
     const create = Object.hasOwn(MACHINES, host) ? MACHINES[host] : undefined
     return create && new RawEvents(host, create())
@@ -183,7 +179,7 @@ export class RawEvents {
   }
 }
 
-export function isRawEvent(value: unknown): value is HostEvent {
+function isRawEvent(value: unknown): value is HostEvent {
   return typeof value === 'object' && value !== null && textOf((value as { event?: unknown }).event) !== undefined
 }
 

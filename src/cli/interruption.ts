@@ -17,7 +17,6 @@ export class Interruption {
   readonly #giveUp = new AbortController()
   #code: number | undefined
 
-  /** @param onStop called at the signal, to acknowledge it */
   constructor(io: Pick<CommandIo, 'interrupted'>, onStop: () => void = () => undefined) {
     void io.interrupted().then(signal => {
       this.#code = EXIT_CODES[signal]
@@ -27,17 +26,14 @@ export class Interruption {
     })
   }
 
-  /** Aborted at the signal: start no more work. */
   get stop(): AbortSignal {
     return this.#stop.signal
   }
 
-  /** Aborted a moment later: stop waiting. */
   get giveUp(): AbortSignal {
     return this.#giveUp.signal
   }
 
-  /** Undefined if not interrupted. */
   get exitCode(): number | undefined {
     return this.#code
   }

@@ -27,8 +27,8 @@ export async function readWatched<Result>(
     if (interruption.stop.aborted) throw new Stopped()
     done += bytes
     // The second pass reads only the selected traces and is much faster.
-    if (done > total && done - bytes <= total) progress.say('gathering what is drawn …')
-    if (done <= total) progress.at(done, () => `reading ${humanBytes(total)}`)
+    if (done > total && done - bytes <= total) progress.showStep('reading the selected traces …')
+    if (done <= total) progress.update(done, () => `reading ${humanBytes(total)}`)
   }
   try {
     return await read(onRead)
@@ -36,7 +36,7 @@ export async function readWatched<Result>(
     const { exitCode } = interruption
     if (!(error instanceof Stopped) || exitCode === undefined) throw error
     progress.end()
-    io.stderr.write(`Interrupted at ${progress.share}; nothing is drawn\n`)
+    io.stderr.write(`Interrupted at ${progress.share}; nothing is printed\n`)
     return { exitCode }
   } finally {
     progress.end()

@@ -7,16 +7,15 @@ import type { TraceTree } from '../reading/trace-forest.ts'
 import { listSegments } from '../reading/trace-log.ts'
 
 /** Maps each segment with open spans to whether its process is alive. */
-export type Owned = ReadonlyMap<string, boolean>
+type SegmentOwners = ReadonlyMap<string, boolean>
 
-/** @param now epoch milliseconds */
-export async function ownedSegments(stateDirectory: string, now: number): Promise<Owned> {
+export async function ownedSegments(stateDirectory: string, now: number): Promise<SegmentOwners> {
   const segments = await listOpenSegments(stateDirectory, now)
   return new Map(segments.map(({ path, isOwned }) => [path, isOwned]))
 }
 
 /** The traces that no process continues. The next process will end their open spans. */
-export function leftBehind(open: readonly RunningTrace[], owned: Owned): ReadonlySet<TraceTree> {
+export function leftBehind(open: readonly RunningTrace[], owned: SegmentOwners): ReadonlySet<TraceTree> {
   const isLeft = ({ notedIn }: RunningTrace): boolean => ![...notedIn].some(path => owned.get(path) === true)
   return new Set(open.filter(isLeft).map(({ tree }) => tree))
 }
@@ -28,7 +27,7 @@ export function leftBehind(open: readonly RunningTrace[], owned: Owned): Readonl
 export class OpenTraces {
   readonly #directory: string
   readonly #follower: TraceFollower
-  #owned: Owned = new Map()
+  #owned: SegmentOwners = new Map()
   /** Start of the oldest open span, epoch milliseconds. */
   #sinceAt = Number.POSITIVE_INFINITY
 
@@ -37,8 +36,7 @@ export class OpenTraces {
     this.#follower = new TraceFollower(() => this.#files(), { last: 0 })
   }
 
-  /** @param now epoch milliseconds */
-  async look(now: number): Promise<OpenTurn[]> {
+  async readOpenTurns(now: number): Promise<OpenTurn[]> {
     this.#owned = await ownedSegments(this.#directory, now)
     await this.#follower.poll()
     // Poll again if a span began before the segments that were read.

@@ -1,10 +1,9 @@
 import { BACKEND_TYPES, isBackendType } from '../delivery/backends/rows.ts'
 import { readEndpoint } from '../plugin/config/endpoint.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
-import { type OptionRow, WrongUse } from './options.ts'
+import { type CommandOption, WrongUse } from './options.ts'
 
-/** Takes the short form of a backend in the configuration. */
-export const BACKEND_OPTION: OptionRow & { readonly value: string; readonly many: true } = {
+export const BACKEND_OPTION: CommandOption & { readonly value: string; readonly many: true } = {
   value: 'TYPE[=URL]',
   many: true,
   offers: BACKEND_TYPES,

@@ -1,43 +1,36 @@
 import { parseArgs } from 'node:util'
 import { nearestName } from '../plugin/config/nearest.ts'
 
-/** Completions for a value or an operand: paths or one of these words. */
-export type Offers = 'files' | readonly string[]
+export type Completions = 'files' | readonly string[]
 
 /** An option of a command. The parser, `--help` and the shell completions use it. */
-export interface OptionRow {
-  /** A short description. The default and repeatability are added automatically. */
+export interface CommandOption {
   readonly help: string
-  /** One letter. */
   readonly short?: string
   /** The placeholder in the help, for example `N`. Without it the option is a flag. */
   readonly value?: string
   readonly default?: string
   /** Repeatable; each value counts. */
   readonly many?: true
-  readonly offers?: Offers
+  readonly offers?: Completions
   /** Names in other tools. Not accepted, but suggested. */
   readonly aka?: readonly string[]
 }
 
-/** The options of a command by long name, in the order of its help. */
-export type OptionTable = Readonly<Record<string, OptionRow>>
+export type OptionTable = Readonly<Record<string, CommandOption>>
 
-export interface Operand {
+interface Operand {
   /** The form in the usage: `FILE…`, `[FILE]`, `HOST`. */
   readonly placeholder: string
-  readonly offers: Offers
+  readonly offers: Completions
 }
 
-/** The description of a command, for help and completions. */
 export interface CommandPage<Options extends OptionTable = OptionTable> {
   readonly name: string
-  /** Undefined if the command takes only options. */
   readonly operand?: Operand
   /** Paragraphs for `--help`, which wraps them. A paragraph that starts with a space is a list and is kept as it is. */
   readonly about: string
   readonly options: Options
-  /** The end of `--help`, in the form of `about`. */
   readonly closing?: string
 }
 
@@ -49,14 +42,11 @@ type ValueOf<Row> = Row extends { readonly value: string }
       : string | undefined
   : boolean
 
-/** Parsed arguments: flags as booleans, values as text, repeatable ones as lists. */
-export interface Given<Options extends OptionTable> {
+export interface CommandArguments<Options extends OptionTable> {
   readonly values: { readonly [Name in keyof Options]: ValueOf<Options[Name]> }
-  /** Non-option arguments, including all after `--`. */
   readonly operands: readonly string[]
 }
 
-/** The command was called with invalid arguments; the message describes the mistake. */
 export class WrongUse extends Error {
   override readonly name = 'WrongUse'
 }
@@ -70,7 +60,10 @@ type OptionToken = Extract<Token, { kind: 'option' }>
  *
  * @throws WrongUse for an unknown option, a missing or a superfluous value
  */
-export function readOptions<Options extends OptionTable>(args: readonly string[], table: Options): Given<Options> {
+export function readOptions<Options extends OptionTable>(
+  args: readonly string[],
+  table: Options,
+): CommandArguments<Options> {
   const values: Record<string, boolean | string | readonly string[] | undefined> = {}
   for (const [name, row] of Object.entries(table)) values[name] = unset(row)
   const operands: string[] = []
@@ -82,10 +75,10 @@ export function readOptions<Options extends OptionTable>(args: readonly string[]
     const value = valueIn(token, row)
     values[token.name] = row.many === true ? [...(values[token.name] as string[]), value as string] : value
   }
-  return { values: values as Given<Options>['values'], operands }
+  return { values: values as CommandArguments<Options>['values'], operands }
 }
 
-function unset({ value, many, default: fallback }: OptionRow): boolean | string | readonly string[] | undefined {
+function unset({ value, many, default: fallback }: CommandOption): boolean | string | readonly string[] | undefined {
   if (value === undefined) return false
   return many === true ? [] : fallback
 }
@@ -100,7 +93,7 @@ function tokensOf(args: readonly string[], table: OptionTable): readonly Token[]
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens
 }
 
-function valueIn({ rawName, value, inlineValue }: OptionToken, row: OptionRow): string | true {
+function valueIn({ rawName, value, inlineValue }: OptionToken, row: CommandOption): string | true {
   if (row.value === undefined) {
     if (value !== undefined) throw new WrongUse(`${rawName} takes no value`)
     return true
@@ -115,8 +108,8 @@ function unknownOption({ rawName, index }: OptionToken, args: readonly string[],
   const written = (args[index] ?? '').replace(/=.*$/s, '')
   const meant = meantBy(written, table)
   return meant === undefined
-    ? `unknown option ${shown(rawName)}`
-    : `unknown option ${shown(written)}. Did you mean ${meant}?`
+    ? `unknown option ${shellWord(rawName)}`
+    : `unknown option ${shellWord(written)}. Did you mean ${meant}?`
 }
 
 function meantBy(written: string, table: OptionTable): string | undefined {
@@ -126,7 +119,6 @@ function meantBy(written: string, table: OptionTable): string | undefined {
   return nearestOption(written, table)
 }
 
-/** The option that the user probably meant, with its dashes. */
 function nearestOption(written: string, table: OptionTable): string | undefined {
   const name = written.replace(/^-+/, '')
   const alias = Object.entries(table).find(([, { aka }]) => aka?.includes(name))?.[0]
@@ -135,6 +127,6 @@ function nearestOption(written: string, table: OptionTable): string | undefined 
 }
 
 /** Escapes user input for a line on a terminal. */
-export function shown(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w-]{1,60}$/.test(text) ? text : JSON.stringify(text.slice(0, 60))
 }

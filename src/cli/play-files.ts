@@ -15,27 +15,24 @@ import { openTracePlace } from './trace-place.ts'
 
 const DRAWN_TRACES = 20
 
-export interface Playing {
-  /** `-` is standard input. */
+interface ReplayInput {
   readonly files: readonly string[]
   readonly speed: number | undefined
   readonly host: string | undefined
 }
 
-export interface Played {
+export interface ReplayRun {
   readonly result: ReplayResult
-  /** No line was malformed, and no file unreadable. */
   readonly isClean: boolean
   readonly exitCode: number | undefined
   readonly begins: string
 }
 
-/** Replays files into the trace log and to the given or configured backends, then draws the result. */
 export async function playAndDraw(
-  playing: Playing,
+  playing: ReplayInput,
   backend: readonly string[],
   io: CommandIo,
-): Promise<Played & { readonly isGood: boolean }> {
+): Promise<ReplayRun & { readonly isGood: boolean }> {
   const code = { host: playing.host, ...(backend.length === 0 ? {} : { backends: backend }) }
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
   const place = await openTracePlace(config, io)
@@ -56,11 +53,11 @@ export async function playAndDraw(
 export async function play(
   plugin: PluginOptions,
   { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
-  { files, speed, host }: Playing,
+  { files, speed, host }: ReplayInput,
   io: CommandIo,
-): Promise<Played> {
+): Promise<ReplayRun> {
   const progress = new Progress(io, await bytesOf(files))
-  const interruption = new Interruption(io, () => progress.say(STOPPING))
+  const interruption = new Interruption(io, () => progress.showStep(STOPPING))
   const replayer = new Replayer(
     { plugin, batchSpans, speed, interruption },
     { env, home: io.home, stderr: progress.stderr },
@@ -69,7 +66,7 @@ export async function play(
   let isClean = true
   for (const file of files) isClean = (await feed.feedFile(file, new RecordReader(host))) && isClean
   const begins = interruptedAt(interruption, progress)
-  if (begins === '') progress.say('delivering …')
+  if (begins === '') progress.showStep('delivering …')
   const result = await replayer.finish()
   progress.end()
   return { result, isClean, exitCode: interruption.exitCode, begins: begins || interruptedAt(interruption) }
@@ -78,8 +75,7 @@ export async function play(
 /** The maximum number of malformed lines reported one by one: in a wrong file all are malformed. */
 const MAX_REPORTED = 20
 
-/** Feeds files of hook records to a replayer and reports unusable lines. */
-export class RecordFeed {
+class RecordFeed {
   readonly #replayer: Replayer
   readonly #progress: Progress
   readonly #stop: AbortSignal
@@ -87,7 +83,6 @@ export class RecordFeed {
   #bytes = 0
   #records = 0
 
-  /** @param stop aborted if no more records are to be fed */
   constructor(replayer: Replayer, progress: Progress, stop: AbortSignal, io: CommandIo) {
     this.#replayer = replayer
     this.#progress = progress
@@ -107,15 +102,15 @@ export class RecordFeed {
         if (this.#stop.aborted) break
         if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
         else if (++malformed <= MAX_REPORTED)
-          this.#say(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
+          this.#report(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
       }
     } catch (error) {
       if (this.#stop.aborted) return malformed === 0
-      this.#say(`cannot read ${name}: ${whyNot(error)}`)
+      this.#report(`cannot read ${name}: ${whyNot(error)}`)
       return false
     }
     const untold = malformed - MAX_REPORTED
-    if (untold > 0) this.#say(`${name}: ${countOf(untold, 'further line')} skipped`)
+    if (untold > 0) this.#report(`${name}: ${countOf(untold, 'further line')} skipped`)
     return malformed === 0
   }
 
@@ -130,19 +125,18 @@ export class RecordFeed {
   async #feed(record: ReadRecord, arrivedAt: number | undefined): Promise<void> {
     await this.#replayer.feed(record, arrivedAt)
     this.#records += 1
-    this.#progress.at(this.#bytes, seconds => {
+    this.#progress.update(this.#bytes, seconds => {
       const [records, spans] = [countOf(this.#records, 'record'), countOf(this.#replayer.spans, 'span')]
       return `${records} · ${spans} · ${humanCount(this.#records / seconds)} records/s`
     })
   }
 
-  #say(line: string): void {
+  #report(line: string): void {
     this.#progress.end()
     this.#io.stderr.write(`hookspan replay: ${line}\n`)
   }
 }
 
-/** The total size of the files; undefined if unknown. */
 export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
   let sum = 0
   for (const file of files) {

@@ -9,7 +9,7 @@ import type { ReplayResult } from './replayer.ts'
 import { lookOf } from './terminal.ts'
 import type { TracePlace } from './trace-place.ts'
 
-export interface Showing {
+interface RunDisplay {
   readonly config: DeliveryContext['config']
   readonly place: TracePlace
   /** The number of traces to draw; 0 for an interrupted run. */
@@ -21,7 +21,11 @@ export interface Showing {
  *
  * @returns whether everything arrived everywhere
  */
-export async function showRun(result: ReplayResult, { config, place, last }: Showing, io: CommandIo): Promise<boolean> {
+export async function showRun(
+  result: ReplayResult,
+  { config, place, last }: RunDisplay,
+  io: CommandIo,
+): Promise<boolean> {
   const traceId = await drawTraces(last === 0 ? [] : result.stats.traceFiles.filter(existsSync), last, io)
   return reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
 }
@@ -34,11 +38,9 @@ async function drawTraces(files: readonly string[], last: number, io: CommandIo)
   return trees.at(-1)?.traceId
 }
 
-export interface DeliveryContext {
+interface DeliveryContext {
   readonly config: Pick<ResolvedConfig, 'backends' | 'project_name' | 'keep'>
-  /** The trace for links to the backends. */
   readonly traceId: string | undefined
-  /** Undelivered spans stay in the local trace log. */
   readonly isKept: boolean
 }
 
@@ -68,7 +70,6 @@ export function whatIsIn({ spans }: Pick<ReplayResult, 'spans'>, log: BackendSta
   return `${missingIn(log) > 0 ? `${humanCount(log.delivered)} of them ` : ''}${where}`
 }
 
-/** Spans dropped or not yet delivered. */
 function missingIn({ dropped, spooled }: BackendStats): number {
   return dropped + spooled
 }
@@ -77,12 +78,12 @@ function missingIn({ dropped, spooled }: BackendStats): number {
 function whatItGot(backend: BackendStats, { config, isKept }: DeliveryContext): string | undefined {
   const { name, delivered, spooled, lastError } = backend
   const missing = missingIn(backend)
-  const kept = spooled > 0 && isKept ? `; ${humanCount(spooled)} are kept for it` : ''
+  const kept = spooled > 0 && isKept ? `; ${humanCount(spooled)} are pending` : ''
   if (missing > 0) return `${humanCount(delivered)} of ${countOf(delivered + missing, 'span')}${kept}`
   if (delivered > 0) return countOf(delivered, 'span')
   if (lastError !== undefined) return undefined
   const takesSpans = config.backends.some(each => each.name === name && each.traces !== false)
-  return config.keep?.hold && takesSpans ? 'no spans: `keep` lets all of these turns go' : 'the metrics'
+  return config.keep?.hold && takesSpans ? 'no spans: `keep` selects none of these turns' : 'the metrics'
 }
 
 function linkOf({ name, delivered }: BackendStats, { config, traceId }: DeliveryContext): string {
@@ -98,14 +99,13 @@ export function summaryOf({ records, spans, stats: { hooks, unread } }: ReplayRe
   const outcomes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`)
   const misspelt = unread.hooks + unread.fields
   const slips = [
-    ...(misspelt > 0 ? [`${humanCount(misspelt)} of unknown name`] : []),
-    ...(unread.types > 0 ? [`${humanCount(unread.types)} of another type`] : []),
+    ...(misspelt > 0 ? [`${humanCount(misspelt)} with unknown names`] : []),
+    ...(unread.types > 0 ? [`${humanCount(unread.types)} with wrong types`] : []),
   ]
   const notes = [...outcomes, ...(slips.length > 0 ? [`not read: ${slips.join(', ')}`] : [])].join(', ')
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-/** A description of where the spans of a run are stored. */
 export function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
   if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
   const { traceFiles, backends } = result.stats

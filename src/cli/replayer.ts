@@ -14,12 +14,10 @@ const NO_SCHEDULE_MILLIS = 3_600_000
 const REPLAY_WAIT_MILLIS = 15_000
 /** One record can end thousands of spans. The limit keeps a hanging backend from filling the memory. */
 const QUEUE_SPANS = 50_000
-/** The longest pause when replaying at the recorded speed. */
 const MAX_PAUSE_MILLIS = 60_000
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly plugin: PluginOptions
-  /** The configured number of spans in one request. */
   readonly batchSpans: number
   /** 1 = recorded speed, 2 = twice as fast; undefined = as fast as possible. */
   readonly speed?: number | undefined
@@ -84,7 +82,6 @@ export class Replayer {
     return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors }
   }
 
-  /** Keeps the interval between this record and the previous one. */
   #sinceTheLast(arrivedAt: number): number {
     if (this.#lastAt === undefined || this.#lastArrivedAt === undefined) return arrivedAt
     return this.#lastAt + Math.max(0, arrivedAt - this.#lastArrivedAt)
@@ -135,12 +132,12 @@ const EVERY_RECORDS = 100
 /** If more spans than this are queued for a backend, replaying pauses. */
 const MAX_QUEUED = 4096
 /** The maximum batch size. A batch must be able to fill before the replay pauses. */
-export const LARGEST_BATCH: number = MAX_QUEUED / 2
+const LARGEST_BATCH: number = MAX_QUEUED / 2
 const POLL_MILLIS = 5
 /** If a backend made no progress for this total time, replaying no longer pauses for it. */
 const PATIENCE_MILLIS = 10_000
 
-interface Waiting {
+interface BackendWait {
   readonly delivered: number
   readonly millis: number
 }
@@ -150,10 +147,8 @@ export class Backpressure {
   readonly #backends: () => readonly BackendStats[]
   readonly #stop: AbortSignal | undefined
   readonly #patienceMillis: number
-  /** The time waited since each backend's last progress. */
-  readonly #waited = new Map<string, Waiting>()
+  readonly #waited = new Map<string, BackendWait>()
 
-  /** @param stop aborted if all waiting has to end */
   constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS, stop?: AbortSignal) {
     this.#backends = backends
     this.#patienceMillis = patienceMillis

@@ -21,7 +21,6 @@ function columnsOf(text: string | undefined): number {
 }
 
 const EVERY_MILLIS = 200
-/** The minimum elapsed time for an estimate. */
 const GUESS_MILLIS = 1000
 const CLEAR_LINE = '\r\u001b[K'
 /** For a terminal that does not report its width. */
@@ -36,7 +35,6 @@ export class Progress {
   #shownAt: number
   #isShown = false
 
-  /** @param totalBytes the total work; undefined if unknown */
   constructor(io: CommandIo, totalBytes?: number) {
     this.#io = io
     this.#totalBytes = totalBytes ?? 0
@@ -47,7 +45,7 @@ export class Progress {
   /**
    * Updates the progress. @param text called only if the line is drawn @param totalBytes a new total, if more work was found
    */
-  at(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
+  update(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
     this.#bytes = bytes
     this.#totalBytes = totalBytes
     if (!this.#io.stderr.isTTY) return
@@ -55,7 +53,9 @@ export class Progress {
     if (now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
     const elapsed = now - this.#startedAt
-    this.say([text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '))
+    this.showStep(
+      [text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '),
+    )
   }
 
   /** `42 %`; undefined if the total is unknown. */
@@ -63,8 +63,7 @@ export class Progress {
     return this.#totalBytes > 0 ? `${Math.floor(this.#fraction * 100)} %` : undefined
   }
 
-  /** Shows a step, until the next one or the end. */
-  say(text: string): void {
+  showStep(text: string): void {
     if (!this.#io.stderr.isTTY) return
     this.#isShown = true
     const columns = this.#io.stderr.columns || USUAL_COLUMNS
@@ -76,7 +75,6 @@ export class Progress {
     this.#isShown = false
   }
 
-  /** An output for messages, which clears the line before each. */
   get stderr(): Output {
     const { stderr } = this.#io
     const write = (text: string): void => {
@@ -90,7 +88,6 @@ export class Progress {
     return Math.min(1, this.#bytes / this.#totalBytes)
   }
 
-  /** The estimated remaining time, assuming a constant rate. */
   #left(elapsed: number): string | undefined {
     if (this.#totalBytes === 0 || elapsed < GUESS_MILLIS || this.#fraction < 0.01 || this.#fraction === 1) return
     const seconds = Math.ceil((elapsed * (1 / this.#fraction - 1)) / 1000)
@@ -98,7 +95,6 @@ export class Progress {
   }
 }
 
-/** True if lines can be redrawn in place. */
 export function isRedrawable({ stdout, env }: CommandIo): boolean {
   return stdout.isTTY && env['TERM'] !== 'dumb'
 }
@@ -111,7 +107,6 @@ export function statusRows({ stdout }: Pick<CommandIo, 'stdout'>): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
 const COLOUR = /\u001b\[\d*m/g
 
-/** Lines at the bottom of a terminal that are redrawn in place. */
 export class StatusArea {
   readonly #output: Output
   #lines: readonly string[] = []
@@ -142,15 +137,13 @@ export class StatusArea {
   }
 }
 
-/** Asks the user on the terminal. Any answer but yes is no. */
-export async function saysYes(question: string, io: CommandIo): Promise<boolean> {
+export async function confirm(question: string, io: CommandIo): Promise<boolean> {
   io.stderr.write(`\n${question} [y/N] `)
   const answer = await firstLine(io)
   if (answer === undefined) io.stderr.write('\n')
   return /^\s*y(es)?\s*$/i.test(answer ?? '')
 }
 
-/** Undefined if the input ends first. */
 async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
   const lines = createInterface({ input: stdin })
   try {
@@ -165,7 +158,7 @@ async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
 const POLL_MILLIS = 500
 
 /** Waits for the poll interval or until interrupted. Clears the timer, so that it does not keep the process alive. */
-export async function waitABit(interrupted: Promise<void>): Promise<void> {
+export async function waitForPoll(interrupted: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<void>(resolve => {
     timer = setTimeout(resolve, POLL_MILLIS)

@@ -8,17 +8,12 @@ import type { ResolvedConfig } from '../plugin/config/types.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 
-/** The trace log of this run, from which its traces are drawn. */
 export interface TracePlace {
-  /** The environment that selects the log. */
   readonly env: CommandIo['env']
-  /** The reason why the traces are not kept; undefined if they are. */
   readonly whyNotKept: string | undefined
-  /** Removes a temporary log. */
   close(): Promise<void>
 }
 
-/** The local trace log, or a temporary directory if the log is off or unusable. */
 export async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
   const whyNotKept = local_log ? await troubleWith(stateHome(io.env, io.home)) : 'local_log is off'
   if (whyNotKept === undefined) return { env: io.env, whyNotKept, close: () => Promise.resolve() }

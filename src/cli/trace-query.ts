@@ -7,24 +7,23 @@ import { summarize } from '../reading/trace-summary.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { readWatched } from './log-reading.ts'
 import { sinceAt } from './option-values.ts'
-import type { Given } from './options.ts'
+import type { CommandArguments } from './options.ts'
 import { expectTraceFiles, type TracesPlace } from './traces-place.ts'
 
-/** The filter options shared by all commands that select traces. */
 export const FILTER_OPTIONS = {
-  errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
+  errors: { aka: ['error', 'failed'], help: 'only traces with an error' },
   since: {
     value: 'WHEN',
     aka: ['after', 'from'],
-    help: `only traces in which something ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
+    help: `only traces with a span that ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
       (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
   },
-  model: { value: 'M', help: 'only traces that asked model M; M, T and S may be beginnings' },
+  model: { value: 'M', help: 'only traces with model M; M, T and S may be prefixes' },
   tool: { value: 'T', help: 'only traces that used tool T' },
-  session: { value: 'S', help: 'only traces in which session S took part' },
+  session: { value: 'S', help: 'only traces of session S' },
 } as const
 
-export function readFilter(values: Given<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
+export function readFilter(values: CommandArguments<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
   const { session, model, tool, errors, since } = values
   return {
     ...(session !== undefined && { sessionId: session }),
@@ -54,7 +53,6 @@ export async function findTraces(
   return 'exitCode' in selection ? selection : { ...selection, paths }
 }
 
-/** The maximum number of traces listed for an ambiguous id. */
 const MAX_NAMED = 10
 
 /** @throws an error that lists the candidates if the prefix is not unique */
@@ -78,12 +76,10 @@ export function nothingThere({ path, kind }: TracesPlace): string {
 
 export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
   const { traceCount, matchCount } = selection
-  if (matchCount > 0)
-    return `${place.path} holds ${humanCount(traceCount)} traces, and --last ${query.last} asks for none.`
+  if (matchCount > 0) return `${place.path} holds ${humanCount(traceCount)} traces, but --last is ${query.last}.`
   return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${extentText(selection)}.`
 }
 
-/** The message if the id matches no trace, or several. */
 export function whichTrace(
   place: TracesPlace,
   filter: TraceFilter & { readonly traceId: string },
@@ -92,10 +88,10 @@ export function whichTrace(
   const { traceId, ...rest } = filter
   const { trees, traceCount, matchCount } = selection
   const more = conditions(rest)
-  const asked = `whose id begins with ${traceId}${more === '' ? '' : `, ${more},`}`
+  const asked = `whose id starts with ${traceId}${more === '' ? '' : `, ${more},`}`
   if (matchCount > 1) {
     const others = matchCount > trees.length ? ` and ${matchCount - trees.length} more` : ''
-    return `there are ${countOf(matchCount, 'trace')} ${asked}: ${trees.map(nameOf).join(', ')}${others}; say more digits`
+    return `there are ${countOf(matchCount, 'trace')} ${asked}: ${trees.map(nameOf).join(', ')}${others}; give more digits`
   }
   const among = traceCount === 0 ? `in ${place.path}` : `among the ${humanCount(traceCount)} in ${place.path}`
   return `there is no trace ${asked} ${among}, and no file of that name`
@@ -107,7 +103,6 @@ function nameOf(tree: TraceTree): string {
   return `${displayText(tree.traceId)} (${whose})`
 }
 
-/** `of session "s1", with an error and since 2026-11-22 10:00:00 UTC`. */
 function conditions({ sessionId, model, tool, hasError, sinceAt }: TraceFilter): string {
   const parts = [
     sessionId === undefined ? '' : `of session ${JSON.stringify(sessionId)}`,

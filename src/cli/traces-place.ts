@@ -13,9 +13,8 @@ export interface TracesPlace {
   listFiles(): Promise<readonly string[]>
 }
 
-export interface TreeSubject {
+interface TreeSubject {
   readonly place: TracesPlace
-  /** A prefix of a trace id. */
   readonly traceId: string | undefined
 }
 
@@ -46,12 +45,10 @@ function canBeTraceId(name: string): boolean {
   return /^[0-9a-f]{1,32}$/i.test(name)
 }
 
-/** True if the name is a prefix of a trace id and not a file. */
 export async function namesTrace(name: string): Promise<boolean> {
   return canBeTraceId(name) && (await placeAt(name)) === undefined
 }
 
-/** Undefined if the name is not a file and can be a prefix of an id. */
 async function findPlace(name: string): Promise<TracesPlace | undefined> {
   const place = await placeAt(name)
   if (place === undefined) {
@@ -60,7 +57,7 @@ async function findPlace(name: string): Promise<TracesPlace | undefined> {
     throw new Error(`there is no file ${name}${hint}`)
   }
   const trouble = place.kind === 'file' ? await noTraceFile(name) : undefined
-  if (trouble?.isCertain === true) throw new Error(`${name} is no trace log: ${trouble.problem}`)
+  if (trouble?.isCertain === true) throw new Error(`${name} is not a trace log: ${trouble.problem}`)
   return place
 }
 
@@ -108,16 +105,15 @@ export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, u
   if (kind === 'local log') return
   for (const file of await listFiles()) {
     const trouble = await noTraceFile(file)
-    if (trouble !== undefined) throw new Error(`${file} is no trace log: ${trouble.problem}`)
+    if (trouble !== undefined) throw new Error(`${file} is not a trace log: ${trouble.problem}`)
   }
   if (kind === 'file' && unreadableCount > 0) {
     const lines = countOf(unreadableCount, 'line')
-    throw new Error(`${path} is no trace log: no trace could be read from its ${lines}; expected one request a line`)
+    throw new Error(`${path} is not a trace log: no trace could be read from its ${lines}; expected one request a line`)
   }
 }
 
-/** The reason why a file holds no traces, in plain words. */
-export interface NoTraceFile {
+interface NoTraceFile {
   readonly problem: string
   /** Certain from the beginning of the file: no line can be a trace. */
   readonly isCertain: boolean
@@ -135,7 +131,7 @@ const OTHER_SIGNAL = /^\s*\{\s*"resource(Metrics|Logs)"\s*:/
  *
  * @throws the error of the file system if the file cannot be read
  */
-export async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
+async function noTraceFile(path: string): Promise<NoTraceFile | undefined> {
   const head = await readHead(path)
   if (head.length === 0) return doubtful('it is empty')
   if (head[0] === 0x1f && head[1] === 0x8b) return certain(`it is compressed with gzip: gunzip -k ${path}`)

@@ -11,7 +11,7 @@ export { closeJson } from './json-text.ts'
 
 /**
  * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
- * of the value. Besides `core/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
+ * of the value. Besides `tracker/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
  */
 
 export interface BoundedJson {

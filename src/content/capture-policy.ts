@@ -28,7 +28,6 @@ import { MASK } from './secret-span.ts'
 export interface CaptureSettings {
   readonly mode: ContentMode
   readonly previewMaxChars: number
-  /** Limits of previews that differ from `previewMaxChars`. */
   readonly categoryMaxChars: Readonly<Partial<Record<ContentCategory, number | undefined>>>
   /** Limit of one value in `full` mode, in bytes of UTF-8. */
   readonly contentMaxChars: number
@@ -64,7 +63,6 @@ function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
 }
 
-/** The number of characters that yield a line of this length after collapsing white space. */
 function charsForLine(text: string, lineLength: number): number {
   let length = lineLength
   while (length < text.length) {
@@ -222,7 +220,6 @@ class CapturePolicy {
   }
 }
 
-/** Compiles the capture policy: which parts of a payload may leave the process, and in which form. */
 export function createCapture(settings: CaptureSettings): Capture {
   const policy = new CapturePolicy(settings)
   return {

@@ -6,7 +6,6 @@
 
 declare const safe: unique symbol
 
-/** A string that went through the capture policy: clipped, and with its secrets masked. */
 export type SafeText = string & { readonly [safe]: true }
 
 /** Constant strings. `never` for `string`, and for a pattern such as `tool.${string}`. */
@@ -17,7 +16,6 @@ export function literal<const Text extends string>(constant: Constant<Text>): Sa
   return constant as string as SafeText
 }
 
-/** Template tag that combines our own words with safe texts. */
 export function phrase(words: TemplateStringsArray, ...texts: readonly SafeText[]): SafeText {
   let phrase = words[0] ?? ''
   for (let at = 0; at < texts.length; at++) phrase += `${texts[at]}${words[at + 1]}`
@@ -44,7 +42,6 @@ export function safeJson(data: SafeData): SafeText {
 /** `off`: no content at all. `preview`: clipped one-line previews. `full`: whole values up to `content_max_chars`. */
 export type ContentMode = 'off' | 'preview' | 'full'
 
-/** Selects the length limit. Each can be configured separately. */
 export type ContentCategory = 'tool_input' | 'tool_output' | 'llm_input' | 'llm_output'
 
 export interface CapturedContent {

@@ -27,7 +27,6 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff
 }
 
-/** The first `length` characters, or one less to avoid splitting a pair. */
 function head(text: string, length: number): string {
   if (text.length <= length) return text
   return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length)
@@ -37,7 +36,6 @@ const encoder = new TextEncoder()
 /** Maximum bytes of UTF-8 per UTF-16 code unit. */
 const MAX_BYTES = 3
 
-/** Counts the leading characters that fit into this many bytes of UTF-8. */
 function charsWithin(text: string, bytes: number): number {
   if (text.length * MAX_BYTES <= bytes || Buffer.byteLength(text) <= bytes) return text.length
   return encoder.encodeInto(text, new Uint8Array(bytes)).read

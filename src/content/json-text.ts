@@ -28,7 +28,6 @@ class JsonTextWalk {
   readonly #open: ('{' | '[')[] = []
   #at = 0
   #expected: Expected = 'value'
-  /** Pending comma, key and colon of the next value. */
   #lead = ''
   #isUnderSecretKey = false
   #keyText = ''

@@ -63,7 +63,6 @@ export class JsonWriter {
     return this.#write(lead, cut, 0)
   }
 
-  /** A position for `restore`, which removes everything written after it. */
   mark(): { text: string; room: number } {
     return { text: this.text, room: this.#room }
   }

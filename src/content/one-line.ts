@@ -24,7 +24,6 @@ const ALL_CONTROLS = new RegExp(`[${CONTROLS}]`, 'g')
 const OTHER_SPACE = /[^\S ]|\u0085/g
 const SPACES = / {2,}/g
 
-/** Removes terminal sequences (7-bit and 8-bit) and control characters. White space stays. */
 export function withoutControls(text: string): string {
   return HAS_CONTROLS.test(text) ? text.replace(SEQUENCES, '').replace(ALL_CONTROLS, '') : text
 }
@@ -42,7 +41,6 @@ export function withoutColours(text: string): string {
   return mayHave ? text.replace(COLOURS, '') : text
 }
 
-/** Converts a text to one line: no terminal sequences or control characters, single spaces, trimmed. */
 export function oneLine(text: string): string {
   return withoutControls(text).replace(OTHER_SPACE, ' ').replace(SPACES, ' ').trim()
 }

@@ -1,5 +1,4 @@
-import { isNullable, mostSteps } from './regex-cost.ts'
-import { parseRegex } from './regex-tree.ts'
+import { isNullable, mostSteps, parseRegex } from './regex-cost.ts'
 
 export type PatternCheck =
   | { readonly ok: true; readonly pattern: RegExp }

@@ -3,18 +3,16 @@ import { rewriteJson } from './json-text.ts'
 import { withoutColours } from './one-line.ts'
 import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
-import { COMMAND_CREDENTIALS } from './secret-commands.ts'
+import { COMMAND_CREDENTIALS, ORACLE_LOGINS, STATEMENTS } from './secret-commands.ts'
 import { SCHEMED_CREDENTIALS } from './secret-credentials.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { maskRecords, RECORDS } from './secret-records.ts'
 import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
-import { ORACLE_LOGINS, STATEMENTS } from './secret-statements.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
 export { isSecretKey }
 
 export interface RedactorOptions {
-  /** False: no text is masked, not even by custom patterns. */
   readonly enabled: boolean
   readonly patterns: readonly RegExp[]
   /** Runs first, so that its result is masked as well. */

@@ -1,8 +1,7 @@
-import { declaredValueAt, isType, WRAPPER } from './secret-declarations.ts'
-import { commandValueAt, takesValueBehindSpace } from './secret-directives.ts'
-import { elementSpan } from './secret-elements.ts'
-import { credentialsSpan, holdsCredentials } from './secret-headers.ts'
+import { commandValueAt, takesValueBehindSpace } from './secret-commands.ts'
+import { credentialsSpan, holdsCredentials } from './secret-credentials.ts'
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
+import { beginsBlock, behindProperties, blockSpan, elementSpan } from './secret-markup.ts'
 import { pairedValueAt } from './secret-neighbours.ts'
 import {
   endOfQuoted,
@@ -16,8 +15,16 @@ import {
 } from './secret-quotes.ts'
 import { azureKeyAt } from './secret-records.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
-import { isCode, isMode, isPlaceholder, isSpokenOf, looksRandom } from './secret-values.ts'
-import { beginsBlock, behindProperties, blockSpan } from './secret-yaml.ts'
+import {
+  declaredValueAt,
+  isCode,
+  isMode,
+  isPlaceholder,
+  isSpokenOf,
+  isType,
+  looksRandom,
+  WRAPPER,
+} from './secret-values.ts'
 
 /** `password=…`, `"api_key": …`, `--token …`, `Cookie: …`, `<password>…</password>`: a secret's name, a sign, a value. */
 
@@ -52,7 +59,6 @@ const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 const NUMBER = /-?\d/y
 const STATEMENT = /^\s*(?:if|elif|else|while|for|def|class|case|with|except|when|unless)\b/
 const KEYWORD = /^(?:return|pass|raise|throw|break|continue|yield|do|else|then|end|begin|default)$/
-/** After a value on a line of its own. */
 const LINE_IS_OVER = /[,;]?[ \t]*(?:[\r\n"'`]|\\|$)/y
 
 /**
@@ -142,7 +148,6 @@ function separated(named: Named, nameEnd: number): Assignment | undefined {
   }
 }
 
-/** The quote at the end of `closing`, with its own backslashes. */
 function ownQuote(closing: string): string {
   if (closing === '' || isSpelled(closing)) return closing
   return closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))

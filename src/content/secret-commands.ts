@@ -1,6 +1,7 @@
+import type { SecretKeyStrength } from './secret-keys.ts'
 import { endOfQuoted, endOfSpelled, isSpelled, QUOTE, quoteLevel, SPACE } from './secret-quotes.ts'
-import { endOfMatch, type SecretFamily, type SecretSpan } from './secret-span.ts'
-import { isPlaceholder } from './secret-values.ts'
+import { endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
+import { isPlaceholder, looksGenerated } from './secret-values.ts'
 
 /** Flags with a meaningless name, which contain a password only after certain commands: `curl -u user:password`. */
 interface CommandFlag {
@@ -32,7 +33,6 @@ function command(names: string): RegExp {
   return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})(?:\.exe)?["'\\,\s]`)
 }
 
-/** A command with a word that must precede the flag. */
 function command2(names: string, word: string): RegExp {
   return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})["'\\,\s].{0,180}\b${word}["'\\,\s]`)
 }
@@ -83,13 +83,11 @@ for (const each of COMMAND_FLAGS) {
   }
 }
 
-/** Flags that mark an argument before them, or another flag, as secret. */
 const AWS_VALUE = new RegExp(`--value${GAP}${OPEN}`, 'y')
 const SECURE_PARAMETER = /put-parameter[\s\S]{0,400}SecureString/
 
 const REACH = 200
-const LONGEST = 512
-/** Empty, or the separator between two arguments of a list. */
+const MAX_VALUE = 512
 const NO_PASSWORD = /^[\s,)\]]*$/
 const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
@@ -108,14 +106,12 @@ function asLines(text: string): string {
     .replace(/\n[ \t]{0,40}(?:[+>|-]|\d{1,6}[\t→:|])?[ \t]{0,40}- /g, ' ')
 }
 
-/** The part of the command before the flag, without the mark of a diff line. */
 function commandBefore(text: string, at: number): string {
   const before = asLines(text.slice(Math.max(0, at - REACH), at))
   const start = Math.max(...['|', '; ', '&&', '\n'].map(mark => before.lastIndexOf(mark))) + 1
   return before.slice(start).replace(/^[+-]/, ' ')
 }
 
-/** True after a space, a quote or an escape that stands for a space, not inside a word. */
 function beginsArgument(text: string, at: number): boolean {
   const before = text.charAt(at - 1)
   if (before === ' ' || before === '"' || before === "'") return at > 0
@@ -148,7 +144,7 @@ const PULUMI_BEFORE =
 
 /** `pulumi config set name … --secret` */
 function valueBefore(text: string, at: number): SecretSpan | undefined {
-  const before = text.slice(Math.max(0, at - LONGEST), at)
+  const before = text.slice(Math.max(0, at - MAX_VALUE), at)
   const value = PULUMI_BEFORE.exec(before)?.[1]
   if (value === undefined || isPlaceholder(value)) return undefined
   const start = at - before.length + before.lastIndexOf(value)
@@ -157,7 +153,7 @@ function valueBefore(text: string, at: number): SecretSpan | undefined {
 
 /** `aws ssm put-parameter --value … --type SecureString` */
 function parameterAt(text: string, at: number): SecretSpan | undefined {
-  if (!SECURE_PARAMETER.test(text.slice(Math.max(0, at - REACH), at + LONGEST))) return undefined
+  if (!SECURE_PARAMETER.test(text.slice(Math.max(0, at - REACH), at + MAX_VALUE))) return undefined
   return argumentAt(text, endOfMatch(AWS_VALUE, text, at))
 }
 
@@ -171,7 +167,7 @@ const PIPED = new RegExp(String.raw`(${QUOTE})([^"'\\|]{1,200})${QUOTE}${SPACE}{
 function secureStringAt(text: string, at: number): SecretSpan | undefined {
   const before = text.slice(Math.max(0, at - 300), at)
   const piped = PIPED.exec(before)
-  const plain = text.slice(at, at + LONGEST)
+  const plain = text.slice(at, at + MAX_VALUE)
   if (!/^[^|;\r\n]*-AsPlainText/i.test(plain)) return undefined
   if (piped === null) return argumentAt(text, endOfMatch(SECURE_STRING, text, at))
   const [whole, opening = '', value = ''] = piped
@@ -188,18 +184,115 @@ function argumentAt(text: string, start: number): SecretSpan | undefined {
 
 const OPENED = new RegExp(String.raw`(${QUOTE})[^\s"'\\]{0,130}$`)
 
-/** A quoted argument may contain spaces. The quote may precede the user's name. */
 function endOfArgument(text: string, start: number): number {
-  const word = text.slice(Math.max(0, start - LONGEST), start)
+  const word = text.slice(Math.max(0, start - MAX_VALUE), start)
   const opened = OPENED.exec(word)?.[1] ?? ''
   if (opened === '' || text.charAt(start) === '') return Math.max(start, endOfMatch(WORD, text, start))
   if (isSpelled(opened)) return endOfSpelled(text, start, opened)
   const quote = opened.slice(opened.length - 1 - quoteLevel(opened, opened.length - 1, 0))
-  return endOfQuoted(text.slice(0, start + LONGEST), start, quote)
+  return endOfQuoted(text.slice(0, start + MAX_VALUE), start, quote)
 }
 
 export const COMMAND_CREDENTIALS: SecretFamily = {
   // The rest of each flag is checked later: a list of names here costs three times as much.
   candidates: /-(?:[upabwksdSPUAXN]|-[upcavbsf][sroaue])/g,
   spanAt: passwordAt,
+}
+
+/** A secret's name and its value separated only by a space: `requirepass …`, `SetEnv DB_PASSWORD …`. */
+
+const BEFORE_PASSWORD =
+  /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset|\w login|\b(?:create|alter) (?:user|role) \S{1,64}) $/i
+const BEFORE_NAME =
+  /(?:\b(?:config(?:ure)?|secrets?|env|variables?) set (?:\S{1,80}[/:])?|#define |\bset -\w{1,4} |\bset[eE]nv |\bSetEnv |\bsetx |\bENV |\benv:set |\b(?:proxy_set|add|more_set|set|del|replace)[-_]header |\bheader_up [+-]?|\b(?:fastcgi|uwsgi|scgi|proxy)_(?:param|header) |\bRequestHeader (?:set|add|append) |\bwifi-sec\.)$/
+/** Last characters of these prefixes: one test excludes all of them. */
+const MAY_BE_BEFORE = /[tevrmdxp+:/.\w-]\s$|wifi-sec\.$|[/:]$/
+const DIRECTIVE = /^(?:requirepass|masterauth|AuthLDAPBindPassword|wifi-sec\.psk|(?:add-)?authtoken)$/
+/** `OPTIONS (user 'bob', password '…')` */
+const BEFORE_OPTION = /(?:[(,]\s{0,8}|\b(?:SET|ADD)\s{1,4})$/
+
+interface Named {
+  readonly text: string
+  readonly name: string
+  readonly nameStart: number
+  readonly valueAt: number
+  readonly strength: SecretKeyStrength
+}
+
+/** True for a flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by a key-like text. */
+export function takesValueBehindSpace({ text, name, nameStart, valueAt, strength }: Named): boolean {
+  const value = text.slice(valueAt, valueAt + 100)
+  const before = text.slice(Math.max(0, nameStart - 100), nameStart)
+  if (name.startsWith('-')) {
+    // `pulumi config set --secret NAME …`
+    return !/^[-|&;<>]/.test(value) && !(name === '--secret' && /\bpulumi\s/.test(before))
+  }
+  const isOnLine = !/[\r\n]/.test(text.slice(nameStart + name.length, valueAt))
+  if (DIRECTIVE.test(name) || (isOnLine && MAY_BE_BEFORE.test(before) && BEFORE_NAME.test(before))) return true
+  if (/^(?:token|auth|jwt|key|cookie|pass)s?$/.test(name)) return false
+  if (strength === 'strong' && /^\\{0,31}'/.test(value) && BEFORE_OPTION.test(before)) return true
+  if (/^secrets?$/.test(name)) return false
+  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(before)) return true
+  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
+}
+
+/** `SET PASSWORD FOR 'bob'@'%' = '…'` */
+const OF_USER =
+  /\sFOR\s{1,4}[^\s=]{1,80}(?:\s{0,2}@\s{0,2}[^\s=]{1,80})?\s{0,4}=\s{0,4}(?:PASSWORD\(\s?)?(?=\\{0,31}["'])/iy
+/** `fly secrets set NAME=…`, `doppler secrets set NAME …`: a secret, whatever its name. */
+const SECRETS_SET =
+  /\sset\s{1,4}(?:--?[\w-]{1,30}(?:=\S{1,60})?\s{1,4}){0,3}\\{0,31}["']?[A-Z][A-Z\d_]{1,60}(?:=|\s{1,4})(?![-\s])/y
+/** `dotnet user-secrets set "Db:Connection" …` */
+const USER_SECRET = /\sset\s{1,4}(?:\\{0,31}"[^"\\]{1,80}\\{0,31}"|[\w.:]{1,80})\s{1,4}(?![-\s])/y
+/** `wpa_passphrase home …` */
+const NETWORK = /\s{1,4}(?:\\{0,31}"[^"\\]{1,40}\\{0,31}"|[\w.-]{1,40})\s{1,4}(?![-\s])/y
+
+export function commandValueAt(text: string, name: string, nameEnd: number): number {
+  if (/^password$/i.test(name)) return endOfMatch(OF_USER, text, nameEnd)
+  if (/^secrets?$/.test(name)) return endOfMatch(SECRETS_SET, text, nameEnd)
+  if (name === 'user-secrets') return endOfMatch(USER_SECRET, text, nameEnd)
+  return name === 'wpa_passphrase' ? endOfMatch(NETWORK, text, nameEnd) : -1
+}
+
+const IDENTIFIED =
+  /\bIDENTIFIED\s{1,8}(?:WITH\s{1,8}\S{1,64}\s{1,8})?(?:BY|AS)\s{1,8}(?:PASSWORD\s{1,8})?(?=\\{0,31}["'])/iy
+/** Oracle accepts a password without quotes. */
+const UNQUOTED = /\bIDENTIFIED\s{1,8}BY\s{1,8}(?!VALUES\b)(?=[\w$#])/iy
+const CREATES_USER = /\b(?:create|alter)\s{1,8}(?:user|role)\s{1,8}\S{1,64}\s{1,8}$/i
+const STATEMENT_QUOTE = /\\{0,31}["']/y
+const BARE_PASSWORD = /[\w$#!%*.-]+/y
+/** `sqlplus -S scott/…@db`. The login may be quoted. */
+const ORACLE_LOGIN =
+  /sql(?:plus|ldr)\s{1,4}(?:-\w{1,8}\s{1,4}(?:\d[\d.]*\s{1,4})?)?(?:userid=)?\\{0,31}["']?\w[\w$#.-]{0,64}\/(?=[\w$#!%"*])/iy
+const LOGIN_PASSWORD = /[^\s@"'\\]+/y
+
+function quotedAt(text: string, quoteAt: number): SecretSpan | undefined {
+  const start = endOfMatch(STATEMENT_QUOTE, text, quoteAt)
+  const end = endOfQuoted(text.slice(0, start + MAX_VALUE), start, text.slice(quoteAt, start))
+  return isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
+}
+
+function bareAt(text: string, start: number, word: RegExp): SecretSpan | undefined {
+  const end = start === -1 ? -1 : endOfMatch(word, text, start)
+  return end === -1 || text.startsWith(MASK, start) || isPlaceholder(text.slice(start, end))
+    ? undefined
+    : { start, end }
+}
+
+export const STATEMENTS: SecretFamily = {
+  candidates: /IDENTIFIED\s/gi,
+  spanAt(text, at) {
+    const quoteAt = endOfMatch(IDENTIFIED, text, at)
+    if (quoteAt !== -1) return quotedAt(text, quoteAt)
+    const start = endOfMatch(UNQUOTED, text, at)
+    if (start === -1 || !CREATES_USER.test(text.slice(Math.max(0, at - 100), at))) return undefined
+    return bareAt(text, start, BARE_PASSWORD)
+  },
+}
+
+export const ORACLE_LOGINS: SecretFamily = {
+  candidates: /sql(?:plus|ldr)\s/gi,
+  spanAt(text, at) {
+    return bareAt(text, endOfMatch(ORACLE_LOGIN, text, at), LOGIN_PASSWORD)
+  },
 }

@@ -17,16 +17,13 @@ const TOKEN_OF_TEXT = new Set(
     ' ',
   ),
 )
-/** Words with which a key is a secret. */
 const KEY_OF =
   /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|preshared|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter|fernet|nonce)$/
-/** Words with which a key may be a public identifier. It is secret only if it looks random. */
 const WEAK_KEY_OF = /^(?:app|application)$/
 
 /** Words after the noun that select an instance, and do not change its meaning. */
 const QUALIFIER =
   /^(?:value|prod|production|dev|development|staging|test|live|base|old|new|current|confirm|confirmation|primary|secondary|default|text|plain|plaintext|str|string|raw|base64|b64|pem|header|binary)$/
-/** Words before the noun that make it a question about the secret. */
 const QUESTION =
   /^(?:no|ask|prompt|skip|without|use|show|hide|require|requires|required|has|is|enable|disable|allow|forgot)$/
 const HEADER = /^x-/i
@@ -35,7 +32,6 @@ const WORKING_DIRECTORY = /^(?:OLD)?PWD$/
 
 const MAX_NAME = 200
 const KNOWN_NAMES = 1000
-/** Cached, because the same few names recur. */
 const known = new Map<string, SecretKeyStrength | 'none'>()
 
 /** `githubAccessToken`, `GITHUB_ACCESS_TOKEN_2` → github, access, token. */

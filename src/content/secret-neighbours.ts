@@ -1,5 +1,5 @@
 import { keepAll } from './clip.ts'
-import { isHeaderName } from './secret-headers.ts'
+import { isHeaderName } from './secret-credentials.ts'
 import { saysValueIsSecret } from './secret-records.ts'
 import { endOfMatch, MASK } from './secret-span.ts'
 
@@ -33,7 +33,6 @@ function isValueOf(first: string, second: string): boolean {
   return (isHeaderName(first) || ENVIRONMENT_NAME.test(first)) && !ONLY_NAME.test(second)
 }
 
-/** A field that names the content of the field `value` beside it. */
 function isNameField(key: string): boolean {
   return /^(?:name|key|header|variable|field|label)$/i.test(key)
 }
@@ -68,7 +67,6 @@ function textBefore(text: string, start: number): string {
 export interface Masking {
   leaf(text: string): string
   isSecret(key: string): boolean
-  /** True if custom rules exist: short keys are then masked, too. */
   readonly readsShortKeys?: boolean
 }
 
@@ -108,7 +106,6 @@ export class Neighbours {
     return !leaf(`${this.#line} ${word}`).endsWith(` ${word}`)
   }
 
-  /** True if the field is secret because of an earlier field of the object. */
   isSecretField(key: string): boolean {
     return this.#isNamed && isValueField(key)
   }

@@ -23,7 +23,6 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
 
 const NEXT_STRING = /\\{0,31}["']\s{0,4},\s{0,40}\\{0,31}["'][A-Za-z0-9+/]{16,100}={0,2}(?=\\{0,31}["'])/y
 const PRIVATE_KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-/** Includes the mark or number of a line in a diff or listing. */
 const LINE_BREAK =
   /(?:(?:\s|\\{1,31}[nrt])+(?:(?:[+>|-]{1,2}|\d{1,6}[→:|]?)(?:\s|\\{1,31}[nrt])*-?)?|\\{0,31}["']\s{0,4},\s{0,40}\\{0,31}["'])$/
 const KEY_LINE = /[A-Za-z0-9+/=]{1,100}$/

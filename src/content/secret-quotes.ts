@@ -27,7 +27,6 @@ export const QUOTE: string = String.raw`(?:${OF_SHELL}|${REPEATED}|${ENCODED}|\\
 
 const PLAIN = /^\\{0,31}["'`]$/
 
-/** True if the quote has another form than backslashes and one character. */
 export function isSpelled(quote: string): boolean {
   return !PLAIN.test(quote)
 }
@@ -35,7 +34,6 @@ export function isSpelled(quote: string): boolean {
 const MAX_SPELLED = 4096
 const CURLY_ENDS: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '「': '」' }
 
-/** The end of the content after a spelled quote, or of the scanned part. */
 export function endOfSpelled(text: string, from: number, opening: string): number {
   // A slice limits the search, which would otherwise run to the end of the text for each value.
   const within = text.slice(from, from + MAX_SPELLED)
@@ -62,9 +60,7 @@ function endsJsonString(text: string, at: number): boolean {
   return quoteLevel(text, at, 0) === 0 && endOfMatch(JSON_AFTER_STRING, text, at) !== -1
 }
 
-/** Limits a lone apostrophe inside a JSON string to that string: finds the first double quote that ends one. */
 function endOfJsonString(text: string, from: number, limit: number): number {
-  // A slice does not copy, and limits the search, which would otherwise run to the end of the text for each value.
   const within = text.slice(from, limit)
   for (let at = within.indexOf('"'); at !== -1; at = within.indexOf('"', at + 1)) {
     if (endsJsonString(text, from + at)) return from + at

@@ -34,7 +34,6 @@ const QUOTE_OF_STRING = /(?<!\\)"/g
 
 const KIND = new RegExp(`kind${COLON}`, 'y')
 
-/** The text around a field, without the neighbouring records, which have a `kind` of their own. */
 function around(text: string, at: number): { from: number; record: string } {
   let before = text.slice(Math.max(0, at - RECORD_REACH), at)
   let behind = text.slice(at, at + RECORD_REACH)
@@ -64,7 +63,6 @@ function firstStart(text: string, border: RegExp): number {
   return border.exec(text)?.index ?? text.length
 }
 
-/** The first block of data with a value to mask. A later round finds the next one. */
 function kubernetesAt(text: string, at: number): SecretSpan | undefined {
   if (endOfMatch(IS_SECRET, text, at) === -1) return undefined
   if (!KIND_BEFORE.test(text.slice(Math.max(0, at - 40), at))) return undefined
@@ -155,7 +153,6 @@ export function azureKeyAt(text: string, name: string, at: number): SecretSpan |
   return end !== -1 && looksEncoded(text.slice(start, end)) ? { start, end } : undefined
 }
 
-/** True for random bytes. Excludes words and upper-case hashes. */
 function looksEncoded(value: string): boolean {
   return /\d/.test(value) && /[a-z]/.test(value)
 }

@@ -1,7 +1,6 @@
 import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { afterEscape, endOfMatch, isWordCharacter, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** Tokens with a vendor's prefix: the prefixes, and the minimal rest. */
 const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['sk-', '(?:proj|svcacct|service|admin|None|ant|or|lf|live|test|helicone)-(?=[\\w-]{0,80}\\d)[\\w-]{12,}'],
   ['sk- csk- xai- pplx-', '[A-Za-z0-9]{20,}[\\w-]*'],
@@ -128,7 +127,6 @@ function telegramAt(text: string, colonAt: number): SecretSpan | undefined {
   return end === -1 ? undefined : { start, end }
 }
 
-/** Tokens identified by their dots: the part before the first dot, and the rest. */
 const DOTTED: readonly (readonly [head: RegExp, rest: RegExp])[] = [
   [/^\w{8,20}$/, /\.atlasv1\.[\w=-]{40,}/y],
   [/^pat\w{14}$/, /\.[a-f0-9]{64}/y],

@@ -1,6 +1,5 @@
-import { isLoneType } from './secret-declarations.ts'
 import { secretKeyStrength } from './secret-keys.ts'
-import { MASK } from './secret-span.ts'
+import { endOfMatch, MASK } from './secret-span.ts'
 
 /** Recognizes texts after a secret's name that are not secrets: placeholders, references, types, code, sentences. */
 
@@ -10,7 +9,6 @@ const REFERENCE =
 const KEPT_ELSEWHERE =
   /^(?:arn:aws[\w-]*:|projects\/[\w-]+\/secrets\/|https:\/\/[\w-]+\.vault\.azure\.net\/|@Microsoft\.KeyVault\(|(?:op|vault|ssm|sm|secretsmanager|keychain|keyring|env|ref\+\w+):\/\/|vault:secret\/|(?:file:\/\/)?\/run\/secrets\/|ENC\[AES)/
 const STARS = /^[*•●xX.…_-]{3,}$/
-/** Placeholders in documentation. */
 const DUMMY =
   /^(?:change[-_ ]?(?:me|it|this)|(?:your|insert|enter|replace|put)[-_ ](?:[a-z]+[-_ ]){0,4}(?:key|token|password|passwd|secret|value|here|id)s?(?:[-_ ]here)?|(?:api[-_]?key|token|password|secret)[-_ ]?(?:goes[-_ ])?here|placeholder|redacted|example|dummy|todo|fixme|n\/a|basic|bearer|\.{3,}|…)$/i
 const LITERAL =
@@ -27,7 +25,6 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z_$.]*$/
 /** `Bearer $TOKEN`: a scheme may precede a reference. */
 const SCHEME = /^[A-Za-z][\w-]{1,20}\s+(?=[$<{%@])/
 
-/** True for an empty or already masked value, or a reference to the place of the secret. */
 export function isPlaceholder(value: string): boolean {
   if (value.startsWith(MASK)) return true
   if (value.length > 300) return value.trim() === ''
@@ -42,7 +39,6 @@ export function isMode(value: string): boolean {
   return value === 'include' || value === 'omit' || value === 'same-origin'
 }
 
-/** True if the value of a secret's name is harmless: empty, a mode, or a reference to the place of the secret. */
 export function namesNoSecret(value: string): boolean {
   return value === '' || isMode(value) || (value.length <= 300 && KEPT_ELSEWHERE.test(value))
 }
@@ -87,5 +83,36 @@ export function looksGenerated(value: string): boolean {
     /\d/.test(value) &&
     /[a-z]/.test(value) &&
     /[A-Z]/.test(value)
+  )
+}
+
+/** Variables declared with a type: `const apiKey: string = "…"`, `var password string = "…"`, `char token[] = "…"`. */
+
+const NAME = String.raw`[A-Za-z_][\w.:]{0,40}`
+const ARGUMENTS = String.raw`(?:[<[][\w\s,.'|&<>[\]?]{0,60}[>\]])?`
+/** `string | undefined`, `Optional[str]`, `&'static str`, `[]const u8`. */
+const AFTER_COLON = String.raw`\s{0,4}:\s{0,4}(?:&(?:\\{0,31}'\w{1,20}\s)?|\[\w{0,10}\])?(?:mut\s|const\s)?${NAME}${ARGUMENTS}[?!*]?(?:\s{0,2}\|\s{0,2}${NAME}${ARGUMENTS}){0,4}`
+const AFTER_SPACE = String.raw`\s{1,2}(?:\*|\[\])?(?:string|byte|str|char|[nN]?[vV]?(?:ar)?[cC]har2?|N?VARCHAR2?|TEXT)(?:\(\w{1,5}\))?`
+const OTHER = String.raw`\s[Aa]s\s\w{1,30}|\[\w{0,20}\]|\s{0,2}\{[\w\s;]{1,60}\}`
+const TYPE = new RegExp(String.raw`[?!]?(?:${AFTER_COLON}|${AFTER_SPACE}|${OTHER})\s{0,4}=(?![=>~])\s{0,4}`, 'y')
+const IS_TYPE =
+  /^[?!]?\s*:?\s*(?:&|\[|readonly |(?:list\[|dict\[|string|str|String|bytes|Bytes|any|unknown|Optional|Union|Final|Annotated|[A-Z][A-Za-z]*(?:<|\[|\s*=|\s*\|)))/
+
+const WRAPPERS =
+  'String(?:::from)?|(?:\\w{1,20}::)?Secret(?:Str|String|Bytes|Box)?(?:(?:::|\\.)(?:new|from|of))?|SecureString|std::string|bytes|\\[\\](?:byte|rune)|Some|(?:Box|Cow|Arc|Rc)::from|CString::new|NSString|(?:\\w{1,20}\\.)?Field'
+export const WRAPPER: string = String.raw`(?:(?:new\s)?(?:${WRAPPERS})\(\s{0,4}(?:default\s?=\s?)?)?`
+
+export function declaredValueAt(text: string, nameEnd: number): number {
+  return endOfMatch(TYPE, text, nameEnd)
+}
+
+export function isType(text: string): boolean {
+  return IS_TYPE.test(text)
+}
+
+/** A type without a value, as in `def login(password: Optional[str])`. */
+function isLoneType(value: string): boolean {
+  return /^(?:(?:Optional|Union|[Ll]ist|[Dd]ict|[Ss]et|[Tt]uple|Sequence|Final|Literal|Annotated|Promise|Array|Record|Readonly|Partial)[[<]|&(?:'\w+)?$|&?(?:str|mut)$|Secret(?:Str|String|Bytes|Box)\b[<[]?)/.test(
+    value,
   )
 }

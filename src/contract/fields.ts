@@ -38,7 +38,7 @@ const DELEGATION = {
   tool_call_id: 'text',
 } as const
 
-const BELONGINGS = { tags: 'list', metadata: 'any', user_id: 'text', attributes: 'any' } as const
+const TURN_METADATA = { tags: 'list', metadata: 'any', user_id: 'text', attributes: 'any' } as const
 
 const TOOL_START = { ...IDENTITY, tool_name: 'text', args: 'any' } as const
 
@@ -131,7 +131,7 @@ const STREAM_START = { ...IDENTITY, iteration: 'number', model: 'text', provider
 export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name]> } = {
   on_session_start: {
     ...IDENTITY,
-    ...BELONGINGS,
+    ...TURN_METADATA,
     model: 'text',
     platform: 'text',
     provider: 'text',
@@ -151,7 +151,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
   },
   pre_llm_call: {
     ...IDENTITY,
-    ...BELONGINGS,
+    ...TURN_METADATA,
     traceparent: 'text',
     user_message: 'any',
     conversation_history: 'list',
@@ -202,7 +202,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
   },
   on_session_finalize: { session_id: 'text', platform: 'text', reason: 'text' },
   on_session_reset: { session_id: 'text', old_session_id: 'text', new_session_id: 'text', reason: 'text' },
-  subagent_start: { ...DELEGATION, ...BELONGINGS, child_role: 'text', child_goal: 'any' },
+  subagent_start: { ...DELEGATION, ...TURN_METADATA, child_role: 'text', child_goal: 'any' },
   subagent_stop: {
     ...DELEGATION,
     child_role: 'text',

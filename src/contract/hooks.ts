@@ -1,7 +1,13 @@
-import type { ControlHookEnd, ControlHookStart } from './control-payloads.ts'
 import type {
+  ApiEnd,
+  ApiError,
+  ApiStart,
   ApprovalRequest,
   ApprovalResponse,
+  AuxiliaryEnd,
+  AuxiliaryStart,
+  ControlHookEnd,
+  ControlHookStart,
   HumanInputRequest,
   HumanInputResolved,
   IterationStart,
@@ -10,6 +16,8 @@ import type {
   SessionReset,
   SessionStart,
   SkillLifecycle,
+  StreamEnd,
+  StreamStart,
   SubagentStart,
   SubagentStop,
   ToolEnd,
@@ -20,15 +28,6 @@ import type {
   TurnEvent,
   TurnStart,
 } from './payloads.ts'
-import type {
-  ApiEnd,
-  ApiError,
-  ApiStart,
-  AuxiliaryEnd,
-  AuxiliaryStart,
-  StreamEnd,
-  StreamStart,
-} from './request-payloads.ts'
 
 /** Hook name → its payload. */
 export interface HookPayloads {

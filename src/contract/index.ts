@@ -1,11 +1,8 @@
 /** The slow-changing contract: the records that a host may emit. Types and closed vocabularies, no behaviour. */
-export * from './belongings.ts'
-export * from './control-payloads.ts'
+
 export * from './fields.ts'
 export * from './hook-record.ts'
 export * from './hooks.ts'
 export * from './host.ts'
-export * from './identity.ts'
 export * from './payloads.ts'
-export * from './request-payloads.ts'
 export * from './vocabulary.ts'

@@ -1,8 +1,57 @@
-import type { TurnMetadata } from './belongings.ts'
-import type { DelegationIdentity, Identity } from './identity.ts'
+import type { ControlAction, ControlFailure, ControlPhase, ControlVerdict } from './vocabulary.ts'
 
 /**
- * One interface per hook; those of requests to a model are in `request-payloads.ts`. The types describe what hosts
+ * The ids that hooks carry. All are opaque: never parsed, only compared. All are optional, because hosts differ and
+ * versions of one host differ; an empty string or null is the same as absent.
+ */
+export interface Identity {
+  /** The conversation. It can rotate during a turn (context compression). */
+  readonly session_id?: string | null | undefined
+  /** One user turn. */
+  readonly turn_id?: string | null | undefined
+  /** A task; a child agent has its own. Last resort of correlation. */
+  readonly task_id?: string | null | undefined
+  /** One logical model request; retries keep it. */
+  readonly api_request_id?: string | null | undefined
+  /** Ordinal of the request in its turn, from 1. Used if `api_request_id` is absent. On a tool: 0 if no request made the call. */
+  readonly api_call_count?: number | null | undefined
+  /** One tool call. */
+  readonly tool_call_id?: string | null | undefined
+}
+
+/** The ids of a delegation: parent, child, and the call that made it. */
+export interface DelegationIdentity {
+  /** The session of the agent that delegates */
+  readonly parent_session_id?: string | null | undefined
+  /** The turn that delegates */
+  readonly parent_turn_id?: string | null | undefined
+  /** Id of the delegating agent, if it is a child itself */
+  readonly parent_subagent_id?: string | null | undefined
+  /** The session of the child agent. Its turns are nested by this id */
+  readonly child_session_id?: string | null | undefined
+  /** The child agent's id, if it has no session of its own */
+  readonly child_subagent_id?: string | null | undefined
+  /** The tool call that made the delegation */
+  readonly tool_call_id?: string | null | undefined
+}
+
+/**
+ * The metadata of a turn, from a hook that begins one. It is written on the turn's spans from then on, and on those of
+ * its child agents. At most 32 entries each, at most 200 characters per text; masked like all content.
+ */
+export interface TurnMetadata {
+  /** Tags to find turns by */
+  readonly tags?: readonly string[] | undefined
+  /** A flat map of text, numbers and booleans: facts about the turn beyond its tags */
+  readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined
+  /** User of the turn. With `content_capture: off` only if `capture_sender_id` is on */
+  readonly user_id?: string | undefined
+  /** A flat map like `metadata`, written under its own names. Names that hookspan writes itself are dropped and reported */
+  readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined
+}
+
+/**
+ * One interface per hook. The types describe what hosts
  * send. The code trusts none of them, because any field can hold any value. Names are the wire names of
  * `hermes.observer.v1`. `fields.ts` has the same fields for run time, and the compiler compares the two.
  */
@@ -252,4 +301,214 @@ export interface TransformToolResult extends Identity {
 export interface TransformLlmOutput extends Identity {
   /** Compared with the answer: an event is written only if it was changed */
   readonly response_text?: unknown
+}
+
+/** The hooks of guards: user functions that inspect an agent's actions and may decide about them. */
+
+/** `pre_control_hook` */
+export interface ControlHookStart extends Identity {
+  /** Pairs the end with the start; each run has its own. Without it no span is written */
+  readonly hook_run_id?: string | null | undefined
+  /** Name of the guard */
+  readonly hook_name?: string | undefined
+  /** Step that the hook inspects: `before_turn`, `after_turn`, `before_model`, `after_model`, `before_tool` or `after_tool` */
+  readonly hook_phase?: ControlPhase | undefined
+  /** Its place in the chain, a whole number: lower ones run first in `before_…` phases, and last in `after_…` */
+  readonly hook_priority?: number | undefined
+  /** True if the hook decides about the step; false if it changes it, or only observes */
+  readonly hook_judges?: boolean | undefined
+}
+
+/** `post_control_hook` */
+export interface ControlHookEnd extends ControlHookStart {
+  /** Its decision: `pass`, `block`, `rewrite`, `inject`, `retry`, `ask`; `failed` if it gave no valid one */
+  readonly verdict?: ControlVerdict | undefined
+  /** Effect in the host: `ran`, `blocked`, `rewritten`, `injected`, `retried`, `asked`; `none` if it supports no such effect */
+  readonly action?: ControlAction | undefined
+  /** Reason, in words for the model */
+  readonly reason?: string | undefined
+  /** Reason, in words for the user */
+  readonly detail?: string | undefined
+  /** Names of the rewritten fields, without their contents */
+  readonly rewritten_fields?: readonly string[] | undefined
+  /** All arguments that the tool then runs with, if this run has changed them */
+  readonly rewritten_args?: unknown
+  /** Kind of failure: `threw`, `timed_out`, or `nonsense` for an invalid answer */
+  readonly failure?: ControlFailure | undefined
+  /** Message of the failure */
+  readonly failure_message?: string | undefined
+  /** Milliseconds, fractions allowed */
+  readonly duration_ms?: number | undefined
+  /** Number of runs with the same verdict that this record stands for: they are counted and get no spans */
+  readonly count?: number | undefined
+}
+
+/** The hooks of requests to a model. `payloads.ts` has the others, and the rules for all of them. */
+
+/** Request parameters that are copied onto the span; read from `request.body` if they are not fields. */
+export interface RequestParameters {
+  /** Maximum number of tokens in the answer */
+  readonly max_tokens?: number | null | undefined
+  /** Range according to the model provider, mostly 0 to 2 */
+  readonly temperature?: number | undefined
+  /** 0 to 1 */
+  readonly top_p?: number | undefined
+  /** Number of most likely tokens to sample from */
+  readonly top_k?: number | undefined
+  /** Range according to the model provider, mostly -2 to 2 */
+  readonly frequency_penalty?: number | undefined
+  /** Range according to the model provider, mostly -2 to 2 */
+  readonly presence_penalty?: number | undefined
+  /** True if the answer is streamed */
+  readonly stream?: boolean | undefined
+  /** Stop sequences of the answer */
+  readonly stop?: string | readonly string[] | undefined
+  /** Number of requested answers; 1 is not written */
+  readonly n?: number | undefined
+  /** Makes the sampling repeatable, if the model provider supports it */
+  readonly seed?: number | undefined
+  /** `low`, `medium`, `high`, … */
+  readonly reasoning_effort?: string | undefined
+}
+
+/** `pre_api_request` */
+export interface ApiStart extends Identity, RequestParameters {
+  /** Attempt of the same `api_request_id`, from 0. */
+  readonly retry_count?: number | undefined
+  /** The requested model; `request.body.model` wins */
+  readonly model?: string | undefined
+  /** The model provider; spellings of the well-known ones are mapped to the names of the conventions */
+  readonly provider?: string | undefined
+  /** Only host and port are written, without credentials and path */
+  readonly base_url?: string | undefined
+  /** Protocol of the provider's API */
+  readonly api_mode?: string | undefined
+  /** Number of messages in the request */
+  readonly message_count?: number | undefined
+  /** Number of tools in the request; without it, `request.body.tools` is counted */
+  readonly tool_count?: number | undefined
+  /** Tokens of the input, as the host estimates them */
+  readonly approx_input_tokens?: number | undefined
+  /** Number of characters in the request */
+  readonly request_char_count?: number | undefined
+  /** Epoch seconds. Hosts repeat the first attempt's on every retry, so it is never used as a start. */
+  readonly started_at?: number | undefined
+  /** Sanitised request: `{method, body: {model, messages, …}}`. */
+  readonly request?: unknown
+  /** Messages sent: the first of this, `messages` and `request.body.messages`; `content_capture: full` only */
+  readonly request_messages?: readonly unknown[] | undefined
+  /** Used if there are no `request_messages` */
+  readonly messages?: readonly unknown[] | undefined
+  /** Text, or a list of content parts; `content_capture: full` only */
+  readonly system_prompt?: unknown
+}
+
+/** `post_api_request` */
+export interface ApiEnd extends Identity {
+  /** Attempt that ended; the end of another attempt does not end this one */
+  readonly retry_count?: number | undefined
+  /** For metrics, and if the start was never seen */
+  readonly model?: string | undefined
+  /** For metrics, and if the start was never seen */
+  readonly provider?: string | undefined
+  /** Used if the start was never seen */
+  readonly base_url?: string | undefined
+  /** Seconds; covers failed attempts and back-off of the same logical request. Gives the start time if the start was not seen. */
+  readonly api_duration?: number | undefined
+  /** Not read */
+  readonly started_at?: number | undefined
+  /** Epoch seconds; the span's end, if plausible */
+  readonly ended_at?: number | undefined
+  /** Epoch seconds */
+  readonly first_chunk_at?: number | null | undefined
+  /** Reason of the answer's end: `stop`, `tool_calls`, `length`, … */
+  readonly finish_reason?: string | undefined
+  /** Name of the model that answered */
+  readonly response_model?: string | undefined
+  /** The model provider's id of the answer */
+  readonly response_id?: string | undefined
+  /** Tokens, as the provider or the agent spells them: see [Usage](#usage) */
+  readonly usage?: unknown
+  /** `{assistant_message: {content, tool_calls}, upstream_provider}`; the message with `content_capture: full` only */
+  readonly response?: unknown
+  /** Number of characters in the answer */
+  readonly assistant_content_chars?: number | undefined
+  /** Size of the model's context in tokens. */
+  readonly context_length?: number | undefined
+  /** Number of tool calls in the answer */
+  readonly assistant_tool_call_count?: number | undefined
+  /** US dollars, as the host counts them: a number, or `{total}`. */
+  readonly cost?: unknown
+  /** The billed tier, as the provider names it: `default`, `batch`, `priority` */
+  readonly service_tier?: string | undefined
+}
+
+/** `api_request_error` */
+export interface ApiError extends Identity {
+  /** For metrics, and if the start was never seen */
+  readonly model?: string | undefined
+  /** For metrics, and if the start was never seen */
+  readonly provider?: string | undefined
+  /** Used if the start was never seen */
+  readonly base_url?: string | undefined
+  /** Seconds */
+  readonly api_duration?: number | undefined
+  /** Not read */
+  readonly started_at?: number | undefined
+  /** Epoch seconds; the span's end, if plausible */
+  readonly ended_at?: number | undefined
+  /** HTTP status; none means that there was no response */
+  readonly status_code?: number | null | undefined
+  /** Attempt that failed, from 0 */
+  readonly retry_count?: number | undefined
+  /** Number of retries after which the host gives up */
+  readonly max_retries?: number | null | undefined
+  /** True if the request may be retried: another attempt follows, if one is left */
+  readonly retryable?: boolean | null | undefined
+  /** The host's classification of the error, in a word */
+  readonly reason?: string | null | undefined
+  /** `{type, message}`; text and Error objects are read too. */
+  readonly error?: unknown
+}
+
+/** `pre_auxiliary_call` */
+export interface AuxiliaryStart extends ApiStart {
+  /** Purpose of the call: `title`, `compression`, `vision`, … */
+  readonly aux_task?: string | undefined
+  /** Not read */
+  readonly streaming?: boolean | undefined
+}
+
+/** `post_auxiliary_call` */
+export interface AuxiliaryEnd extends ApiEnd {
+  /** Purpose of the call */
+  readonly aux_task?: string | undefined
+  /** Not read */
+  readonly streaming?: boolean | undefined
+  /** Same as in [api_request_error](#api_request_error) */
+  readonly error?: unknown
+  /** Kind of the error, in a word; if set, the call counts as failed */
+  readonly error_type?: string | null | undefined
+}
+
+/** `on_stream_start`. Emitted by a separate thread, so it may arrive a little late. */
+export interface StreamStart extends Identity {
+  /** The request's `api_call_count` in the turn */
+  readonly iteration?: number | undefined
+  /** Not read */
+  readonly model?: string | undefined
+  /** Not read */
+  readonly provider?: string | undefined
+  /** Not read */
+  readonly surface?: string | undefined
+}
+
+/** `on_stream_end` */
+export interface StreamEnd extends StreamStart {
+  /** Not read */
+  readonly final_text?: string | undefined
+  /** Not read */
+  readonly finished?: boolean | undefined
+  /** Reason of a broken stream; the request's own end overrides it */
+  readonly error?: string | null | undefined
 }

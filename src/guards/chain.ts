@@ -1,28 +1,28 @@
+import { isDeepStrictEqual } from 'node:util'
 import { redactWithin } from '../content/clip.ts'
 import { oneLine } from '../content/one-line.ts'
 import { createRedactor } from '../content/redaction.ts'
-import { type Answer, answerOf, changedFields } from './answers.ts'
-import { type About, Context } from './context.ts'
-import { frozenCopy } from './frozen-copy.ts'
-import { type AnyHook, decisionsIn, type HookContext, transforms } from './hook.ts'
+import { textOf } from '../contract/foreign.ts'
+import { type About, ChainContext } from './context.ts'
+import { frozenCopy, isPlain } from './frozen-copy.ts'
+import { type AnyHook, decisionsIn, type HookContext, ignoreErrors, transforms } from './hook.ts'
 import { inTime, STOPPED, TOO_LATE } from './in-time.ts'
-import type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
-import { type EventOf, PHASES, type Phase } from './phases.ts'
-import { quietly } from './quietly.ts'
-import { type Decision, pass } from './verdict.ts'
+import { type EventOf, PHASES, type Phase, type ValueOf } from './phases.ts'
+import type { ToolArguments } from './tool-call.ts'
+import { type AnyVerdict, type Decision, type InjectedRole, pass } from './verdict.ts'
 
 export const DEFAULT_PRIORITY = 200
 
 const PASSED = pass()
 
 /** The reason given to the model if a hook failed and `onFailure` is `block`. */
-export function couldNotJudge(hook: string): string {
-  return `The hook ${hook} could not judge this, and is set to block then.`
+export function failClosedReason(hook: string): string {
+  return `The hook ${hook} failed to check this, and is set to block on failure.`
 }
 
 /** Runs above this duration are traced one by one, even if they passed. */
 const LONG_MILLIS = 1
-const NOTHING_SAID = Object.freeze({
+const NO_DETAILS = Object.freeze({
   reason: undefined,
   detail: undefined,
   rewrittenFields: Object.freeze([]) as readonly string[],
@@ -34,7 +34,7 @@ interface Member {
   readonly hook: AnyHook
   readonly priority: number
   readonly judges: boolean
-  readonly decides: ReadonlySet<Decision>
+  readonly decisions: ReadonlySet<Decision>
   /** The shared result of a fast pass, so that it allocates nothing. */
   readonly passed: HookRun
 }
@@ -47,34 +47,32 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
     priority,
     judges,
     verdict: 'pass',
-    ...NOTHING_SAID,
+    ...NO_DETAILS,
     startAt: 0,
     durationMillis: 0,
   } as const
-  return { hook, priority, judges, decides: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
+  return { hook, priority, judges, decisions: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
 const CLOCKS_APART_MILLIS = 1000
-let zero = Number.NaN
+let cachedOrigin = Number.NaN
 
 /**
  * `Date.now()` at the moment `performance.now()` was 0. Cached, because `Date.now()` counts whole milliseconds and a fresh
  * value each time could reorder runs. Recomputed if the clocks drift apart, for example after the machine slept.
  */
-function epochOfZero(now: number): number {
+function timeOrigin(now: number): number {
   const here = Date.now() - now
-  if (!(Math.abs(here - zero) < CLOCKS_APART_MILLIS)) zero = here
-  return zero
+  if (!(Math.abs(here - cachedOrigin) < CLOCKS_APART_MILLIS)) cachedOrigin = here
+  return cachedOrigin
 }
 
-type Asked = (event: unknown, context: HookContext) => unknown
+type HookFunction = (event: unknown, context: HookContext) => unknown
 
-/** The hooks of one phase, in the order in which they run. */
 export class Chain<P extends Phase> {
   readonly phase: P
   readonly members: readonly Member[]
 
-  /** @param hooks the hooks that have this phase, in the order in which they were given */
   constructor(phase: P, hooks: readonly AnyHook[]) {
     this.phase = phase
     const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
@@ -94,8 +92,7 @@ export class Chain<P extends Phase> {
   }
 }
 
-/** The decision so far, while the phase runs. */
-interface Standing {
+interface CurrentDecision {
   readonly decision: 'block' | 'ask' | 'retry'
   readonly by: string
   readonly reason: string | undefined
@@ -105,98 +102,96 @@ interface Standing {
 
 class ChainRun<P extends Phase> {
   readonly #chain: Chain<P>
-  #context: Context
+  #context: ChainContext
   readonly #signal: AbortSignal | undefined
   readonly #runs: HookRun[] = []
   readonly #injected: Injection[] = []
   readonly #deadline: number
   #event: EventOf<P>
   #isRewritten = false
-  #standing: Standing | undefined
+  #decision: CurrentDecision | undefined
   #next = 0
-  /** Start of the current hook, by `performance.now()`. */
-  #began: number
+  #startedAt: number
   constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
     this.#event = event
-    this.#context = new Context(chain.phase, about)
+    this.#context = new ChainContext(chain.phase, about)
     this.#signal = about.signal
-    this.#began = performance.now()
-    this.#deadline = this.#began + limitMillis
+    this.#startedAt = performance.now()
+    this.#deadline = this.#startedAt + limitMillis
   }
 
   run(): Outcome<P> | Promise<Outcome<P>> {
     const { members, phase } = this.#chain
     for (let member = members[this.#next]; member !== undefined; member = members[++this.#next]) {
-      if (this.#began >= this.#deadline) this.#failed(member, 'timed_out', 'no time was left for it')
+      if (this.#startedAt >= this.#deadline) this.#recordFailure(member, 'timed_out', 'no time was left for it')
       else {
         try {
-          const answer = (member.hook[phase] as Asked)(this.#event, this.#context)
+          const answer = (member.hook[phase] as HookFunction)(this.#event, this.#context)
           if (isThenable(answer)) return this.#wait(member, answer)
-          this.#answered(member, answer)
+          this.#handleAnswer(member, answer)
         } catch (error) {
-          this.#failed(member, 'threw', error)
+          this.#recordFailure(member, 'threw', error)
         }
       }
-      if (this.#standing?.decision === 'block') break
+      if (this.#decision?.decision === 'block') break
     }
     return this.#outcome()
   }
 
   async #wait(member: Member, answer: PromiseLike<unknown>): Promise<Outcome<P>> {
     const own = member.hook.timeLimitMillis ?? Number.POSITIVE_INFINITY
-    const left = Math.min(own, this.#deadline - this.#began)
+    const left = Math.min(own, this.#deadline - this.#startedAt)
     try {
       const settled = await inTime(answer, left, this.#signal)
       if (settled === TOO_LATE) {
-        this.#context = Context.giveUp(this.#context)
-        this.#failed(member, 'timed_out', `no answer within ${Math.round(left)} ms`)
-      } else if (settled === STOPPED) this.#stopped(member)
-      else this.#answered(member, settled)
+        this.#context = ChainContext.replaceTimedOut(this.#context)
+        this.#recordFailure(member, 'timed_out', `no answer within ${Math.round(left)} ms`)
+      } else if (settled === STOPPED) this.#handleAbort(member)
+      else this.#handleAnswer(member, settled)
     } catch (error) {
-      if (this.#signal?.aborted) this.#stopped(member)
-      else this.#failed(member, 'threw', error)
+      if (this.#signal?.aborted) this.#handleAbort(member)
+      else this.#recordFailure(member, 'threw', error)
     }
-    if (this.#standing?.decision === 'block') return this.#outcome()
+    if (this.#decision?.decision === 'block') return this.#outcome()
     this.#next++
     return this.run()
   }
 
-  #answered(member: Member, said: unknown): void {
-    if (said === undefined || said === PASSED) {
-      this.#ran(member, 'pass')
+  #handleAnswer(member: Member, returned: unknown): void {
+    if (returned === undefined || returned === PASSED) {
+      this.#recordRun(member, 'pass')
       return
     }
     const { name } = member.hook
-    const answer = answerOf(said, name, this.#chain.phase, member.decides)
+    const answer = parseVerdict(returned, name, this.#chain.phase, member.decisions)
     if (typeof answer === 'string') {
-      this.#failed(member, 'nonsense', answer)
+      this.#recordFailure(member, 'nonsense', answer)
       return
     }
     switch (answer.decision) {
       case 'pass':
-        this.#ran(member, 'pass')
+        this.#recordRun(member, 'pass')
         break
       case 'rewrite':
-        if (!this.#rewritten(member, answer.value)) return
+        if (!this.#applyRewrite(member, answer.value)) return
         break
       case 'inject':
         this.#injected.push({ text: answer.text, role: answer.role, by: name })
-        this.#ran(member, 'inject')
+        this.#recordRun(member, 'inject')
         break
       default:
-        this.#decided(member, answer.decision, answer)
+        this.#recordDecision(member, answer.decision, answer)
     }
-    if (answer.metadata !== undefined) Context.handOn(this.#context, answer.metadata)
+    if (answer.metadata !== undefined) ChainContext.addMetadata(this.#context, answer.metadata)
   }
 
-  /** @returns whether the value is a valid rewrite */
-  #rewritten(member: Member, value: unknown): boolean {
+  #applyRewrite(member: Member, value: unknown): boolean {
     const row = PHASES[this.#chain.phase]
     const before = row.valueOf(this.#event)
     const event = row.rewritten(this.#event, value)
     if (event === undefined) {
-      this.#failed(member, 'nonsense', 'its rewrite is not of the shape that it was given')
+      this.#recordFailure(member, 'nonsense', 'its rewrite does not have the shape of the input')
       return false
     }
     const fields = changedFields(this.#chain.phase, before, row.valueOf(event))
@@ -204,53 +199,57 @@ class ChainRun<P extends Phase> {
       this.#event = frozenCopy(event)
       this.#isRewritten = true
     }
-    this.#ran(member, fields.length > 0 ? 'rewrite' : 'pass', { rewrittenFields: fields })
+    this.#recordRun(member, fields.length > 0 ? 'rewrite' : 'pass', { rewrittenFields: fields })
     return true
   }
 
   /** The first ask or retry wins; a block overrides both. */
-  #decided(member: Member, decision: Standing['decision'], { reason, detail, delayMillis }: Answer): void {
-    if (this.#standing === undefined || decision === 'block')
-      this.#standing = { decision, by: member.hook.name, reason, detail, delayMillis }
-    this.#ran(member, decision, { reason, detail })
+  #recordDecision(
+    member: Member,
+    decision: CurrentDecision['decision'],
+    { reason, detail, delayMillis }: ParsedVerdict,
+  ): void {
+    if (this.#decision === undefined || decision === 'block')
+      this.#decision = { decision, by: member.hook.name, reason, detail, delayMillis }
+    this.#recordRun(member, decision, { reason, detail })
   }
 
-  #failed(member: Member, failure: Failure, cause: unknown): void {
+  #recordFailure(member: Member, failure: Failure, cause: unknown): void {
     const failureMessage = messageOf(cause)
     const { name, onFailure = 'pass' } = member.hook
     const line = `hook ${name} failed in ${this.#chain.phase}, which counts as ${onFailure}: ${failureMessage}`
-    quietly(() => this.#context.logger.warn(line))
-    if (onFailure === 'block') this.#close(member, failureMessage)
-    this.#ran(member, 'failed', { failure, failureMessage })
+    ignoreErrors(() => this.#context.logger.warn(line))
+    if (onFailure === 'block') this.#blockOnFailure(member, failureMessage)
+    this.#recordRun(member, 'failed', { failure, failureMessage })
   }
 
   /** The agent is being stopped. This is no failure, but `onFailure: 'block'` still blocks. */
-  #stopped(member: Member): void {
-    this.#began = performance.now()
-    if (member.hook.onFailure === 'block') this.#close(member, 'the agent was stopped meanwhile')
+  #handleAbort(member: Member): void {
+    this.#startedAt = performance.now()
+    if (member.hook.onFailure === 'block') this.#blockOnFailure(member, 'the agent was stopped meanwhile')
   }
 
   /** The failure message goes to the user only, because an error text may contain anything. */
-  #close({ hook }: Member, detail: string): void {
+  #blockOnFailure({ hook }: Member, detail: string): void {
     const { name: by } = hook
-    this.#standing = { decision: 'block', by, reason: couldNotJudge(by), detail, delayMillis: undefined }
+    this.#decision = { decision: 'block', by, reason: failClosedReason(by), detail, delayMillis: undefined }
   }
 
-  #ran(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NOTHING_SAID): void {
+  #recordRun(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NO_DETAILS): void {
     const now = performance.now()
-    const began = this.#began
+    const began = this.#startedAt
     const durationMillis = now - began
-    this.#began = now
+    this.#startedAt = now
     if (verdict === 'pass' && durationMillis < LONG_MILLIS) {
       this.#runs.push(member.passed)
       return
     }
-    const startAt = epochOfZero(now) + began
+    const startAt = timeOrigin(now) + began
     this.#runs.push({ ...member.passed, ...more, verdict, startAt, durationMillis })
   }
 
   #outcome(): Outcome<P> {
-    const standing = this.#standing
+    const standing = this.#decision
     return {
       decision: standing?.decision ?? 'pass',
       by: standing?.by,
@@ -281,6 +280,163 @@ function messageOf(cause: unknown): string {
       MESSAGE_LIMIT,
     )
   } catch {
-    return 'it threw what cannot be read'
+    return 'it threw an unreadable error'
   }
+}
+
+/** The way a hook failed. `nonsense`: it returned an invalid verdict. */
+export type Failure = 'threw' | 'timed_out' | 'nonsense'
+
+/** The result of one hook in one phase. */
+export interface HookRun {
+  /** The hook's name. */
+  readonly hook: string
+  /** The hook's priority. */
+  readonly priority: number
+  /** The hook runs after those that rewrite, and judges their result. */
+  readonly judges: boolean
+  /** The hook's decision. */
+  readonly verdict: Decision | 'failed'
+  /** For the model if blocked, the question of an ask, the feedback of a retry. */
+  readonly reason: string | undefined
+  /** Details for the user. */
+  readonly detail: string | undefined
+  /** The names of the changed arguments, or of the changed value. */
+  readonly rewrittenFields: readonly string[]
+  /** Undefined if the hook did not fail. */
+  readonly failure: Failure | undefined
+  /** The error message, or the fault in the returned verdict. */
+  readonly failureMessage: string | undefined
+  /** Epoch milliseconds. 0 for a fast pass, which is only counted. */
+  readonly startAt: number
+  /** Milliseconds. */
+  readonly durationMillis: number
+}
+
+/** Text that a hook injects for the model. */
+export interface Injection {
+  /** The injected text. */
+  readonly text: string
+  /** The role of the text. */
+  readonly role: InjectedRole
+  /** The hook's name. */
+  readonly by: string
+}
+
+/** The combined result of all hooks. `value` and `injected` are valid with `pass`, `ask` and `retry`. */
+export interface Outcome<P extends Phase> {
+  /** The decision to apply. */
+  readonly decision: 'pass' | 'block' | 'ask' | 'retry'
+  /** The hook that decided; undefined if the decision is `pass`. */
+  readonly by: string | undefined
+  /** For the model if blocked, the question of an ask, the feedback of a retry. */
+  readonly reason: string | undefined
+  /** Details of a block, for the user. */
+  readonly detail: string | undefined
+  /** The delay before a retry, in milliseconds. */
+  readonly delayMillis: number | undefined
+  /** The value after all rewrites, frozen. */
+  readonly value: ValueOf<P>
+  /** `value` differs from the input. */
+  readonly isRewritten: boolean
+  /** The injected texts, in order. */
+  readonly injected: readonly Injection[]
+  /** One entry for each hook that ran. */
+  readonly runs: readonly HookRun[]
+}
+
+const NO_CHANGES: readonly string[] = Object.freeze([])
+
+/** A hook's answer, read exactly once: a getter could return a different value the second time. */
+export interface ParsedVerdict {
+  readonly decision: Decision
+  readonly reason: string | undefined
+  readonly detail: string | undefined
+  readonly delayMillis: number | undefined
+  readonly value: unknown
+  readonly text: string
+  readonly role: InjectedRole
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+}
+
+const NO_VERDICT = 'it returned no verdict'
+const NO_FIELDS = {
+  reason: undefined,
+  detail: undefined,
+  delayMillis: undefined,
+  value: undefined,
+  text: '',
+  role: 'user',
+} as const
+
+/** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
+function parseVerdict(
+  returned: unknown,
+  hook: string,
+  phase: Phase,
+  allowed: ReadonlySet<Decision>,
+): ParsedVerdict | string {
+  if (typeof returned !== 'object' || returned === null) return NO_VERDICT
+  const verdict = returned as {
+    readonly [K in keyof AnyVerdict | keyof ParsedVerdict | 'question' | 'feedback']?: unknown
+  }
+  const decision = verdict.decision as Decision
+  if (typeof decision !== 'string') return NO_VERDICT
+  if (!PHASES[phase].decisions.has(decision))
+    return `it decided "${decision.slice(0, 40)}", which is nothing that ${phase} can do`
+  if (!allowed.has(decision)) return `it decided "${decision}", which its "decisions" does not name`
+  const handed = verdict.metadata
+  if (handed !== undefined && !isPlain(handed)) return 'its metadata is not an object'
+  const metadata = frozenCopy(handed)
+  switch (decision) {
+    case 'pass':
+      return { ...NO_FIELDS, decision, metadata }
+    case 'block': {
+      // The intent to block is clear, so a missing reason must not let the call pass.
+      const reason = textOf(verdict.reason) ?? `The hook ${hook} has blocked this.`
+      return { ...NO_FIELDS, decision, metadata, reason, detail: textOf(verdict.detail) }
+    }
+    case 'ask': {
+      const reason = textOf(verdict.question) ?? `The hook ${hook} asks whether this may go on.`
+      return { ...NO_FIELDS, decision, metadata, reason }
+    }
+    case 'rewrite':
+      return { ...NO_FIELDS, decision, metadata, value: frozenCopy(verdict.value) }
+    case 'inject': {
+      const { text, role } = verdict
+      if (typeof text !== 'string' || text === '') return 'its "inject" has no text'
+      if (role !== 'system' && role !== 'user') return 'its "inject" is neither for "system" nor for "user"'
+      return { ...NO_FIELDS, decision, metadata, text, role }
+    }
+    case 'retry': {
+      const { delayMillis } = verdict
+      if (delayMillis !== undefined && !isDelay(delayMillis))
+        return 'the delay of its "retry" is no number of milliseconds'
+      return { ...NO_FIELDS, decision, metadata, reason: textOf(verdict.feedback), delayMillis }
+    }
+  }
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** The changed argument keys in `beforeTool`; in other phases, the name of the value. */
+export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {
+  if (isDeepStrictEqual(before, after)) return NO_CHANGES
+  if (phase === 'beforeTool') {
+    const [old, now] = [before as ToolArguments, after as ToolArguments]
+    const keys = new Set([...Object.keys(old), ...Object.keys(now)])
+    return [...keys].filter(key => !isDeepStrictEqual(old[key], now[key]))
+  }
+  return [VALUE_NAMES[phase]]
+}
+
+const VALUE_NAMES: { readonly [P in Phase]: string } = {
+  beforeTurn: 'prompt',
+  afterTurn: 'answer',
+  beforeModel: 'messages',
+  afterModel: 'text',
+  beforeTool: 'arguments',
+  afterTool: 'result',
 }

@@ -1,40 +1,34 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { HooksConfig } from '../plugin/config/hooks-config.ts'
-import { HOOKS_DEFAULT } from '../plugin/config/hooks-config.ts'
+import { join, relative } from 'node:path'
+import { HOOKS_DEFAULT, type HooksConfig } from '../plugin/config/hooks-config.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../plugin/config/paths.ts'
 import { showName } from '../plugin/config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
-import { type FolderFile, isThere, readFolder } from './folder-files.ts'
+import type { AnyHook } from './hook.ts'
 import {
-  hookFiles,
+  findHookFiles,
   hookNameOf,
   type LoadedHook,
   type LoadedHooks,
   loadFolder,
   NOTHING_LOADED,
   nameOf,
-  type OptionsOfFiles,
+  type OptionsByFile,
 } from './load-folder.ts'
-import { requiredFiles } from './required-files.ts'
-import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
+import { type FolderFile, pathExists, projectFolderOf, readFolder, readProjectFolder, TrustStore } from './trust.ts'
+import { type Block, block } from './verdict.ts'
 
-/** The folders that hooks are loaded from, and the options of loading. */
-export interface HookSettings {
-  /** The user's folder. Undefined if there is none. */
+export interface HookFolderSettings {
   readonly globalFolder: string | undefined
   /** The configuration names the global folder, so a missing one is reported. */
   readonly isGlobalFolderNamed: boolean
-  /** Also load the hooks of the project if its folder is trusted. */
   readonly isProjectLocal: boolean
-  /** For all hooks of a phase together. */
   readonly timeLimitMillis: number | undefined
-  readonly options: OptionsOfFiles
+  readonly options: OptionsByFile
   /**
    * A private folder for the trust list and the copies that run. Undefined without a home directory: nothing is trusted then.
    */
-  readonly place: string | undefined
-  /** Default: the installed thread module. */
+  readonly privateFolder: string | undefined
   readonly thread?: URL | undefined
 }
 
@@ -54,12 +48,11 @@ export interface ConfiguredHooks {
   close(): void
 }
 
-/** @param home empty if there is none */
-export function hookSettings(
+export function hookFolderSettings(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   env: Environment,
   home: string = homeDirectory(),
-): HookSettings {
+): HookFolderSettings {
   const state = stateHome(env, home)
   return {
     globalFolder: hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined,
@@ -67,7 +60,7 @@ export function hookSettings(
     isProjectLocal: hooks.enabled && hooks.project_local,
     timeLimitMillis: hooks.time_limit_ms,
     options: hooks.options,
-    place: state === undefined ? undefined : join(state, 'hooks'),
+    privateFolder: state === undefined ? undefined : join(state, 'hooks'),
   }
 }
 
@@ -77,20 +70,20 @@ export function hookSettings(
  * @param project the folder that the agent works in; undefined if there is none
  */
 export async function loadConfiguredHooks(
-  settings: HookSettings,
+  settings: HookFolderSettings,
   project: string | undefined,
 ): Promise<ConfiguredHooks> {
-  const own = await ofPerson(settings)
-  const { notes, folder, ...local } = await ofProject(
-    { ...settings, options: without(settings.options, own.names) },
+  const own = await loadUserHooks(settings)
+  const { notes, folder, ...local } = await loadProjectHooks(
+    { ...settings, options: withoutFiles(settings.options, own.names) },
     project,
   )
-  const each = distinct([...own.loaded, ...local.loaded])
+  const each = deduplicate([...own.loaded, ...local.loaded])
   const { timeLimitMillis, globalFolder, options } = settings
   // A required file may have lost a hook to a duplicate name.
-  const folders = { globalFolder: globalFolder ?? '', own: ofWholeFiles(own, each.kept), projectNames: local.names }
+  const folders = { globalFolder: globalFolder ?? '', own: completeFiles(own, each.kept), projectNames: local.names }
   const required = requiredFiles(globalFolder === undefined ? {} : options, folders)
-  const { kept, lines } = distinct([...required.closed, ...each.kept])
+  const { kept, lines } = deduplicate([...required.blocking, ...each.kept])
   return {
     hooks:
       kept.length === 0
@@ -117,47 +110,45 @@ export async function loadConfiguredHooks(
   }
 }
 
-async function ofPerson(settings: HookSettings): Promise<LoadedHooks> {
-  const { globalFolder, options, place = temporary(), thread } = settings
-  const { files, lines, names } = filesOfPerson(settings)
+async function loadUserHooks(settings: HookFolderSettings): Promise<LoadedHooks> {
+  const { globalFolder, options, privateFolder: place = temporaryFolder(), thread } = settings
+  const { files, lines, names } = readUserFiles(settings)
   if (globalFolder === undefined || files.length === 0) return { ...NOTHING_LOADED, lines, names }
-  const loaded = await loadFolder(globalFolder, files, { options, place, thread })
+  const loaded = await loadFolder(globalFolder, files, { options, copiesFolder: place, thread })
   return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
-interface FilesOfPerson extends Pick<LoadedHooks, 'lines' | 'names'> {
+interface UserFiles extends Pick<LoadedHooks, 'lines' | 'names'> {
   readonly files: readonly FolderFile[]
 }
 
-function filesOfPerson({ globalFolder, isGlobalFolderNamed }: HookSettings): FilesOfPerson {
+function readUserFiles({ globalFolder, isGlobalFolderNamed }: HookFolderSettings): UserFiles {
   if (globalFolder === undefined) return NO_FILES
-  const isAnythingThere = isThere(globalFolder)
-  const { files, lines, leftOut } = isAnythingThere ? readFolder(globalFolder, { mayLink: true }) : NO_FILES
+  const isAnythingThere = pathExists(globalFolder)
+  const { files, lines, skipped } = isAnythingThere ? readFolder(globalFolder, { followsLinks: true }) : NO_FILES
   // Unreadable files still belong to the user, so their options must not go to a project's file.
-  const names = [...hookFiles(files).map(({ name }) => name), ...leftOut.map(hookNameOf)]
+  const names = [...findHookFiles(files).map(({ name }) => name), ...skipped.map(hookNameOf)]
   if (names.length > 0 || !isGlobalFolderNamed) return { files, lines, names }
   // The named folder may be on a disk that is not mounted.
   const line = `hooks: there are no hooks in ${globalFolder}, which hooks.global_dir names`
   return { files, lines: [line], names: [''] }
 }
 
-const NO_FILES = { files: [], lines: [], leftOut: [], names: [] } as const
+const NO_FILES = { files: [], lines: [], skipped: [], names: [] } as const
 
-/** The options for the files of a project. Options meant for a file of the user are removed. */
-export function optionsOfProject(settings: HookSettings): OptionsOfFiles {
-  return without(settings.options, filesOfPerson(settings).names)
+export function projectOptions(settings: HookFolderSettings): OptionsByFile {
+  return withoutFiles(settings.options, readUserFiles(settings).names)
 }
 
-interface HooksOfProject extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
-  /** Undefined if nothing in it may be loaded. */
+interface ProjectHooks extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
   readonly folder?: string
 }
 
-async function ofProject(
-  { isProjectLocal, options, place, thread }: HookSettings,
+async function loadProjectHooks(
+  { isProjectLocal, options, privateFolder: place, thread }: HookFolderSettings,
   project: string | undefined,
-): Promise<HooksOfProject> {
-  if (project === undefined || !isThere(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
+): Promise<ProjectHooks> {
+  if (project === undefined || !pathExists(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
   if (!isProjectLocal) {
     const notes = [`${projectFolderOf(project)} is not loaded: hooks.project_local is off`]
     return { ...NOTHING_LOADED, notes }
@@ -168,22 +159,22 @@ async function ofProject(
   if (lines.length > 0) return { ...NOTHING_LOADED, lines, notes: [] }
   const trusted = place === undefined ? undefined : new TrustStore(place).hashOf(path)
   if (place === undefined || trusted !== hash) {
-    const why = trusted === undefined ? 'nobody has trusted it' : 'it is not as it was when it was trusted'
-    const line = `hooks: ${path} is not loaded: ${why}; look at what is in it, then: hookspan hooks trust`
+    const why = trusted === undefined ? 'it is not trusted' : 'it has changed since it was trusted'
+    const line = `hooks: ${path} is not loaded: ${why}; review it, then run: hookspan hooks trust`
     return { ...NOTHING_LOADED, lines: [line], notes: [] }
   }
-  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [], folder: path }
+  return { ...(await loadFolder(path, files, { options, copiesFolder: place, thread })), notes: [], folder: path }
 }
 
 /** Removes options for the user's own files: a project's file of the same name must not receive them. */
-function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
+function withoutFiles(options: OptionsByFile, names: readonly string[]): OptionsByFile {
   // Some names are unknown, and each option may be meant for a file of the user that could not be read.
   if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
 }
 
 /** Keeps only hooks of files that loaded completely: the missing hook may be the guard. */
-function ofWholeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHooks {
+function completeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHooks {
   const dropped = own.loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
   const lacking = new Set([...own.incomplete, ...dropped].map(nameOf))
   return { ...own, loaded: own.loaded.filter(({ file }) => !lacking.has(nameOf(file))) }
@@ -193,15 +184,17 @@ function ofWholeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHook
  * Reports options without a file: a guard without its options may guard nothing. Skipped if projects may have hooks, because
  * the options can be for any project.
  */
-function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
+function unusedOptions(
+  { options, isProjectLocal, globalFolder }: HookFolderSettings,
+  names: readonly string[],
+): string[] {
   if (isProjectLocal || globalFolder === undefined) return []
-  // Required files are reported separately.
-  const unused = Object.entries(without(options, names)).filter(([, { required }]) => required !== true)
+  const unused = Object.entries(withoutFiles(options, names)).filter(([, { required }]) => required !== true)
   return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
 }
 
 /** Keeps the first hook of each name, so that a project cannot replace a hook of the user. */
-function distinct(loaded: readonly LoadedHook[]): {
+function deduplicate(loaded: readonly LoadedHook[]): {
   readonly kept: readonly LoadedHook[]
   readonly lines: readonly string[]
 } {
@@ -216,7 +209,63 @@ function distinct(loaded: readonly LoadedHook[]): {
   return { kept: [...first.values()], lines }
 }
 
-/** For a process without a home directory. */
-function temporary(): string {
+function temporaryFolder(): string {
   return join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
+}
+
+export interface RequiredFiles {
+  readonly blocking: readonly LoadedHook[]
+  readonly lines: readonly string[]
+}
+
+interface Folders {
+  readonly globalFolder: string
+  readonly own: LoadedHooks
+  /** The names of the project's files. They cannot replace a required file of the user. */
+  readonly projectNames: readonly string[]
+}
+
+function requiredFiles(options: OptionsByFile, folders: Folders): RequiredFiles {
+  const { globalFolder, own, projectNames } = folders
+  const there = new Set(own.loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
+  const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !there.has(nameOf(file)))
+  const isOwn = (file: string): boolean => own.names.includes(nameOf(file))
+  const isProjects = (file: string): boolean => !isOwn(file) && projectNames.includes(nameOf(file))
+  return {
+    blocking: missing.map(file => ({
+      hook: blockingHook(file, isProjects(file)),
+      file: join(globalFolder, file),
+      isIsolated: false,
+    })),
+    // The loader has already reported files that exist but failed.
+    lines: missing
+      .filter(file => !isOwn(file))
+      .map(file => missingLine(showName(file), globalFolder, isProjects(file))),
+  }
+}
+
+function missingLine(file: string, globalFolder: string, isProjects: boolean): string {
+  const end = 'or required is removed from its options'
+  return isProjects
+    ? `hooks: required is for files of your own folder, and ${file} is in the project's: everything is blocked until it is in ${globalFolder}, ${end}`
+    : `hooks: ${file} is required, and no such file of ${globalFolder} is loaded: everything is blocked until one is, ${end}`
+}
+
+function blockingHook(file: string, isProjects: boolean): AnyHook {
+  const verdict = isProjects
+    ? block("A hook that is required here is in the project's folder, and must be in the user's own folder.", {
+        detail: `required is for files of your own folder; ${file} is in the project's`,
+      })
+    : block('A hook that is required here could not be loaded.', {
+        detail: `hookspan hooks says why it is not: ${file}`,
+      })
+  const closed = (): Block => verdict
+  const hook = {
+    name: `required:${nameOf(file)}`,
+    priority: 0,
+    onFailure: 'block',
+    beforeTurn: closed,
+    beforeTool: closed,
+  }
+  return hook as AnyHook
 }

@@ -4,17 +4,7 @@ import type { Phase } from './phases.ts'
 const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** The circumstances of one run of the hooks. */
-export interface About {
-  /** The agent's name, for example `pi`. */
-  readonly host: string
-  /** The agent's own session id. */
-  readonly sessionId: string | undefined
-  /** The agent's own turn id. */
-  readonly turnId: string | undefined
-  /** The same object for all hooks of a turn. */
-  readonly state: Record<string, unknown>
-  /** Receives lines for the user. */
-  readonly logger: HookLogger
+export interface About extends Pick<HookContext, 'host' | 'sessionId' | 'turnId' | 'state' | 'logger'> {
   /** Returns the W3C traceparent. */
   readonly traceparent?: (() => string | undefined) | undefined
   /** The agent's signal, aborted if the agent stops. */
@@ -24,7 +14,7 @@ export interface About {
 /**
  * The read-only context shared by all hooks of one run. A hook that timed out keeps this context; later hooks get a new one.
  */
-export class Context implements HookContext {
+export class ChainContext implements HookContext {
   readonly phase: Phase
   readonly host: string
   readonly sessionId: string | undefined
@@ -70,14 +60,93 @@ export class Context implements HookContext {
     return this.#controller
   }
 
-  /** Adds metadata for later hooks. */
-  static handOn(context: Context, metadata: Readonly<Record<string, unknown>>): void {
+  static addMetadata(context: ChainContext, metadata: Readonly<Record<string, unknown>>): void {
     context.#metadata = Object.freeze({ ...context.#metadata, ...metadata })
   }
 
   /** Aborts the signal of a hook that timed out. @returns a new context for later hooks */
-  static giveUp(context: Context): Context {
+  static replaceTimedOut(context: ChainContext): ChainContext {
     context.#own().abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
-    return new Context(context.phase, context.#about, context.#metadata)
+    return new ChainContext(context.phase, context.#about, context.#metadata)
+  }
+}
+
+/** A registered symbol, because the hookspan imported by a file may be another module instance than that of its thread. */
+const TURN: unique symbol = Symbol.for('hookspan.turn')
+const TURNS_LIMIT = 1000
+
+type ContextInThread = HookContext & { readonly [TURN]?: object | undefined }
+
+/** The identity of a turn. In a thread `state` is a new copy in each call, so another object identifies the turn there. */
+function turnIdentity(context: HookContext): object {
+  return (context as ContextInThread)[TURN] ?? context.state
+}
+
+/** Identities of turns in a thread, by number. A thread receives no turn end, so the least recently used one is evicted. */
+export class TurnIdentities {
+  readonly #turns = new Map<number, object>()
+
+  of(turn: number): object {
+    const identity = this.#turns.get(turn) ?? {}
+    this.#turns.delete(turn)
+    this.#turns.set(turn, identity)
+    if (this.#turns.size > TURNS_LIMIT)
+      for (const oldest of this.#turns.keys()) {
+        this.#turns.delete(oldest)
+        break
+      }
+    return { [TURN]: identity }
+  }
+}
+
+export class TurnNumbers {
+  readonly #numbers = new WeakMap<object, number>()
+  #last = 0
+
+  of(context: HookContext): number {
+    const turn = turnIdentity(context)
+    const number = this.#numbers.get(turn) ?? ++this.#last
+    this.#numbers.set(turn, number)
+    return number
+  }
+}
+
+const SESSIONS_LIMIT = 1000
+
+export class TurnState<Value> {
+  readonly #turns = new WeakMap<object, Value>()
+  readonly #make: () => Value
+
+  constructor(make: () => Value) {
+    this.#make = make
+  }
+
+  of(context: HookContext): Value {
+    const turn = turnIdentity(context)
+    const known = this.#turns.get(turn) ?? this.#make()
+    this.#turns.set(turn, known)
+    return known
+  }
+}
+
+/** State of a hook by session. Hooks receive no session end, so the least recently used session is evicted. */
+export class SessionState<Value> {
+  readonly #sessions = new Map<string, Value>()
+  readonly #make: () => Value
+
+  constructor(make: () => Value) {
+    this.#make = make
+  }
+
+  of({ sessionId = '' }: HookContext): Value {
+    const known = this.#sessions.get(sessionId) ?? this.#make()
+    this.#sessions.delete(sessionId)
+    this.#sessions.set(sessionId, known)
+    if (this.#sessions.size > SESSIONS_LIMIT)
+      for (const oldest of this.#sessions.keys()) {
+        this.#sessions.delete(oldest)
+        break
+      }
+    return known
   }
 }

@@ -1,10 +1,8 @@
-import { Chain, couldNotJudge, DEFAULT_PRIORITY } from './chain.ts'
+import { Chain, DEFAULT_PRIORITY, failClosedReason, type Outcome } from './chain.ts'
 import type { About } from './context.ts'
 import { frozenCopy, isPlain } from './frozen-copy.ts'
-import { type AnyHook, decisionsIn } from './hook.ts'
-import type { Outcome } from './outcome.ts'
+import { type AnyHook, decisionsIn, ignoreErrors } from './hook.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
-import { quietly } from './quietly.ts'
 import type { Decision } from './verdict.ts'
 
 /** Below 15 s, the shortest time after which a host decides without the hooks. */
@@ -25,13 +23,13 @@ export interface HookInfo {
   /** The phases that the hook implements. */
   readonly phases: readonly Phase[]
   /** All decisions of the hook in any phase, beside `pass`. */
-  readonly decides: readonly Decision[]
+  readonly decisions: readonly Decision[]
   /** The decisions of the hook by phase. */
-  readonly decidesIn: { readonly [P in Phase]?: readonly Decision[] }
+  readonly decisionsByPhase: { readonly [P in Phase]?: readonly Decision[] }
   /** The decision if the hook fails. */
   readonly onFailure: 'pass' | 'block'
   /** The hook does not set `onFailure`. */
-  readonly isFailureUnsaid: boolean
+  readonly isFailurePolicyDefault: boolean
 }
 
 /** Validated hooks, independent of any host. */
@@ -63,7 +61,7 @@ class Hooks implements ControlHooks {
 
   constructor(given: readonly AnyHook[], timeLimitMillis: number) {
     this.#timeLimitMillis = timeLimitMillis
-    this.hooks = given.map(infoOf).sort((a, b) => a.priority - b.priority)
+    this.hooks = given.map(describeHook).sort((a, b) => a.priority - b.priority)
     this.#phases = new Set(this.hooks.flatMap(({ phases }) => phases))
     const chains = PHASE_NAMES.map(phase => {
       const hooks = given.filter(hook => typeof hook[phase] === 'function')
@@ -83,24 +81,23 @@ class Hooks implements ControlHooks {
     limitMillis?: number,
   ): Outcome<P> | Promise<Outcome<P>> {
     const limit = isLimit(limitMillis) ? Math.min(limitMillis, this.#timeLimitMillis) : this.#timeLimitMillis
-    const read = readOnce(phase, event)
+    const read = frozenEvent(phase, event)
     if (read !== undefined) return this.#chains[phase].run(read, about, limit)
     return this.#unreadable(phase, event, about)
   }
 
-  /** An unreadable event counts as a failure of every hook of the phase. */
   #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
     const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
-    const detail = `what ${host} has handed over in ${phase} cannot be read`
+    const detail = `the event of ${host} in ${phase} cannot be read`
     const counted = closed === undefined ? 'pass' : 'block'
-    quietly(() => logger.warn(`${detail}: the hooks could not be asked, which counts as ${counted}`))
+    ignoreErrors(() => logger.warn(`${detail}: the hooks did not run, which counts as ${counted}`))
     return {
       decision: counted,
       by: closed?.name,
-      reason: closed === undefined ? undefined : couldNotJudge(closed.name),
+      reason: closed === undefined ? undefined : failClosedReason(closed.name),
       detail: closed === undefined ? undefined : detail,
       delayMillis: undefined,
-      value: quietly(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
+      value: ignoreErrors(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
       isRewritten: false,
       injected: [],
       runs: [],
@@ -108,8 +105,7 @@ class Hooks implements ControlHooks {
   }
 }
 
-/** Copies and freezes the event. Returns undefined if the event cannot be read. */
-function readOnce<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
+function frozenEvent<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
   try {
     const read = frozenCopy(event)
     PHASES[phase].valueOf(read)
@@ -131,7 +127,7 @@ function isLimit(millis: number | undefined): millis is number {
 export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptions = {}): ControlHooks {
   const names = new Set<string>()
   for (const hook of hooks) {
-    const trouble = troubleOf(hook, names)
+    const trouble = problemOf(hook, names)
     if (trouble !== undefined) throw new TypeError(`createHooks: ${trouble}`)
     names.add(hook.name)
   }
@@ -149,7 +145,7 @@ const DECISIONS: readonly unknown[] = [
   'ask',
 ] satisfies readonly Decision[]
 
-function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
+function problemOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
   if (typeof hook !== 'object' || hook === null || typeof hook.name !== 'string' || hook.name === '')
     return 'a hook is an object with a name'
   if (names.has(hook.name)) return `two hooks are called "${hook.name}": give one of them another name`
@@ -166,35 +162,38 @@ function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
     return `onFailure of the hook "${hook.name}" is "pass" or "block"`
   if (hook.timeLimitMillis !== undefined && !isLimit(hook.timeLimitMillis))
     return `timeLimitMillis of the hook "${hook.name}" is a number of milliseconds above 0`
-  const { decides, looksIn } = hook
+  const { decisions, observeOnly } = hook
   const phases: readonly unknown[] = PHASE_NAMES
-  if (looksIn !== undefined && !(Array.isArray(looksIn) && looksIn.every(each => phases.includes(each))))
-    return `looksIn of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
-  if (decides !== undefined && !isDecides(decides))
-    return `decides of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}, or such a list for each phase`
+  if (observeOnly !== undefined && !(Array.isArray(observeOnly) && observeOnly.every(each => phases.includes(each))))
+    return `observeOnly of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
+  if (decisions !== undefined && !areDecisions(decisions))
+    return `decisions of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}, or such a list for each phase`
   return undefined
 }
 
-function isDecides(decides: unknown): boolean {
-  if (Array.isArray(decides)) return isList(decides)
+function areDecisions(decisions: unknown): boolean {
+  if (Array.isArray(decisions)) return isDecisionList(decisions)
   const phases: readonly string[] = PHASE_NAMES
-  return isPlain(decides) && Object.entries(decides).every(([phase, each]) => phases.includes(phase) && isList(each))
+  return (
+    isPlain(decisions) &&
+    Object.entries(decisions).every(([phase, each]) => phases.includes(phase) && isDecisionList(each))
+  )
 }
 
-function isList(decisions: unknown): boolean {
+function isDecisionList(decisions: unknown): boolean {
   return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.includes(each)))
 }
 
-function infoOf(hook: AnyHook): HookInfo {
+function describeHook(hook: AnyHook): HookInfo {
   const phases = PHASE_NAMES.filter(phase => hook[phase] !== undefined)
-  const decidesIn = Object.fromEntries(phases.map(phase => [phase, decisionsIn(hook, phase)]))
+  const decisionsByPhase = Object.fromEntries(phases.map(phase => [phase, decisionsIn(hook, phase)]))
   return {
     name: hook.name,
     priority: hook.priority ?? DEFAULT_PRIORITY,
     phases,
-    decides: [...new Set(Object.values(decidesIn).flat())],
-    decidesIn,
+    decisions: [...new Set(Object.values(decisionsByPhase).flat())],
+    decisionsByPhase,
     onFailure: hook.onFailure ?? 'pass',
-    isFailureUnsaid: hook.onFailure === undefined,
+    isFailurePolicyDefault: hook.onFailure === undefined,
   }
 }

@@ -5,8 +5,7 @@ import type { AnyHook } from './hook.ts'
 /** The exports of a file, checked one by one: an invalid hook does not cost the valid ones. */
 export interface ExportedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One line for each export that is not a hook. */
-  readonly troubles: readonly string[]
+  readonly problems: readonly string[]
 }
 
 const NONE =
@@ -19,36 +18,35 @@ const MESSAGE_LIMIT = 300
  * @param options passed to the export if it is a function
  * @throws if the module exports no hook, and any error of that function
  */
-export async function hooksOf(module: unknown, options: unknown): Promise<ExportedHooks> {
+export async function exportedHooks(module: unknown, options: unknown): Promise<ExportedHooks> {
   const { default: standard, hook, hooks } = module as Readonly<Record<string, unknown>>
   const exported = standard ?? hook ?? hooks
   const made: unknown = typeof exported === 'function' ? await exported(options) : exported
   const found = Array.isArray(made) ? made.flat() : [made]
   if (found.length === 0 || found.includes(undefined)) throw new TypeError(NONE)
-  const troubles = found.map(troubleOf)
+  const troubles = found.map(problemOf)
   return {
     hooks: found.filter((_, at) => troubles[at] === undefined) as AnyHook[],
-    troubles: troubles.filter(trouble => trouble !== undefined),
+    problems: troubles.filter(trouble => trouble !== undefined),
   }
 }
 
-function troubleOf(hook: unknown): string | undefined {
+function problemOf(hook: unknown): string | undefined {
   try {
     createHooks([hook as AnyHook])
     return undefined
   } catch (error) {
-    return whatWentWrong(error).replace(/^createHooks: /, '')
+    return errorLine(error).replace(/^createHooks: /, '')
   }
 }
 
-/** The error as one line. */
-export function whatWentWrong(error: unknown): string {
+export function errorLine(error: unknown): string {
   try {
     const { message } = error as { readonly message?: unknown }
-    const said = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
+    const line = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
     // Node does not put the line number into the message of a SyntaxError.
-    return error instanceof SyntaxError ? `${said} (node --check says where)` : said
+    return error instanceof SyntaxError ? `${line} (node --check says where)` : line
   } catch {
-    return 'it threw what cannot be read'
+    return 'it threw an unreadable error'
   }
 }

@@ -1,6 +1,6 @@
 import { textOf } from '../contract/foreign.ts'
 import { plainCopy } from './frozen-copy.ts'
-import type { AnyHook, HookContext } from './hook.ts'
+import type { AnyHook, Hook, HookContext } from './hook.ts'
 import type { BeforeModel, BeforeTool, BeforeTurn } from './phases.ts'
 import { type AnyVerdict, block, type Decision, inject, pass, rewrite } from './verdict.ts'
 
@@ -39,17 +39,17 @@ export type Answers<Action extends string> = Answer<Action> | Promise<Answer<Act
 /** An extension with the three functions proposed for Hermes. Python keyword arguments become one object. */
 export interface Extension {
   /** Runs before the user's prompt is processed. */
-  transform_user_input?(said: Circumstances & { readonly user_message: string }): Answers<'pass' | 'rewrite' | 'block'>
+  transform_user_input?(input: Circumstances & { readonly user_message: string }): Answers<'pass' | 'rewrite' | 'block'>
   /** Runs before each request to the model. Injected text is part of this request only. */
   before_llm_call?(
-    said: Circumstances & {
+    input: Circumstances & {
       readonly messages: readonly { readonly role: string; readonly content: string }[]
       readonly system_prompt: string
     },
   ): Answers<'pass' | 'inject_system' | 'inject_user' | 'block'>
   /** Runs before a tool call. A rewrite replaces all arguments. */
   intercept_tool_call?(
-    said: Circumstances & {
+    input: Circumstances & {
       readonly tool_name: string
       readonly tool_args: Record<string, unknown>
       readonly task_id: string | undefined
@@ -58,28 +58,22 @@ export interface Extension {
 }
 
 /** Properties of the hook that an extension does not define. */
-export interface FromExtensionOptions {
-  /** The hook's name. */
-  readonly name: string
-  /** Hooks with a lower priority run first. Default 200. */
-  readonly priority?: number | undefined
-  /** The decision if the hook fails. Default `pass`. */
-  readonly onFailure?: 'pass' | 'block' | undefined
+export interface FromExtensionOptions extends Pick<Hook, 'name' | 'priority' | 'onFailure'> {
   /**
    * The decisions that the functions may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
    */
-  readonly decides?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
+  readonly decisions?: readonly ('block' | 'rewrite' | 'inject')[] | undefined
 }
 
 /** Converts an extension to a hook. An action that the function does not support counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
   const { transform_user_input, before_llm_call, intercept_tool_call } = extension
-  const allowed: readonly Decision[] = options.decides ?? ['block', 'rewrite', 'inject']
+  const allowed: readonly Decision[] = options.decisions ?? ['block', 'rewrite', 'inject']
   const only = (...decisions: Decision[]): Decision[] => decisions.filter(each => allowed.includes(each))
   const hook = {
     ...options,
-    decides: {
+    decisions: {
       beforeTurn: only('block', 'rewrite'),
       beforeModel: only('block', 'inject'),
       beforeTool: only('block', 'rewrite'),
@@ -89,51 +83,51 @@ export function fromExtension(extension: Extension, options: FromExtensionOption
         verdictOf(
           'transform_user_input',
           ['rewrite', 'block'],
-          await extension.transform_user_input?.({ ...circumstances(ctx), user_message: prompt }),
+          await extension.transform_user_input?.({ ...commonArguments(ctx), user_message: prompt }),
         ),
     }),
     ...(before_llm_call !== undefined && {
       beforeModel: async ({ messages }: BeforeModel, ctx: HookContext) => {
-        const said = {
-          ...circumstances(ctx),
+        const input = {
+          ...commonArguments(ctx),
           messages: messages.map(({ role, text }) => ({ role, content: text })),
           system_prompt: messages.flatMap(({ role, text }) => (role === 'system' ? [text] : [])).join('\n\n'),
         }
         const actions = ['inject_system', 'inject_user', 'block']
-        return verdictOf('before_llm_call', actions, await extension.before_llm_call?.(said))
+        return verdictOf('before_llm_call', actions, await extension.before_llm_call?.(input))
       },
     }),
     ...(intercept_tool_call !== undefined && {
       beforeTool: async ({ tool }: BeforeTool, ctx: HookContext) => {
-        const said = {
-          ...circumstances(ctx),
+        const input = {
+          ...commonArguments(ctx),
           tool_name: tool.name,
           tool_args: plainCopy(tool.arguments),
           task_id: ctx.turnId,
         }
-        return verdictOf('intercept_tool_call', ['rewrite', 'block'], await extension.intercept_tool_call?.(said))
+        return verdictOf('intercept_tool_call', ['rewrite', 'block'], await extension.intercept_tool_call?.(input))
       },
     }),
   }
   return hook as AnyHook
 }
 
-function circumstances({ sessionId, host, state, metadata }: HookContext): Circumstances {
+function commonArguments({ sessionId, host, state, metadata }: HookContext): Circumstances {
   return { session_id: sessionId, platform: host, turn_state: state, metadata }
 }
 
 function verdictOf(place: string, actions: readonly string[], answer: Answer<string>): AnyVerdict | undefined {
   if (answer === undefined || answer === null) return undefined
   const { action, value } = answer
-  const said = { metadata: answer.metadata ?? undefined }
-  if (action === 'pass') return pass(said)
+  const input = { metadata: answer.metadata ?? undefined }
+  if (action === 'pass') return pass(input)
   if (!actions.includes(action)) throw new TypeError(`${place} answered with an action that it does not have`)
   switch (action) {
     case 'block':
-      return block(textOf(value) ?? '', said)
+      return block(textOf(value) ?? '', input)
     case 'rewrite':
-      return rewrite(value, said)
+      return rewrite(value, input)
     default:
-      return inject(value as string, action === 'inject_system' ? 'system' : 'user', said)
+      return inject(value as string, action === 'inject_system' ? 'system' : 'user', input)
   }
 }

@@ -1,14 +1,18 @@
-import type { AnyHook, HookContext } from './hook.ts'
-import type { Phase } from './phases.ts'
-import {
-  AfterInvocationEvent,
-  AfterModelCallEvent,
-  AfterToolCallEvent,
-  BeforeInvocationEvent,
-  BeforeModelCallEvent,
-  BeforeToolCallEvent,
-} from './provider-events.ts'
-import type { AnyVerdict, Decision } from './verdict.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { plainCopy } from './frozen-copy.ts'
+import type { AnyHook, Hook, HookContext } from './hook.ts'
+import type {
+  AfterModel,
+  AfterTool,
+  AfterTurn,
+  BeforeModel,
+  BeforeTool,
+  BeforeTurn,
+  ModelMessage,
+  Phase,
+} from './phases.ts'
+import type { ToolCall } from './tool-call.ts'
+import { type AnyVerdict, block, type Decision, retry, rewrite } from './verdict.ts'
 
 /** Priority bands, with the names that Locus uses. */
 export const HookPriority = {
@@ -45,62 +49,15 @@ export interface HookProvider {
 }
 
 /** Properties of the hook that a provider does not define. */
-export interface FromProviderOptions {
-  /** The hook's name, if the provider has none. */
-  readonly name?: string | undefined
-  /** Overrides the provider's priority. */
-  readonly priority?: number | undefined
-  /** The decision if a method throws (in Locus, this ends the run). Default `pass`. */
-  readonly onFailure?: 'pass' | 'block' | undefined
+export interface FromProviderOptions extends Partial<Pick<Hook, 'name' | 'priority' | 'onFailure'>> {
   /**
    * The decisions that the methods may make. Default: all of them. The hook then runs among those that rewrite; with
    * `['block']` it runs after them and judges their result.
    */
-  readonly decides?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
+  readonly decisions?: readonly ('block' | 'rewrite' | 'retry')[] | undefined
 }
 
 type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
-
-interface Row {
-  readonly method: Method
-  /** The decisions that the provider's event supports in this phase. */
-  readonly decisions: readonly Decision[]
-  // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
-  make(event: any, ctx: HookContext): { decided(): AnyVerdict | undefined }
-}
-
-const ROWS: { readonly [P in Phase]: Row } = {
-  beforeTurn: {
-    method: 'on_before_invocation',
-    decisions: ['block'],
-    make: (event, ctx) => new BeforeInvocationEvent(event, ctx),
-  },
-  afterTurn: {
-    method: 'on_after_invocation',
-    decisions: [],
-    make: (event, ctx) => new AfterInvocationEvent(event, ctx),
-  },
-  beforeModel: {
-    method: 'on_before_model_call',
-    decisions: ['block', 'rewrite'],
-    make: (event, ctx) => new BeforeModelCallEvent(event, ctx),
-  },
-  afterModel: {
-    method: 'on_after_model_call',
-    decisions: ['rewrite', 'retry'],
-    make: (event, ctx) => new AfterModelCallEvent(event, ctx),
-  },
-  beforeTool: {
-    method: 'on_before_tool_call',
-    decisions: ['block', 'rewrite'],
-    make: (event, ctx) => new BeforeToolCallEvent(event, ctx),
-  },
-  afterTool: {
-    method: 'on_after_tool_call',
-    decisions: ['rewrite', 'retry'],
-    make: (event, ctx) => new AfterToolCallEvent(event, ctx),
-  },
-}
 
 /**
  * Converts a provider to a hook. A cancellation or a retry overrides a rewrite. Events support two styles:
@@ -109,11 +66,11 @@ const ROWS: { readonly [P in Phase]: Row } = {
  * - the Locus code: `event.cancel = 'reason'`, `event.retry = true`, `event.result = …`, `event.arguments = …`
  */
 export function fromProvider(provider: HookProvider, options: FromProviderOptions = {}): AnyHook {
-  const rows = Object.entries(ROWS).filter(([, { method }]) => typeof provider[method] === 'function')
-  const phases = rows.map(([phase, { method, make }]) => [
+  const rows = ROWS.filter(([, method]) => typeof provider[method] === 'function')
+  const phases = rows.map(([phase, method, PhaseEvent]) => [
     phase,
     async (given: unknown, ctx: HookContext): Promise<AnyVerdict | undefined> => {
-      const event = make(given, ctx)
+      const event = new PhaseEvent(given, ctx)
       await (provider[method] as (event: unknown) => unknown)(event)
       return event.decided()
     },
@@ -122,7 +79,7 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
     name: options.name ?? provider.name ?? provider.constructor.name,
     priority: options.priority ?? provider.priority,
     onFailure: options.onFailure,
-    decides: Object.fromEntries(rows.map(([phase, { decisions }]) => [phase, only(decisions, options.decides)])),
+    decisions: Object.fromEntries(rows.map(([phase, , , decisions]) => [phase, only(decisions, options.decisions)])),
     ...Object.fromEntries(phases),
   }
   return hook as AnyHook
@@ -131,3 +88,267 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
 function only(decisions: readonly Decision[], allowed: readonly Decision[] = decisions): readonly Decision[] {
   return decisions.filter(decision => allowed.includes(decision))
 }
+
+/** Callable, with a reason or `{ reason }`, or assignable to a reason or true. Reads as the assigned value. */
+export type Cancel = ((why?: string | { readonly reason?: string }) => void) | string | boolean
+
+/** Callable, or assignable to true. */
+export type RetryAgain = ((why?: { readonly feedback?: string }) => void) | boolean
+
+const WITHOUT_REASON = ''
+
+/**
+ * The base of all events. Assigning a read-only field throws, because the object is frozen; decisions go through setters and
+ * methods.
+ */
+class ProviderEvent {
+  readonly #ctx: HookContext
+
+  constructor(ctx: HookContext) {
+    this.#ctx = ctx
+  }
+
+  /** State of this turn, shared by all hooks. */
+  get state(): Record<string, unknown> {
+    return this.#ctx.state
+  }
+
+  get session_id(): string | undefined {
+    return this.#ctx.sessionId
+  }
+}
+
+class Cancellable extends ProviderEvent {
+  #cancel: string | boolean | undefined
+  readonly #call = (why?: string | { readonly reason?: string }): void => {
+    this.#cancel = (typeof why === 'object' ? why.reason : why) ?? true
+  }
+
+  get cancel(): Cancel {
+    return this.#cancel ?? this.#call
+  }
+
+  set cancel(why: Cancel) {
+    this.#cancel = typeof why === 'function' ? true : why
+  }
+
+  get cancelled(): boolean {
+    return this.#cancel !== undefined && this.#cancel !== false
+  }
+
+  set cancelled(is: boolean) {
+    this.#cancel = is
+  }
+
+  protected cancellation(): AnyVerdict | undefined {
+    return this.cancelled ? block(typeof this.#cancel === 'string' ? this.#cancel : WITHOUT_REASON) : undefined
+  }
+}
+
+class Repeatable extends ProviderEvent {
+  #retry: boolean | undefined
+  #feedback: string | undefined
+  readonly #call = (why: { readonly feedback?: string } = {}): void => {
+    this.#retry = true
+    this.#feedback = why.feedback ?? this.#feedback
+  }
+
+  get retry(): RetryAgain {
+    return this.#retry ?? this.#call
+  }
+
+  set retry(is: RetryAgain) {
+    this.#retry = is === true
+  }
+
+  /** Feedback for the model. */
+  get retry_feedback(): string | undefined {
+    return this.#feedback
+  }
+
+  set retry_feedback(feedback: string | undefined) {
+    this.#feedback = feedback
+  }
+
+  protected repetition(): AnyVerdict | undefined {
+    if (this.#retry !== true) return undefined
+    return this.#feedback === undefined ? retry() : retry({ feedback: this.#feedback })
+  }
+}
+
+/** Fired before a turn. */
+export class BeforeInvocationEvent extends Cancellable {
+  readonly prompt: string
+
+  constructor({ prompt }: BeforeTurn, ctx: HookContext) {
+    super(ctx)
+    this.prompt = prompt
+    Object.freeze(this)
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.cancellation()
+  }
+}
+
+/** Fired after a turn. */
+export class AfterInvocationEvent extends ProviderEvent {
+  /** The answer of the agent. */
+  readonly result: string
+
+  constructor({ answer }: AfterTurn, ctx: HookContext) {
+    super(ctx)
+    this.result = answer
+    Object.freeze(this)
+  }
+
+  decided(): undefined {
+    return undefined
+  }
+}
+
+/** Fired before a request to the model. */
+export class BeforeModelCallEvent extends Cancellable {
+  readonly model: string | undefined
+  readonly #given: readonly ModelMessage[]
+  #messages: readonly { readonly role: string; readonly content: string }[]
+
+  constructor({ model, messages }: BeforeModel, ctx: HookContext) {
+    super(ctx)
+    this.model = model
+    this.#given = messages
+    this.#messages = messages.map(({ role, text }) => ({ role, content: text }))
+    Object.freeze(this)
+  }
+
+  /** The messages. An assigned list must have the same length and roles: the agent cannot map others back to its own. */
+  get messages(): readonly { readonly role: string; readonly content: string }[] {
+    return this.#messages
+  }
+
+  set messages(messages: readonly { readonly role: string; readonly content: string }[]) {
+    this.#messages = messages
+  }
+
+  decided(): AnyVerdict | undefined {
+    const now = this.#messages.map(({ role, content }) => ({ role, text: content }))
+    return this.cancellation() ?? (isDeepStrictEqual(now, this.#given) ? undefined : rewrite(now))
+  }
+}
+
+/** Fired after a request to the model. */
+export class AfterModelCallEvent extends Repeatable {
+  readonly model: string | undefined
+  readonly tool_calls: readonly ToolCall[]
+  readonly error: string | null
+  readonly #given: string
+  #response: string
+
+  constructor({ model, text, toolCalls, error }: AfterModel, ctx: HookContext) {
+    super(ctx)
+    this.model = model
+    this.tool_calls = toolCalls
+    this.error = error === undefined ? null : (error.message ?? error.type ?? 'error')
+    this.#given = text
+    this.#response = text
+    Object.freeze(this)
+  }
+
+  /** The text of the response. */
+  get response(): string {
+    return this.#response
+  }
+
+  set response(response: string) {
+    this.#response = response
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.repetition() ?? (this.#response === this.#given ? undefined : rewrite(this.#response))
+  }
+}
+
+/** Fired before a tool call. */
+export class BeforeToolCallEvent extends Cancellable {
+  readonly tool_name: string
+  readonly tool_call_id: string | undefined
+  readonly #given: Readonly<Record<string, unknown>>
+  #arguments: Record<string, unknown>
+
+  constructor({ tool }: BeforeTool, ctx: HookContext) {
+    super(ctx)
+    this.tool_name = tool.name
+    this.tool_call_id = tool.id
+    this.#given = tool.arguments
+    this.#arguments = plainCopy(tool.arguments)
+    Object.freeze(this)
+  }
+
+  /** May be assigned, or changed in place. */
+  get arguments(): Record<string, unknown> {
+    return this.#arguments
+  }
+
+  set arguments(args: Record<string, unknown>) {
+    this.#arguments = args
+  }
+
+  replace_arguments(args: Record<string, unknown>): void {
+    this.#arguments = args
+  }
+
+  decided(): AnyVerdict | undefined {
+    return (
+      this.cancellation() ?? (isDeepStrictEqual(this.#arguments, this.#given) ? undefined : rewrite(this.#arguments))
+    )
+  }
+}
+
+/** Fired after a tool call. */
+export class AfterToolCallEvent extends Repeatable {
+  readonly tool_name: string
+  /** The same id as in the event before the call. Distinguishes parallel calls. */
+  readonly tool_call_id: string | undefined
+  /** The arguments that the tool ran with. */
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** The tool's error; null if it succeeded. */
+  readonly error: string | null
+  readonly #given: unknown
+  #result: unknown
+
+  constructor({ tool, result, isError }: AfterTool, ctx: HookContext) {
+    super(ctx)
+    this.tool_name = tool.name
+    this.tool_call_id = tool.id
+    this.arguments = tool.arguments
+    this.error = isError ? (typeof result === 'string' ? result : (JSON.stringify(result) ?? 'error')) : null
+    this.#given = result
+    this.#result = plainCopy(result)
+    Object.freeze(this)
+  }
+
+  get result(): unknown {
+    return this.#result
+  }
+
+  set result(result: unknown) {
+    this.#result = result
+  }
+
+  decided(): AnyVerdict | undefined {
+    return this.repetition() ?? (isDeepStrictEqual(this.#result, this.#given) ? undefined : rewrite(this.#result))
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
+type EventClass = new (event: any, ctx: HookContext) => { decided(): AnyVerdict | undefined }
+
+/** The method and event of each phase, and the decisions that the event supports. */
+const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[]])[] = [
+  ['beforeTurn', 'on_before_invocation', BeforeInvocationEvent, ['block']],
+  ['afterTurn', 'on_after_invocation', AfterInvocationEvent, []],
+  ['beforeModel', 'on_before_model_call', BeforeModelCallEvent, ['block', 'rewrite']],
+  ['afterModel', 'on_after_model_call', AfterModelCallEvent, ['rewrite', 'retry']],
+  ['beforeTool', 'on_before_tool_call', BeforeToolCallEvent, ['block', 'rewrite']],
+  ['afterTool', 'on_after_tool_call', AfterToolCallEvent, ['rewrite', 'retry']],
+]

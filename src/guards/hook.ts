@@ -13,7 +13,6 @@ export interface HookLogger {
   warn(line: string): void
 }
 
-/** The default destination of lines for the user. */
 export function toStandardError(line: string): void {
   writeTo(process.stderr, `${line}\n`)
 }
@@ -50,7 +49,7 @@ export type PhaseFunctions<D extends Decision> = {
 }
 
 /** The decisions of a hook by phase. */
-export type DecidesByPhase<D extends Decision = Decision> = { readonly [P in Phase]?: readonly D[] | undefined }
+export type DecisionsByPhase<D extends Decision = Decision> = { readonly [P in Phase]?: readonly D[] | undefined }
 
 /** A hook. Each function receives a frozen event and returns a verdict; undefined means `pass`. */
 export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
@@ -62,9 +61,9 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
    * The decisions that the hook may make, beside `pass`. Hooks that `rewrite` or `inject` run first; the others judge the
    * result. Default: `block`. Give a list by phase if they differ; in a phase without a list the hook decides nothing.
    */
-  readonly decides?: readonly D[] | DecidesByPhase<D> | undefined
+  readonly decisions?: readonly D[] | DecisionsByPhase<D> | undefined
   /** Phases in which the hook only observes, so that agents need not support its decisions there. */
-  readonly looksIn?: readonly Phase[] | undefined
+  readonly observeOnly?: readonly Phase[] | undefined
   /** The decision if the hook throws, times out or returns an invalid verdict. Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined
   /** The time limit in milliseconds. Default: the rest of the time of all hooks. */
@@ -75,10 +74,10 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
 // biome-ignore lint/suspicious/noExplicitAny: what a hook decides is checked where it is defined, and again when it answers
 export type AnyHook = Hook<any> | Hook<never>
 
-/** Defines a typed hook. A verdict that is missing in `decides`, or that the phase does not support, does not compile. */
+/** Defines a typed hook. A verdict that is missing in `decisions`, or that the phase does not support, does not compile. */
 export function defineHook<const D extends Decision = 'block'>(
-  hook: Omit<Hook<NoInfer<D>>, 'decides'> &
-    PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] | DecidesByPhase<D> },
+  hook: Omit<Hook<NoInfer<D>>, 'decisions'> &
+    PhaseFunctions<NoInfer<D>> & { readonly decisions?: readonly D[] | DecisionsByPhase<D> },
 ): Hook<D> {
   return hook
 }
@@ -87,12 +86,20 @@ const ONLY_BLOCKS: readonly Decision[] = ['block']
 
 const NOTHING: readonly Decision[] = []
 
-export function decisionsIn({ decides = ONLY_BLOCKS, looksIn }: AnyHook, phase: Phase): readonly Decision[] {
-  if (looksIn?.includes(phase) === true) return NOTHING
-  return Array.isArray(decides) ? decides : ((decides as DecidesByPhase)[phase] ?? NOTHING)
+export function decisionsIn({ decisions = ONLY_BLOCKS, observeOnly }: AnyHook, phase: Phase): readonly Decision[] {
+  if (observeOnly?.includes(phase) === true) return NOTHING
+  return Array.isArray(decisions) ? decisions : ((decisions as DecisionsByPhase)[phase] ?? NOTHING)
 }
 
-/** Returns true if the hook may change the value that later hooks judge. */
 export function transforms(hook: AnyHook, phase: Phase): boolean {
   return decisionsIn(hook, phase).some(decision => decision === 'rewrite' || decision === 'inject')
+}
+
+/** Ignores errors of code that only reports or traces: they must not affect a decision. */
+export function ignoreErrors<Value>(does: () => Value): Value | undefined {
+  try {
+    return does()
+  } catch {
+    return undefined
+  }
 }

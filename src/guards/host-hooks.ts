@@ -1,10 +1,8 @@
-import type { ControlHooks } from './create-hooks.ts'
-import { type HookLogger, toStandardError } from './hook.ts'
-import { type HookIds, HookTrace, type TracedPlugin } from './hook-trace.ts'
-import type { HookRun, Outcome } from './outcome.ts'
+import type { RunningPlugins } from '../contract/running-plugins.ts'
+import type { HookRun, Outcome } from './chain.ts'
+import type { ControlHooks, HookInfo } from './create-hooks.ts'
+import { type HookLogger, ignoreErrors, toStandardError } from './hook.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
-import { quietly } from './quietly.ts'
-import { canIn, impossible } from './start-lines.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
@@ -39,11 +37,10 @@ export interface HostHooksOptions {
   readonly report?: ((line: string) => void) | undefined
 }
 
-/** The number of retries after the first attempt. Prevents an endless loop if a hook always asks for a retry. */
 const RETRIES_LIMIT = 3
 const TURNS_LIMIT = 1000
 
-interface TurnOfHooks {
+interface HookTurn {
   readonly key: string
   readonly ids: HookIds
   readonly state: Record<string, unknown>
@@ -53,32 +50,30 @@ interface TurnOfHooks {
 
 /** Runs hooks in a host, restricts their decisions to those that the host supports, and traces them. */
 export class HostHooks {
-  /** The agent. */
   readonly host: string
   readonly #hooks: ControlHooks
-  readonly #able: Capabilities
+  readonly #capabilities: Capabilities
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
-  /** Least recently used first. */
-  readonly #turns = new Map<string, TurnOfHooks>()
-  #newest: TurnOfHooks | undefined
+  readonly #turns = new Map<string, HookTurn>()
+  #newest: HookTurn | undefined
 
   constructor({ host, hooks, capabilities: able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
     this.host = host
     this.#hooks = hooks
-    this.#able = able
+    this.#capabilities = able
     this.#limitMillis = limitMillis
     this.#trace = new HookTrace(plugin)
-    const told = (line: string): void => void quietly(() => report(`hookspan: ${line}`))
-    const say = (line: string): void => told(`${host}: ${line}`)
-    this.#logger = { info: say, warn: say }
-    for (const line of impossible(hooks.hooks, host, able)) told(line)
+    const reportLine = (line: string): void => void ignoreErrors(() => report(`hookspan: ${line}`))
+    const log = (line: string): void => reportLine(`${host}: ${line}`)
+    this.#logger = { info: log, warn: log }
+    for (const line of unsupportedDecisions(hooks.hooks, host, able)) reportLine(line)
   }
 
   /** Returns true if any hook needs this phase. If not, the caller can skip building the event. */
   handles(phase: Phase): boolean {
-    return this.#hooks.handles(phase) && this.#able[phase] !== undefined
+    return this.#hooks.handles(phase) && this.#capabilities[phase] !== undefined
   }
 
   /**
@@ -102,12 +97,12 @@ export class HostHooks {
       turnId: ids.turnId,
       state: turn.state,
       logger: this.#logger,
-      traceparent: () => quietly(() => this.#trace.traceparent(ids)),
+      traceparent: () => ignoreErrors(() => this.#trace.traceparent(ids)),
       signal,
     }
     const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
-    if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn, canAsk))
-    return this.#done(phase, ids, event, outcome, turn, canAsk)
+    if (outcome instanceof Promise) return outcome.then(each => this.#finishRun(phase, ids, event, each, turn, canAsk))
+    return this.#finishRun(phase, ids, event, outcome, turn, canAsk)
   }
 
   /**
@@ -130,47 +125,45 @@ export class HostHooks {
     }
   }
 
-  /** Ends the turn: discards its state and emits the counts. */
   endTurn(ids: HookIds): void {
     const key = keyOf(ids)
     const turn = this.#turns.get(key)
     if (turn === undefined) return
     this.#turns.delete(key)
     if (this.#newest === turn) this.#newest = undefined
-    for (const [run, { phase, count }] of turn.passes) quietly(() => this.#trace.count(phase, ids, run, count))
+    for (const [run, { phase, count }] of turn.passes)
+      ignoreErrors(() => this.#trace.emitPassCount(phase, ids, run, count))
   }
 
-  #turnOf(ids: HookIds): TurnOfHooks {
+  #turnOf(ids: HookIds): HookTurn {
     const key = keyOf(ids)
-    // Fast path: consecutive calls usually belong to the same turn.
     if (this.#newest?.key === key) return this.#newest
     const { sessionId, turnId } = ids
     const turn = this.#turns.get(key) ?? { key, ids: { sessionId, turnId }, state: {}, passes: new Map() }
     this.#newest = turn
     this.#turns.delete(key)
     this.#turns.set(key, turn)
-    if (this.#turns.size > TURNS_LIMIT) this.#forgetOldest()
+    if (this.#turns.size > TURNS_LIMIT) this.#evictOldestTurn()
     return turn
   }
 
-  /** Evicts a turn that was never ended. Its counts are still emitted. */
-  #forgetOldest(): void {
+  #evictOldestTurn(): void {
     for (const { ids } of this.#turns.values()) {
       this.endTurn(ids)
       return
     }
   }
 
-  #done<P extends Phase>(
+  #finishRun<P extends Phase>(
     phase: P,
     ids: HookIds,
     event: EventOf<P>,
-    asked: Outcome<P>,
-    turn: TurnOfHooks,
+    chained: Outcome<P>,
+    turn: HookTurn,
     canAsk: boolean,
   ): Outcome<P> {
-    const outcome = this.#fitting(phase, event, asked, canAsk)
-    for (const run of asked.runs) {
+    const outcome = this.#restrict(phase, event, chained, canAsk)
+    for (const run of chained.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
         if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
@@ -178,36 +171,35 @@ export class HostHooks {
       } else {
         const action = this.#actionOf(phase, run, outcome)
         const runsWith = phase === 'beforeTool' && action === 'rewritten' ? outcome.value : undefined
-        quietly(() => this.#trace.tell(phase, ids, run, action, runsWith as ToolArguments | undefined))
+        ignoreErrors(() => this.#trace.emitRun(phase, ids, run, action, runsWith as ToolArguments | undefined))
       }
     }
     return outcome
   }
 
   /** Restricts an outcome to the decisions of the host. Unsupported ones were reported when the hooks were attached. */
-  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
-    let outcome = asked
-    if (asked.decision === 'ask' && !(canAsk && this.#can(phase, 'ask')))
-      outcome = { ...outcome, ...this.#unasked(asked) }
-    if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
-    if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
-    if (outcome.isRewritten && !this.#can(phase, 'rewrite'))
+  #restrict<P extends Phase>(phase: P, event: EventOf<P>, chained: Outcome<P>, canAsk: boolean): Outcome<P> {
+    let outcome = chained
+    if (chained.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask')))
+      outcome = { ...outcome, ...this.#blockInsteadOfAsk(chained) }
+    if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...NO_DECISION }
+    if (outcome.decision === 'block' && !this.#supports(phase, 'block')) outcome = { ...outcome, ...NO_DECISION }
+    if (outcome.isRewritten && !this.#supports(phase, 'rewrite'))
       outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) }
-    if (outcome.injected.length > 0 && !this.#can(phase, 'inject')) outcome = { ...outcome, injected: [] }
+    if (outcome.injected.length > 0 && !this.#supports(phase, 'inject')) outcome = { ...outcome, injected: [] }
     return outcome
   }
 
-  /** If no user can be asked, an ask becomes a block. */
-  #unasked({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
+  #blockInsteadOfAsk({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
     return {
       decision: 'block',
-      reason: `The hook ${by} wants a person to be asked, which is not possible here: ${reason}`,
-      detail: `${this.host} cannot ask a person for a hook`,
+      reason: `The hook ${by} wants to ask the user, which is not possible here: ${reason}`,
+      detail: `${this.host} cannot ask the user for a hook`,
     }
   }
 
   #mayRetry(phase: Phase, event: unknown, { by }: Outcome<Phase>): boolean {
-    if (!this.#can(phase, 'retry')) return false
+    if (!this.#supports(phase, 'retry')) return false
     const { attempt = 0 } = event as { readonly attempt?: number }
     if (attempt < RETRIES_LIMIT) return true
     this.#logger.warn(
@@ -216,17 +208,17 @@ export class HostHooks {
     return false
   }
 
-  #can(phase: Phase, decision: Decision): boolean {
-    return canIn(this.#able, phase, decision)
+  #supports(phase: Phase, decision: Decision): boolean {
+    return supports(this.#capabilities, phase, decision)
   }
 
   #actionOf(phase: Phase, run: HookRun, outcome: Outcome<Phase>): string {
     const isDecider = outcome.by === run.hook
     switch (run.verdict) {
       case 'rewrite':
-        return outcome.decision !== 'block' && this.#can(phase, 'rewrite') ? 'rewritten' : 'none'
+        return outcome.decision !== 'block' && this.#supports(phase, 'rewrite') ? 'rewritten' : 'none'
       case 'inject':
-        return outcome.decision !== 'block' && this.#can(phase, 'inject') ? 'injected' : 'none'
+        return outcome.decision !== 'block' && this.#supports(phase, 'inject') ? 'injected' : 'none'
       case 'pass':
         return 'ran'
       default:
@@ -235,7 +227,7 @@ export class HostHooks {
   }
 }
 
-const DO_NOTHING = {
+const NO_DECISION = {
   decision: 'pass',
   by: undefined,
   reason: undefined,
@@ -249,9 +241,196 @@ function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`
 }
 
-/** Lists every phase, also those without decisions. */
-export function tableOf(
+export function capabilityTable(
   able: Capabilities,
 ): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
   return PHASE_NAMES.map(phase => ({ phase, decisions: able[phase] ?? [] }))
 }
+
+const LAST_SECURITY_PRIORITY = 99
+
+type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
+
+/** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
+function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
+  return hooks.flatMap(hook => {
+    const lines: string[] = []
+    const reached = hook.phases.filter(phase => able[phase] !== undefined)
+    for (const phase of hook.phases) {
+      if (able[phase] === undefined)
+        lines.push(`hook ${hook.name} never runs in ${phase}: ${host} does not have this phase`)
+    }
+    for (const decision of hook.decisions) {
+      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision) && mayDecide(hook, phase, decision))
+      const cannot = meant.filter(phase => !supports(able, phase, decision))
+      for (const instead of new Set(cannot.map(phase => fallbackOf(decision, able, phase)))) {
+        const there = cannot.filter(phase => fallbackOf(decision, able, phase) === instead)
+        lines.push(`hook ${hook.name} cannot ${decision} in ${there.join(', ')} of ${host}: ${instead}`)
+      }
+    }
+    const open = reached.filter(phase => !supports(able, phase, 'block'))
+    if (hook.onFailure === 'block' && !hook.decisions.includes('block') && open.length > 0)
+      lines.push(
+        `hook ${hook.name} cannot block in ${open.join(', ')} of ${host}: its failure lets the operation continue`,
+      )
+    if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailurePolicyDefault && hook.decisions.length > 0)
+      lines.push(
+        `hook ${hook.name} has a security priority, and its failure lets everything pass: set onFailure to "block", or to "pass" if intended`,
+      )
+    return lines
+  })
+}
+
+function mayDecide(hook: HookInfo, phase: Phase, decision: Decision): boolean {
+  return hook.decisionsByPhase[phase]?.includes(decision) === true
+}
+
+const FALLBACKS: { readonly [D in Decision]: string } = {
+  pass: 'the operation continues',
+  ask: 'the operation continues',
+  block: 'the operation continues',
+  rewrite: 'the value stays as it is',
+  inject: 'the text is not injected',
+  retry: 'it is not retried',
+}
+
+function fallbackOf(decision: Decision, able: SupportedDecisions, phase: Phase): string {
+  return decision === 'ask' && supports(able, phase, 'block') ? 'it blocks instead' : FALLBACKS[decision]
+}
+
+function supports(able: SupportedDecisions, phase: Phase, decision: Decision): boolean {
+  return able[phase]?.includes(decision) === true
+}
+
+/** The ids of the operation that hooks run for. They are the host's own, the same as in its trace. */
+export interface HookIds {
+  /** The session id. */
+  readonly sessionId?: string | undefined
+  /** The turn id. */
+  readonly turnId?: string | undefined
+  /** The tool call id, in `beforeTool` and `afterTool`. */
+  readonly toolCallId?: string | undefined
+  /** The request id, in `beforeModel` and `afterModel`. */
+  readonly requestId?: string | undefined
+}
+
+let runCount = 0
+
+/** The subset of a plugin that tracing hooks needs. */
+export interface TracedPlugin {
+  /** Like `emitUntyped` of the plugin. */
+  emitUntyped(hook: string, payload: unknown, meta?: { readonly at?: number }): unknown
+  /** Like `traceparent` of the plugin. */
+  traceparent(ids: {
+    readonly session_id?: string
+    readonly turn_id?: string
+    readonly tool_call_id?: string
+  }): string | undefined
+}
+
+/** Emits hook decisions to a plugin. Only runs that decided, failed or were slow get a span. */
+export class HookTrace {
+  readonly #plugin: () => TracedPlugin | undefined
+
+  constructor(plugin: () => TracedPlugin | undefined = () => undefined) {
+    this.#plugin = plugin
+  }
+
+  /** The traceparent of the span that the hooks run for. Costly: queued events are processed first. */
+  traceparent({ sessionId, turnId, toolCallId }: HookIds): string | undefined {
+    return this.#plugin()?.traceparent(defined({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId }))
+  }
+
+  emitRun(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
+    const plugin = this.#plugin()
+    if (plugin === undefined) return
+    const about = this.#commonFields(phase, ids, run)
+    plugin.emitUntyped('pre_control_hook', about, { at: run.startAt })
+    const payload = {
+      ...about,
+      verdict: run.verdict,
+      action,
+      reason: run.reason,
+      detail: run.detail,
+      rewritten_fields: run.rewrittenFields.length === 0 ? undefined : run.rewrittenFields,
+      rewritten_args: args,
+      failure: run.failure,
+      failure_message: run.failureMessage,
+      duration_ms: run.durationMillis,
+    }
+    plugin.emitUntyped('post_control_hook', payload, { at: run.startAt + run.durationMillis })
+  }
+
+  emitPassCount(phase: Phase, ids: HookIds, run: HookRun, count: number): void {
+    this.#plugin()?.emitUntyped('post_control_hook', { ...this.#commonFields(phase, ids, run), verdict: 'pass', count })
+  }
+
+  #commonFields(phase: Phase, ids: HookIds, run: HookRun): object {
+    return {
+      session_id: ids.sessionId,
+      turn_id: ids.turnId,
+      tool_call_id: ids.toolCallId,
+      api_request_id: ids.requestId,
+      hook_run_id: `hook ${process.pid} ${++runCount}`,
+      hook_name: run.hook,
+      hook_phase: PHASES[phase].word,
+      hook_priority: run.priority,
+      hook_judges: run.judges,
+    }
+  }
+}
+
+function defined(ids: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(ids).flatMap(([key, id]) => (id === undefined ? [] : [[key, id]])))
+}
+
+/** Options of `runHooks`. */
+export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 'report'> {
+  /** The name of your agent, as in its trace. */
+  readonly host: string
+  /**
+   * The plugin that traces the agent, or a function that returns it. Default: the plugin that `createPlugin({ host })` or
+   * `register` made in this process for the same host. Without one, a single line reports that decisions are not traced. A
+   * function that returns undefined disables tracing without that line.
+   */
+  readonly plugin?: TracedPlugin | (() => TracedPlugin | undefined) | undefined
+}
+
+/**
+ * Runs hooks in a custom agent. Call `run` before each operation and apply its outcome:
+ *
+ * @example
+ * const plugin = createPlugin({ host: 'my-agent' })
+ * const hooks = runHooks(createHooks([noRm]), { host: 'my-agent' })
+ * const ids = { sessionId, turnId, toolCallId }
+ * const said = await hooks.run('beforeTool', ids, { tool: toolCallOf({ name, arguments: args }) })
+ * if (said.decision === 'block') return said.reason
+ * const result = await tool(said.value)
+ * hooks.endTurn(ids)
+ */
+export function runHooks(hooks: HostHooksOptions['hooks'], options: RunHooksOptions): HostHooks {
+  return new HostHooks({ ...options, plugin: pluginSource(options), hooks, capabilities: ALL_CAPABILITIES })
+}
+
+function pluginSource({ host, plugin, report = toStandardError }: RunHooksOptions): () => TracedPlugin | undefined {
+  if (plugin !== undefined) return typeof plugin === 'function' ? plugin : () => plugin
+  let isSaid = false
+  return () => {
+    const running = runningPlugin(host)
+    if (running === undefined && !isSaid) {
+      isSaid = true
+      ignoreErrors(() =>
+        report(`hookspan: ${host}: decisions of hooks are not traced: ${ADVICE} createPlugin({ host: '${host}' })`),
+      )
+    }
+    return running
+  }
+}
+
+function runningPlugin(host: string): TracedPlugin | undefined {
+  const running = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
+  return running?.isOver() === false ? (running.plugin as TracedPlugin) : undefined
+}
+
+const PLUGINS = Symbol.for('hookspan.plugins')
+const ADVICE = 'no plugin of this host runs in this process; create one first, by'

@@ -3,6 +3,7 @@
  * module.
  */
 
+export type { Failure, HookRun, Injection, Outcome } from './chain.ts'
 export type { ConfiguredHooks } from './configured-hooks.ts'
 export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
@@ -16,6 +17,12 @@ export {
   fromExtension,
 } from './from-extension.ts'
 export {
+  type AfterInvocationEvent,
+  type AfterModelCallEvent,
+  type AfterToolCallEvent,
+  type BeforeInvocationEvent,
+  type BeforeModelCallEvent,
+  type BeforeToolCallEvent,
   type FromProviderOptions,
   fromProvider,
   HookPriority,
@@ -23,7 +30,7 @@ export {
 } from './from-provider.ts'
 export {
   type AnyHook,
-  type DecidesByPhase,
+  type DecisionsByPhase,
   defineHook,
   type Hook,
   type HookAnswer,
@@ -32,11 +39,17 @@ export {
   type PhaseFunctions,
   PRIORITY,
 } from './hook.ts'
-export type { HookIds, TracedPlugin } from './hook-trace.ts'
-export { type Capabilities, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+export {
+  type Capabilities,
+  type HookIds,
+  HostHooks,
+  type HostHooksOptions,
+  type RunHooksOptions,
+  runHooks,
+  type TracedPlugin,
+} from './host-hooks.ts'
 export type { LoadedHook } from './load-folder.ts'
 export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
-export type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
 export type {
   AfterModel,
   AfterTool,
@@ -53,15 +66,6 @@ export type {
   ValueOf,
   Verdict,
 } from './phases.ts'
-export type {
-  AfterInvocationEvent,
-  AfterModelCallEvent,
-  AfterToolCallEvent,
-  BeforeInvocationEvent,
-  BeforeModelCallEvent,
-  BeforeToolCallEvent,
-} from './provider-events.ts'
-export { type RunHooksOptions, runHooks } from './run-hooks.ts'
 export { type RawToolCall, type ToolArguments, type ToolCall, type ToolKind, toolCallOf } from './tool-call.ts'
 export {
   type Ask,

@@ -1,23 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
-import { hooksOf, whatWentWrong } from './exported-hooks.ts'
+import { TurnIdentities } from './context.ts'
+import { errorLine, exportedHooks } from './exported-hooks.ts'
 import { frozenCopy } from './frozen-copy.ts'
 import type { AnyHook, HookContext, HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
-import { TurnIdentities } from './turn-identity.ts'
 
 export interface ThreadFile {
-  /** A file URL. */
   readonly url: string
   readonly options: unknown
 }
 
-/** The static properties of a hook, without its functions. */
 export interface DescribedHook {
   readonly name: string
   readonly priority: number | undefined
-  readonly decides: AnyHook['decides']
-  readonly looksIn: readonly Phase[] | undefined
+  readonly decisions: AnyHook['decisions']
+  readonly observeOnly: readonly Phase[] | undefined
   readonly onFailure: 'pass' | 'block' | undefined
   readonly timeLimitMillis: number | undefined
   readonly phases: readonly Phase[]
@@ -28,8 +26,7 @@ export type SentContext = Pick<
   'host' | 'sessionId' | 'turnId' | 'phase' | 'state' | 'metadata' | 'traceparent'
 >
 
-/** A message to the thread: run a hook, or abort a running call. */
-export type Asked =
+export type ThreadRequest =
   | {
       readonly id: number
       readonly hook: string
@@ -44,68 +41,71 @@ export type Asked =
 type State = Readonly<Record<string, unknown>>
 
 /** A message from the thread. `changed` holds the entries of the state that the hook changed. */
-export type Told =
-  | { readonly hooks: readonly DescribedHook[]; readonly troubles: readonly string[] }
+export type ThreadMessage =
+  | { readonly hooks: readonly DescribedHook[]; readonly problems: readonly string[] }
   | { readonly problem: string }
-  | { readonly id: number; readonly answer: unknown; readonly changed: State }
+  | { readonly id: number; readonly runHook: unknown; readonly changed: State }
   | { readonly id: number; readonly failure: string }
   | { readonly id: number; readonly level: keyof HookLogger; readonly line: string }
 
 const running = new Map<number, AbortController>()
 const turns = new TurnIdentities()
 
-function tell(told: Told): void {
-  parentPort?.postMessage(told)
+function post(message: ThreadMessage): void {
+  parentPort?.postMessage(message)
 }
 
-async function open({ url, options }: ThreadFile): Promise<void> {
+async function start({ url, options }: ThreadFile): Promise<void> {
   try {
-    const { hooks, troubles } = await hooksOf(await import(url), options)
-    parentPort?.on('message', (asked: Asked) => {
-      if ('stop' in asked) running.get(asked.stop)?.abort()
-      else void answer(hooks, asked)
+    const { hooks, problems: troubles } = await exportedHooks(await import(url), options)
+    parentPort?.on('message', (request: ThreadRequest) => {
+      if ('stop' in request) running.get(request.stop)?.abort()
+      else void answer(hooks, request)
     })
-    tell({ hooks: hooks.map(described), troubles })
+    post({ hooks: hooks.map(describeHook), problems: troubles })
   } catch (error) {
-    tell({ problem: whatWentWrong(error) })
+    post({ problem: errorLine(error) })
   }
 }
 
-function described(hook: AnyHook): DescribedHook {
+function describeHook(hook: AnyHook): DescribedHook {
   return {
     name: hook.name,
     priority: hook.priority,
-    decides: hook.decides,
-    looksIn: hook.looksIn,
+    decisions: hook.decisions,
+    observeOnly: hook.observeOnly,
     onFailure: hook.onFailure,
     timeLimitMillis: hook.timeLimitMillis,
     phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
   }
 }
 
-async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonly stop: number }>): Promise<void> {
-  const { id, phase, context } = asked
+async function answer(
+  hooks: readonly AnyHook[],
+  request: Exclude<ThreadRequest, { readonly stop: number }>,
+): Promise<void> {
+  const { id, phase, context } = request
   const before = structuredClone(context.state)
   const controller = new AbortController()
   running.set(id, controller)
-  const say =
+  const logAt =
     (level: keyof HookLogger) =>
     (line: string): void =>
-      tell({ id, level, line: String(line) })
+      post({ id, level, line: String(line) })
   try {
-    const hook = hooks.find(({ name }) => name === asked.hook)
+    const hook = hooks.find(({ name }) => name === request.hook)
     if (hook === undefined) throw new Error('its file has no hook of this name any more')
-    const logger = { info: say('info'), warn: say('warn') }
-    const ask = hook[phase] as (event: unknown, context: HookContext) => unknown
-    const said = await ask.call(hook, frozenCopy(asked.event), {
+    const logger = { info: logAt('info'), warn: logAt('warn') }
+    const run = hook[phase] as (event: unknown, context: HookContext) => unknown
+    const verdict = await run.call(hook, frozenCopy(request.event), {
       ...context,
-      ...turns.of(asked.turn),
+      ...turns.of(request.turn),
       logger,
       signal: controller.signal,
     })
-    tell({ id, answer: said, changed: changedIn(context.state, before) })
+    post({ id, runHook: verdict, changed: changedIn(context.state, before) })
   } catch (error) {
-    tell({ id, failure: whatWentWrong(error) })
+    post({ id, failure: errorLine(error) })
   } finally {
     running.delete(id)
   }
@@ -116,4 +116,4 @@ function changedIn(state: State, before: State): State {
   return Object.fromEntries(Object.entries(state).filter(([key, value]) => !isDeepStrictEqual(value, before[key])))
 }
 
-await open(workerData as ThreadFile)
+await start(workerData as ThreadFile)

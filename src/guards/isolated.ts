@@ -1,20 +1,17 @@
 import { Worker } from 'node:worker_threads'
-import { whatWentWrong } from './exported-hooks.ts'
+import { TurnNumbers } from './context.ts'
+import { errorLine } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
-import type { Asked, DescribedHook, ThreadFile, Told } from './isolated-thread.ts'
+import type { DescribedHook, ThreadFile, ThreadMessage, ThreadRequest } from './isolated-thread.ts'
 import type { Phase } from './phases.ts'
-import { TurnNumbers } from './turn-identity.ts'
 
 export interface IsolatedOptions extends ThreadFile {
-  /** The module that runs in the thread. */
   readonly thread?: URL | undefined
 }
 
-/** The hooks of a file that runs in its own thread. */
 export interface IsolatedHooks {
   readonly hooks: readonly AnyHook[]
-  /** One line for each export that is not a hook. */
-  readonly troubles: readonly string[]
+  readonly problems: readonly string[]
   close(): void
 }
 
@@ -37,13 +34,12 @@ const STOP_LIMIT_MILLIS = 1000
  */
 export async function isolatedHooks(options: IsolatedOptions): Promise<IsolatedHooks> {
   const file = new IsolatedFile(options)
-  const { hooks, troubles } = await file.open()
-  return { hooks: hooks.map(each => standIn(file, each)), troubles, close: () => file.close() }
+  const { hooks, problems: troubles } = await file.open()
+  return { hooks: hooks.map(each => proxyHook(file, each)), problems: troubles, close: () => file.close() }
 }
 
-/** A proxy of the hook that calls the thread. */
-function standIn(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHook {
-  const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.ask(rest.name, phase, event, context)
+function proxyHook(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHook {
+  const ask = (phase: Phase) => (event: unknown, context: HookContext) => file.call(rest.name, phase, event, context)
   return { ...rest, ...Object.fromEntries(phases.map(phase => [phase, ask(phase)])) } as AnyHook
 }
 
@@ -63,16 +59,16 @@ class IsolatedFile {
     return this.#thread.opened
   }
 
-  ask(hook: string, phase: Phase, event: unknown, context: HookContext): Promise<unknown> {
-    if (this.#thread.isOver && !this.#isClosed) this.#thread = new Thread(this.#options)
+  call(hook: string, phase: Phase, event: unknown, context: HookContext): Promise<unknown> {
+    if (this.#thread.hasEnded && !this.#isClosed) this.#thread = new Thread(this.#options)
     const thread = this.#thread
     const { host, sessionId, turnId, state, metadata, traceparent, signal } = context
     const sent = { host, sessionId, turnId, phase, state: sendable(state), metadata: sendable(metadata), traceparent }
     const id = ++this.#lastId
-    const answer = thread.ask({ id, hook, phase, event, context: sent, turn: this.#turns.of(context) }, context)
+    const answer = thread.call({ id, hook, phase, event, context: sent, turn: this.#turns.of(context) }, context)
     const over = (): void => {
-      thread.stop(id, isTimeOver(signal))
-      if (thread.isOver && !this.#isClosed) this.#startAgain()
+      thread.abortCall(id, isTimeOver(signal))
+      if (thread.hasEnded && !this.#isClosed) this.#restart()
     }
     signal.addEventListener('abort', over, { once: true })
     return answer.finally(() => signal.removeEventListener('abort', over))
@@ -80,17 +76,16 @@ class IsolatedFile {
 
   close(): void {
     this.#isClosed = true
-    this.#thread.end('it is closed')
+    this.#thread.terminate('it is closed')
   }
 
   /** Restarts ahead of the next call, which has no time left for loading the file. */
-  #startAgain(): void {
+  #restart(): void {
     this.#thread = new Thread(this.#options)
-    this.#thread.letProcessEnd()
+    this.#thread.unrefIfIdle()
   }
 }
 
-/** True if the hook timed out, false if the agent was stopped. */
 function isTimeOver({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
@@ -108,105 +103,103 @@ function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknow
   )
 }
 
-interface Waiting {
+interface PendingCall {
   readonly context: HookContext
   resolve(answer: unknown): void
   reject(error: Error): void
 }
 
 class Thread {
-  readonly opened: Promise<Extract<Told, { readonly hooks: unknown }>>
-  isOver = false
+  readonly opened: Promise<Extract<ThreadMessage, { readonly hooks: unknown }>>
+  hasEnded = false
   readonly #worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pending = new Map<number, PendingCall>()
   #isOpen = false
-  #onOver: (problem: string) => void = () => undefined
+  #rejectOpened: (problem: string) => void = () => undefined
 
   constructor({ url, options, thread = threadModule() }: IsolatedOptions) {
     this.#worker = new Worker(thread, { workerData: { url, options }, resourceLimits: LIMITS, name: 'hookspan hooks' })
     this.opened = new Promise((resolve, reject) => {
-      const tooLate = (): void => this.end(`it was not ready within ${START_LIMIT_MILLIS / 1000} s`)
+      const tooLate = (): void => this.terminate(`it was not ready within ${START_LIMIT_MILLIS / 1000} s`)
       const timer = setTimeout(tooLate, START_LIMIT_MILLIS).unref()
-      this.#worker.on('message', (told: Told) => {
-        if ('hooks' in told) {
+      this.#worker.on('message', (message: ThreadMessage) => {
+        if ('hooks' in message) {
           clearTimeout(timer)
           this.#isOpen = true
-          this.letProcessEnd()
-          resolve(told)
-        } else this.#hear(told)
+          this.unrefIfIdle()
+          resolve(message)
+        } else this.#handleMessage(message)
       })
-      this.#onOver = problem => {
+      this.#rejectOpened = problem => {
         clearTimeout(timer)
         reject(new Error(problem))
       }
     })
     // Avoids an unhandled rejection; callers of `opened` receive the error, too.
     this.opened.catch(() => undefined)
-    this.#worker.on('messageerror', () => this.end('what its thread answered cannot be read'))
-    this.#worker.on('error', error => this.end(`its thread ended: ${whatWentWrong(error)}`))
-    this.#worker.on('exit', () => this.end('its thread ended'))
+    this.#worker.on('messageerror', () => this.terminate('what its thread answered cannot be read'))
+    this.#worker.on('error', error => this.terminate(`its thread ended: ${errorLine(error)}`))
+    this.#worker.on('exit', () => this.terminate('its thread ended'))
   }
 
-  ask(asked: Exclude<Asked, { readonly stop: number }>, context: HookContext): Promise<unknown> {
+  call(request: Exclude<ThreadRequest, { readonly stop: number }>, context: HookContext): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.isOver) {
+      if (this.hasEnded) {
         reject(new Error('its thread has ended'))
         return
       }
       // Throws if the event cannot be cloned, which rejects the promise.
-      this.#worker.postMessage(asked)
+      this.#worker.postMessage(request)
       this.#worker.ref()
-      this.#waiting.set(asked.id, { context, resolve, reject })
+      this.#pending.set(request.id, { context, resolve, reject })
     })
   }
 
   /** Aborts a pending call. @param isTimeOver the hook used all of its time, so the thread is terminated */
-  stop(id: number, isTimeOver: boolean): void {
-    if (!this.#waiting.has(id) || this.isOver) return
+  abortCall(id: number, isTimeOver: boolean): void {
+    if (!this.#pending.has(id) || this.hasEnded) return
     if (isTimeOver && this.#isOpen) {
-      this.end('its thread was ended, because one of its hooks took too long')
+      this.terminate('its thread was ended, because one of its hooks took too long')
       return
     }
-    this.#worker.postMessage({ stop: id } satisfies Asked)
+    this.#worker.postMessage({ stop: id } satisfies ThreadRequest)
     const late = (): void => {
-      if (this.#waiting.has(id)) this.end('its thread was ended, because one of its hooks did not stop')
+      if (this.#pending.has(id)) this.terminate('its thread was ended, because one of its hooks did not stop')
     }
     if (!isTimeOver) setTimeout(late, STOP_LIMIT_MILLIS).unref()
   }
 
-  /** @param why the error message of pending calls */
-  end(why: string): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.#onOver(why)
-    for (const { reject } of this.#waiting.values()) reject(new Error(why))
-    this.#waiting.clear()
+  terminate(why: string): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
+    this.#rejectOpened(why)
+    for (const { reject } of this.#pending.values()) reject(new Error(why))
+    this.#pending.clear()
     void this.#worker.terminate()
   }
 
-  /** Unreferences the thread if no call is pending. */
-  letProcessEnd(): void {
-    if (this.#waiting.size === 0) this.#worker.unref()
+  unrefIfIdle(): void {
+    if (this.#pending.size === 0) this.#worker.unref()
   }
 
-  #hear(told: Exclude<Told, { readonly hooks: unknown }>): void {
-    if ('problem' in told) {
-      this.end(told.problem)
+  #handleMessage(message: Exclude<ThreadMessage, { readonly hooks: unknown }>): void {
+    if ('problem' in message) {
+      this.terminate(message.problem)
       return
     }
-    const waiting = this.#waiting.get(told.id)
+    const waiting = this.#pending.get(message.id)
     if (waiting === undefined) return
-    if ('level' in told) {
-      waiting.context.logger[told.level](told.line)
+    if ('level' in message) {
+      waiting.context.logger[message.level](message.line)
       return
     }
-    this.#waiting.delete(told.id)
-    this.letProcessEnd()
-    if ('failure' in told) {
-      waiting.reject(new Error(told.failure))
+    this.#pending.delete(message.id)
+    this.unrefIfIdle()
+    if ('failure' in message) {
+      waiting.reject(new Error(message.failure))
       return
     }
-    Object.assign(waiting.context.state, told.changed)
-    waiting.resolve(told.answer)
+    Object.assign(waiting.context.state, message.changed)
+    waiting.resolve(message.runHook)
   }
 }

@@ -1,15 +1,14 @@
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { fileErrorReason } from '../delivery/trace-log/private-file.ts'
-import { type ExportedHooks, hooksOf, whatWentWrong } from './exported-hooks.ts'
-import type { FolderFile } from './folder-files.ts'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileErrorReason, makePrivateDirectory, PRIVATE_FILE } from '../delivery/trace-log/private-file.ts'
+import { type ExportedHooks, errorLine, exportedHooks } from './exported-hooks.ts'
 import type { AnyHook } from './hook.ts'
-import { inTime, TOO_LATE } from './in-time.ts'
+import { inTime } from './in-time.ts'
 import { isolatedHooks } from './isolated.ts'
-import { runCopy } from './run-copy.ts'
+import type { FolderFile } from './trust.ts'
 
-/** Options by file name, with or without the extension. */
-export type OptionsOfFiles = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+export type OptionsByFile = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** A hook loaded from a file. */
 export interface LoadedHook {
@@ -27,26 +26,19 @@ export interface LoadedHooks {
   readonly lines: readonly string[]
   /** File names without extension, loaded or not. An empty string means that some names are unknown. */
   readonly names: readonly string[]
-  /** Files that failed to load at least in part. */
   readonly incomplete: readonly string[]
-  /** Ends the threads and removes the running copy. */
   close(): void
 }
 
 interface HookFile {
-  /** Relative to the folder. */
   readonly path: string
-  /** Without extension; for `name/index.mjs`, the name of the folder. */
   readonly name: string
 }
 
-export interface LoadOptions {
-  readonly options: OptionsOfFiles
-  /** The folder for running copies. */
-  readonly place: string
-  /** Load only this file. Default: all of them. */
-  readonly only?: string | undefined
-  /** Default: `isolated-thread.js` beside this module. */
+export interface FolderLoadOptions {
+  readonly options: OptionsByFile
+  readonly copiesFolder: string
+  readonly onlyFile?: string | undefined
   readonly thread?: URL | undefined
 }
 
@@ -69,14 +61,14 @@ const FOLDER = /^([^./][^/]*)\/index\.mjs$/
 export async function loadFolder(
   folder: string,
   files: readonly FolderFile[],
-  given: LoadOptions,
+  given: FolderLoadOptions,
 ): Promise<LoadedHooks> {
-  const { only } = given
-  const found = hookFiles(files).filter(({ path }) => only === undefined || path === only)
+  const { onlyFile: only } = given
+  const found = findHookFiles(files).filter(({ path }) => only === undefined || path === only)
   if (found.length === 0) return NOTHING_LOADED
   const names = found.map(({ name }) => name)
   try {
-    const copy = runCopy(files, given.place)
+    const copy = createRunCopy(files, given.copiesFolder)
     const each = found.map(({ path, name }) => ({
       shown: join(folder, path),
       url: pathToFileURL(join(copy.path, path)).href,
@@ -85,25 +77,23 @@ export async function loadFolder(
     const { close, ...rest } = await loadFiles(each, given.thread)
     const closeAll = (): void => {
       close()
-      copy.remove()
+      copy.removeCopy()
     }
     return { ...rest, names, close: closeAll }
   } catch (error) {
     const lines = [
-      `hooks: ${folder} is not loaded: no copy of it can be run from ${given.place}: ${fileErrorReason(error)}`,
+      `hooks: ${folder} is not loaded: no copy of it can be run from ${given.copiesFolder}: ${fileErrorReason(error)}`,
     ]
     return { ...NOTHING_LOADED, lines, names }
   }
 }
 
 export interface FileToLoad {
-  /** The path shown to the user. */
   readonly shown: string
   readonly url: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** Loads the files one after the other, in the given order. Never throws, never rejects. */
 export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Promise<LoadedHooks> {
   const loaded: LoadedHook[] = []
   const lines: string[] = []
@@ -114,16 +104,18 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
     const { isolate, required: _, ...options } = file.options
     const isIsolated = isolate === true
     try {
-      const { hooks, troubles, close } = await (isIsolated
-        ? isolatedHooks({ url: file.url, options, thread })
-        : loadHere(file.url, options))
+      const {
+        hooks,
+        problems: troubles,
+        close,
+      } = await (isIsolated ? isolatedHooks({ url: file.url, options, thread }) : loadInProcess(file.url, options))
       if (close !== undefined) closers.push(close)
       loaded.push(...hooks.map(hook => ({ hook, file: file.shown, isIsolated })))
       lines.push(...troubles.map(trouble => `hooks: ${file.shown}: ${trouble}; it is left out`))
       if (troubles.length > 0) incomplete.push(file.shown)
     } catch (error) {
       incomplete.push(file.shown)
-      lines.push(`hooks: ${file.shown} is not loaded: ${whatWentWrong(error)}; mend it, or take it out of the folder`)
+      lines.push(`hooks: ${file.shown} is not loaded: ${errorLine(error)}; fix it, or remove it from the folder`)
     }
   }
   return {
@@ -137,14 +129,14 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
   }
 }
 
-async function loadHere(url: string, options: unknown): Promise<ExportedHooks & { readonly close?: () => void }> {
-  const load = async (): Promise<ExportedHooks> => hooksOf(await import(/* @vite-ignore */ url), options)
-  const loaded = await inTime(load(), LOAD_LIMIT_MILLIS, undefined)
-  if (loaded === TOO_LATE) throw new Error(`it was not ready within ${LOAD_LIMIT_MILLIS / 1000} s`)
-  return loaded as ExportedHooks
+async function loadInProcess(url: string, options: unknown): Promise<ExportedHooks & { readonly close?: () => void }> {
+  const load = async (): Promise<ExportedHooks> => exportedHooks(await import(/* @vite-ignore */ url), options)
+  const loaded = await inTime(load(), LOAD_LIMIT_MILLIS)
+  if (typeof loaded === 'symbol') throw new Error(`it was not ready within ${LOAD_LIMIT_MILLIS / 1000} s`)
+  return loaded
 }
 
-export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
+export function findHookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   const found = files.flatMap(({ path }) => {
     const name = (FILE.exec(path) ?? FOLDER.exec(path))?.[1]
     return name === undefined || name === 'node_modules' ? [] : [{ path, name }]
@@ -156,14 +148,94 @@ export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
 }
 
-/** The name of the hook that a path in the folder belongs to. */
 export function hookNameOf(path: string): string {
   const [top = ''] = path.split('/')
   return nameOf(top)
 }
 
-/** The options for a file, by its name or by its path in the folder. */
-export function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {
+export function optionsOf(path: string, name: string, options: OptionsByFile): Readonly<Record<string, unknown>> {
   const key = [name, path].find(each => Object.hasOwn(options, each))
   return (key === undefined ? undefined : options[key]) ?? {}
+}
+
+/**
+ * The folder of this package; `dist/chunks` is as deep as this file in `src`.
+ *
+ * @throws Error if hookspan is part of a bundle, which leaves that folder behind
+ */
+function packageFolder(): string {
+  const here: string | undefined = import.meta.url
+  const folder = here === undefined ? '' : fileURLToPath(new URL('../../', here))
+  if (existsSync(join(folder, 'dist', 'guards', 'index.js'))) return folder
+  throw new Error('hookspan is part of a bundle; mark `hookspan` as external in the bundler')
+}
+
+const PREFIX = 'run-'
+
+export interface RunCopy {
+  readonly path: string
+  /** Deletes the copy. Files not yet imported from it cannot be loaded afterwards. */
+  removeCopy(): void
+}
+
+const copies = new Set<string>()
+
+/**
+ * Writes checked files to a private folder and runs them from there, so that later changes of the original have no effect. In
+ * the copy, `hookspan/hooks` resolves to this package. It is deleted at process exit at the latest.
+ *
+ * @param place the parent folder, created if missing
+ * @throws the error of the file system
+ */
+function createRunCopy(files: readonly FolderFile[], place: string): RunCopy {
+  const includes = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
+  const own = includes('node_modules/hookspan') ? undefined : packageFolder()
+  makePrivateDirectory(place)
+  sweepCopies(place)
+  const copy = mkdtempSync(join(place, `${PREFIX}${process.pid}-`))
+  if (copies.size === 0) process.on('exit', removeCopies)
+  copies.add(copy)
+  for (const { path, bytes } of files) {
+    const full = join(copy, path)
+    mkdirSync(dirname(full), { recursive: true })
+    writeFileSync(full, bytes, { mode: PRIVATE_FILE })
+  }
+  // Without it, a `.js` file would not be an ES module.
+  if (!includes('package.json'))
+    writeFileSync(join(copy, 'package.json'), '{"type":"module"}\n', { mode: PRIVATE_FILE })
+  if (own !== undefined) {
+    mkdirSync(join(copy, 'node_modules'), { recursive: true })
+    symlinkSync(own, join(copy, 'node_modules', 'hookspan'), 'junction')
+  }
+  return { path: copy, removeCopy: () => remove(copy) }
+}
+
+function removeCopies(): void {
+  for (const copy of copies) remove(copy)
+}
+
+function remove(copy: string): void {
+  copies.delete(copy)
+  if (copies.size === 0) process.off('exit', removeCopies)
+  try {
+    rmSync(copy, { recursive: true, force: true })
+  } catch {
+    // The next process that creates a copy tries again.
+  }
+}
+
+function sweepCopies(place: string): void {
+  for (const name of readdirSync(place)) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+    if (pid !== undefined && !isAlive(Number(pid))) remove(join(place, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
 }

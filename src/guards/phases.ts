@@ -125,13 +125,11 @@ export type Verdict<P extends Phase, D extends Decision = Decision> =
   | Extract<Block | Rewrite<ValueOf<P>> | Inject | Retry | Ask, { decision: DecisionOf<P> & D }>
 
 interface PhaseRow<P extends Phase> {
-  /** The name of the phase in the trace. */
   readonly word: string
   /** Hooks run in reversed order in `after…` phases. */
   readonly isAfter: boolean
   readonly decisions: ReadonlySet<Decision>
   valueOf(event: EventOf<P>): ValueOf<P>
-  /** Returns the event with a new value. Undefined if the value is invalid. */
   rewritten(event: EventOf<P>, value: unknown): EventOf<P> | undefined
 }
 

@@ -1,7 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
-/** All kinds of tools. */
 export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
 
 /** The kind of a tool, independent of the agent. `other` if unknown. */
@@ -58,17 +57,7 @@ const KINDS: ReadonlyMap<string, ToolKind> = new Map(
 )
 /** `chars` is typed into a running shell. */
 const COMMANDS = ['command', 'cmd', 'script', 'chars']
-const PATHS = [
-  'path',
-  'file_path',
-  'filePath',
-  'filename',
-  'file',
-  'absolute_path',
-  'notebook_path',
-  'dir_path',
-  'directory',
-]
+const PATHS = 'path file_path filePath filename file absolute_path notebook_path dir_path directory'.split(' ')
 const PATH_LISTS = ['paths', 'files', 'file_paths']
 const URLS = ['url', 'uri']
 const PATCHES = ['patch', 'patch_text', 'patchText', 'input', 'command']

@@ -1,68 +1,60 @@
-import { readFileSync, realpathSync, type Stats } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   fileErrorReason,
   isOpen,
+  isOurs,
   makePrivateDirectory,
   OPEN,
   withOwnFile,
   writePrivate,
 } from '../delivery/trace-log/private-file.ts'
-import { type FolderFile, hashOf, isThere, readFolder } from './folder-files.ts'
 
-/** The hooks folder of a project, read once. */
 export interface ProjectFolder {
-  /** The real path, without links. */
   readonly path: string
   readonly files: readonly FolderFile[]
-  /** SHA-256 of the names and contents of all files, as hex. */
   readonly hash: string
-  /** Reasons why the folder can be neither trusted nor loaded, one line each. */
   readonly lines: readonly string[]
 }
 
 const [OUTER, INNER] = ['.hookspan', 'hooks'] as const
 
-/** Hashes of trusted folders at the time of trust, by path. */
 type Trusted = Readonly<Record<string, string>>
 
 export function projectFolderOf(project: string): string {
   return join(project, OUTER, INNER)
 }
 
-/** The hooks folder of any project that contains a file. Undefined if there is none. */
 export function projectFolderAround(file: string): string | undefined {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder))
     if (folder === projectFolderOf(dirname(dirname(folder)))) return folder
   return undefined
 }
 
-/** Reads the hooks folder of a project. Returns undefined if there is none. Never throws. */
 export function readProjectFolder(project: string): ProjectFolder | undefined {
   const folder = projectFolderOf(project)
   const outer = dirname(folder)
-  if (!isThere(folder)) return undefined
+  if (!pathExists(folder)) return undefined
   try {
     const path = join(realpathSync(project), OUTER, INNER)
     // A link could point to another folder later, without a change in this one.
     if (realpathSync(outer) !== dirname(path))
-      return refused(path, [`hooks: ${outer} is not loaded: it is a symbolic link`])
-    const { files, lines } = readFolder(path, { mayLink: false })
+      return unloadableFolder(path, [`hooks: ${outer} is not loaded: it is a symbolic link`])
+    const { files, lines } = readFolder(path, { followsLinks: false })
     return { path, files, hash: hashOf(files), lines }
   } catch (error) {
-    return refused(folder, [`hooks: ${folder} is not loaded: ${fileErrorReason(error)}`])
+    return unloadableFolder(folder, [`hooks: ${folder} is not loaded: ${fileErrorReason(error)}`])
   }
 }
 
-function refused(path: string, lines: readonly string[]): ProjectFolder {
+function unloadableFolder(path: string, lines: readonly string[]): ProjectFolder {
   return { path, files: [], hash: hashOf([]), lines }
 }
 
-/** The list of trusted folders, in a private file. */
 export class TrustStore {
   readonly #file: string
 
-  /** @param place a private folder, created if missing */
   constructor(place: string) {
     this.#file = join(place, 'trusted.json')
   }
@@ -73,13 +65,11 @@ export class TrustStore {
     return Object.hasOwn(trusted, folder) ? trusted[folder] : undefined
   }
 
-  /** @throws the error of the file system */
   trust({ path, hash }: ProjectFolder): void {
     this.#write({ ...this.#read(), [path]: hash })
   }
 
-  /** @returns whether it was trusted @throws the error of the file system */
-  withdraw(folder: string): boolean {
+  revoke(folder: string): boolean {
     const { [folder]: hash, ...others } = this.#read()
     if (hash !== undefined) this.#write(others)
     return hash !== undefined
@@ -100,5 +90,163 @@ export class TrustStore {
   #write(trusted: Trusted): void {
     makePrivateDirectory(dirname(this.#file))
     writePrivate(this.#file, `${JSON.stringify(trusted, null, 2)}\n`)
+  }
+}
+
+export interface FolderFile {
+  /** Relative to the folder, with `/`. */
+  readonly path: string
+  readonly bytes: Buffer
+}
+
+export interface FolderFiles {
+  readonly files: readonly FolderFile[]
+  readonly lines: readonly string[]
+  /** Paths of the skipped entries, relative to the folder, with `/`. The folder itself is an empty string. */
+  readonly skipped: readonly string[]
+}
+
+export interface FolderRules {
+  /** Follow symbolic links: for the user's own folder, never for a project's. */
+  readonly followsLinks: boolean
+}
+
+/** A larger folder is probably a package directory or a whole disk. */
+const FILES_LIMIT = 2000
+const BYTES_LIMIT = 32 * 1024 * 1024
+const DEPTH_LIMIT = 20
+
+export function pathExists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // Assume that it exists: the later read reports the error.
+    return true
+  }
+}
+
+/**
+ * Reads a folder once. Exactly these bytes are checked and run. Files that other users could have written are skipped. Never
+ * throws.
+ */
+export function readFolder(folder: string, rules: FolderRules): FolderFiles {
+  const reader = new FolderReader(folder, rules)
+  reader.read()
+  const { files, lines, skipped, isFull } = reader
+  return { files: isFull ? [] : files.sort(byPath), lines, skipped }
+}
+
+/** SHA-256 over names and contents, as hex. Lengths are hashed too, so bytes cannot move between name and content. */
+export function hashOf(files: readonly FolderFile[]): string {
+  const hash = createHash('sha256').update('hookspan hooks 1\n')
+  for (const { path, bytes } of [...files].sort(byPath)) {
+    const name = Buffer.from(path)
+    hash.update(`${name.length}:${bytes.length}\n`).update(name).update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+function byPath(a: FolderFile, b: FolderFile): number {
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
+}
+
+class FolderReader {
+  readonly files: FolderFile[] = []
+  readonly lines: string[] = []
+  readonly skipped: string[] = []
+  readonly #folder: string
+  readonly #rules: FolderRules
+  #bytes = 0
+  /** The limit was reached. The part that was read is arbitrary, so all of it is discarded. */
+  isFull = false
+
+  constructor(folder: string, rules: FolderRules) {
+    this.#folder = folder
+    this.#rules = rules
+  }
+
+  read(): void {
+    this.#readDirectory('', 0)
+  }
+
+  #readDirectory(path: string, depth: number): void {
+    const full = join(this.#folder, path)
+    try {
+      const stats = this.#statsOf(path)
+      if (stats === undefined) return
+      if (!stats.isDirectory()) {
+        this.#skip(path, 'it is no folder')
+        return
+      }
+      if (!this.#isPrivate(path, stats)) return
+      // A link may lead back to its own parent.
+      if (depth > DEPTH_LIMIT) {
+        this.#skip(path, 'it is nested too deeply')
+        return
+      }
+      for (const entry of readdirSync(full, { withFileTypes: true })) {
+        if (this.isFull) return
+        const inside = path === '' ? entry.name : `${path}/${entry.name}`
+        if (entry.isDirectory()) this.#readDirectory(inside, depth + 1)
+        else if (entry.isSymbolicLink()) this.#readLink(inside, depth)
+        else this.#readFile(inside)
+      }
+    } catch (error) {
+      this.#skip(path, fileErrorReason(error))
+    }
+  }
+
+  #readLink(path: string, depth: number): void {
+    try {
+      const stats = this.#statsOf(path)
+      if (stats?.isDirectory()) this.#readDirectory(path, depth + 1)
+      else if (stats !== undefined) this.#readFile(path)
+    } catch (error) {
+      this.#skip(path, fileErrorReason(error))
+    }
+  }
+
+  #readFile(path: string): void {
+    const full = join(this.#folder, path)
+    try {
+      // Opened once, so that the checked file is the one that is read.
+      withOwnFile(this.#rules.followsLinks ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
+        if (!this.#isPrivate(path, stats)) return
+        if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
+          this.isFull = true
+          this.#skip(
+            '',
+            `it holds more than ${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB; put what the hooks need into few files`,
+          )
+          return
+        }
+        const bytes = readFileSync(descriptor)
+        this.#bytes += bytes.length
+        this.files.push({ path, bytes })
+      })
+    } catch (error) {
+      this.#skip(path, fileErrorReason(error))
+    }
+  }
+
+  #statsOf(path: string): Stats | undefined {
+    const full = join(this.#folder, path)
+    const stats = lstatSync(full)
+    if (!stats.isSymbolicLink()) return stats
+    if (this.#rules.followsLinks) return statSync(full)
+    this.#skip(path, 'it is a symbolic link, behind which anything may change')
+    return undefined
+  }
+
+  #isPrivate(path: string, stats: Stats): boolean {
+    if (!isOurs(stats)) this.#skip(path, 'it belongs to another user')
+    else if (isOpen(stats)) this.#skip(path, `others may write to it: chmod go-w ${join(this.#folder, path)}`)
+    else return true
+    return false
+  }
+
+  #skip(path: string, why: string): void {
+    this.skipped.push(path)
+    this.lines.push(`hooks: ${join(this.#folder, path)} is not loaded: ${why}`)
   }
 }

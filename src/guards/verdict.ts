@@ -69,8 +69,8 @@ export type AnyVerdict<Value = unknown> = Pass | Block | Rewrite<Value> | Inject
 const PASS: Pass = Object.freeze({ decision: 'pass' })
 
 /** No objection. Equivalent to returning nothing, but can carry metadata. */
-export function pass(said: VerdictBase = {}): Pass {
-  return said.metadata === undefined ? PASS : Object.freeze({ decision: 'pass', metadata: said.metadata })
+export function pass(base: VerdictBase = {}): Pass {
+  return base.metadata === undefined ? PASS : Object.freeze({ decision: 'pass', metadata: base.metadata })
 }
 
 /** Prevents the operation. @param reason for the model; `detail` in `more` is for the user and the trace */
@@ -79,16 +79,16 @@ export function block(reason: string, more: VerdictBase & { readonly detail?: st
 }
 
 /** Continues with another value. @param value the new prompt, tool arguments, tool result, … */
-export function rewrite<Value>(value: Value, said: VerdictBase = {}): Rewrite<Value> {
-  return Object.freeze({ ...said, decision: 'rewrite', value })
+export function rewrite<Value>(value: Value, base: VerdictBase = {}): Rewrite<Value> {
+  return Object.freeze({ ...base, decision: 'rewrite', value })
 }
 
 /**
  * Adds text for the model. `system` text changes the prompt that the provider has cached: keep it constant for a turn, or use
  * `user`.
  */
-export function inject(text: string, role: InjectedRole = 'user', said: VerdictBase = {}): Inject {
-  return Object.freeze({ ...said, decision: 'inject', text, role })
+export function inject(text: string, role: InjectedRole = 'user', base: VerdictBase = {}): Inject {
+  return Object.freeze({ ...base, decision: 'inject', text, role })
 }
 
 /** Repeats the operation, three times at most. */
@@ -97,6 +97,6 @@ export function retry(more: VerdictBase & { readonly feedback?: string; readonly
 }
 
 /** Asks the user about the final call, after all rewrites. */
-export function ask(question: string, said: VerdictBase = {}): Ask {
-  return Object.freeze({ ...said, decision: 'ask', question })
+export function ask(question: string, base: VerdictBase = {}): Ask {
+  return Object.freeze({ ...base, decision: 'ask', question })
 }

@@ -9,21 +9,20 @@ import { openWorkTtlMillisOf } from '../plugin/config/silence-limits.ts'
 import { createPluginIn, type PluginEnvironment } from '../plugin/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../plugin/plugin.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import type { ReadEntry } from './journal.ts'
+import type { RecoveredEntry } from './journal.ts'
 import type { JournalEntry } from './journal-line.ts'
 
 /** The prefix of records that our own hooks emit for a decision. No agent has an event with such a name. */
-export const CONTROL = 'hookspan:'
+export const CONTROL_PREFIX = 'hookspan:'
 
 /** Events with these records are kept: without them, a turn cannot be placed in its session. */
-const SPINE: ReadonlySet<string> = new Set([
+const SESSION_HOOKS: ReadonlySet<string> = new Set([
   'on_session_start',
   'pre_llm_call',
   'on_session_end',
   'on_session_finalize',
   'on_session_reset',
 ])
-/** Journal entries are replayed for this long before the event loop runs again. */
 const SLICE_MILLIS = 10
 
 export interface PluginSurroundings {
@@ -36,18 +35,16 @@ export interface PluginSurroundings {
 
 interface Agent {
   readonly plugin: Plugin
-  readonly telling: HostForwarder
+  readonly forwarder: HostForwarder
 }
 
-/** One plugin for each agent that sends events, with the translator of its events. */
 export class AgentPlugins {
-  /** A turn without open work ends after this much silence. */
   readonly silenceMillis: number
   /** No turn is continued after this much silence. */
   readonly #continuedMillis: number
   readonly #bootedAt: number
   readonly #surroundings: PluginEnvironment
-  readonly #report: StartReport
+  readonly #report: StartDiagnostics
   readonly #continuation = new Continuation()
   readonly #agents = new Map<string, Agent>()
 
@@ -56,7 +53,7 @@ export class AgentPlugins {
     this.silenceMillis = config.root_span_ttl_ms
     this.#continuedMillis = openWorkTtlMillisOf(config)
     this.#bootedAt = bootedAt
-    this.#report = new StartReport(report)
+    this.#report = new StartDiagnostics(report)
     const { TRACEPARENT: _, ...own } = env
     this.#surroundings = {
       // The process that started the receiver is not the parent of what agents do later.
@@ -68,18 +65,17 @@ export class AgentPlugins {
     }
   }
 
-  /** True if an event of this name yields no records. */
-  isQuiet(host: string, event: string): boolean {
-    return this.#agentOf(host).telling.isIgnored(event)
+  hasNoRecords(host: string, event: string): boolean {
+    return this.#agentOf(host).forwarder.isIgnored(event)
   }
 
-  /** Records an event. Returns true if the event may still be needed after it has ended: see `Place.isSpine`. */
-  tell({ host, event }: JournalEntry): boolean {
-    const { plugin, telling } = this.#agentOf(host)
-    if (!event.event.startsWith(CONTROL)) return isSpine(telling.forwardEvent(event))
+  /** Returns true if the event may still be needed after it has ended: see `EntryLocation.isSessionRecord`. */
+  recordEvent({ host, event }: JournalEntry): boolean {
+    const { plugin, forwarder } = this.#agentOf(host)
+    if (!event.event.startsWith(CONTROL_PREFIX)) return hasSessionRecord(forwarder.forwardEvent(event))
     const { at } = event
     const { host: named } = (event.context ?? {}) as { readonly host?: string }
-    plugin.emitUntyped(event.event.slice(CONTROL.length), event.data, {
+    plugin.emitUntyped(event.event.slice(CONTROL_PREFIX.length), event.data, {
       ...(at && { at }),
       ...(named && { host: named }),
     })
@@ -94,17 +90,17 @@ export class AgentPlugins {
    * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log. No
    * known case rejects. If it does, later events are recorded all the same.
    */
-  async readAgain(entries: readonly ReadEntry[]): Promise<void> {
+  async replay(entries: readonly RecoveredEntry[]): Promise<void> {
     const last = entries.at(-1)
     if (last === undefined) return
     // After this much silence, or a restart of the machine, no agent of that time is still running.
     const isOver = last.entry.at < Math.max(Date.now() - this.#continuedMillis, this.#bootedAt)
-    const isPast = ({ place }: ReadEntry): boolean => isOver || place.isPast
+    const isPast = ({ location: place }: RecoveredEntry): boolean => isOver || place.isPast
     const again = entries.filter(entry => !isPast(entry))
     try {
-      await this.#read('past', entries.filter(isPast))
-      await this.#know(again[0]?.entry.at)
-      await this.#read('again', again)
+      await this.#replayEntries('past', entries.filter(isPast))
+      await this.#loadEndedSpans(again[0]?.entry.at)
+      await this.#replayEntries('again', again)
     } finally {
       await this.#continuation.endReplay()
     }
@@ -114,8 +110,7 @@ export class AgentPlugins {
     return Object.fromEntries([...this.#agents].map(([host, { plugin }]) => [host, plugin.stats()]))
   }
 
-  /** Resolves when everything received is in the trace log. */
-  async saved(): Promise<void> {
+  async whenSaved(): Promise<void> {
     // `stats()` processes the queued records first.
     this.stats()
     await this.#continuation.saved()
@@ -126,13 +121,12 @@ export class AgentPlugins {
   }
 
   /** True if any span is open, even a child of a turn that has ended. */
-  get isOpen(): boolean {
+  get hasOpenSpans(): boolean {
     return Object.values(this.stats()).some(({ spansOpen }) => spansOpen > 0)
   }
 
-  /** Ends the translators. Records they hold back in case more events come are emitted. */
   endMachines(): void {
-    for (const { telling } of this.#agents.values()) telling.endRun(Date.now())
+    for (const { forwarder } of this.#agents.values()) forwarder.endRun(Date.now())
   }
 
   /** @param ends true ends all open spans; false leaves them to the next receiver */
@@ -141,7 +135,7 @@ export class AgentPlugins {
     await Promise.all([...this.#agents.values()].map(({ plugin }) => plugin.shutdown()))
   }
 
-  async #know(since: number | undefined): Promise<void> {
+  async #loadEndedSpans(since: number | undefined): Promise<void> {
     const { env, home } = this.#surroundings
     const directory = stateHome(env, home)
     if (since === undefined || directory === undefined) return
@@ -149,16 +143,15 @@ export class AgentPlugins {
     this.#continuation.setWritten(await endedSince(directory, since), kept)
   }
 
-  async #read(telling: 'past' | 'again', entries: readonly ReadEntry[]): Promise<void> {
+  async #replayEntries(mode: 'past' | 'again', entries: readonly RecoveredEntry[]): Promise<void> {
     let until = performance.now() + SLICE_MILLIS
-    for (const { entry, place } of entries) {
-      this.#continuation.beginReplay(telling, entry.at)
-      place.isSpine = this.tell(entry)
+    for (const { entry, location: place } of entries) {
+      this.#continuation.beginReplay(mode, entry.at)
+      place.isSessionRecord = this.recordEvent(entry)
       if (performance.now() < until) continue
       await new Promise(setImmediate)
       until = performance.now() + SLICE_MILLIS
     }
-    // `stats()` processes all of it before other events are recorded.
     this.stats()
   }
 
@@ -169,21 +162,21 @@ export class AgentPlugins {
       const create = (): Plugin => createPluginIn({ ...named, deterministic_ids: true }, this.#surroundings)
       const plugin = this.#report.during(create)
       const machine = Object.hasOwn(MACHINES, host) ? MACHINES[host]?.() : undefined
-      agent = { plugin, telling: new HostForwarder(host, machine ?? hookRecordMachine, plugin, this.#report.warn) }
+      agent = { plugin, forwarder: new HostForwarder(host, machine ?? hookRecordMachine, plugin, this.#report.warn) }
       this.#agents.set(host, agent)
     }
     return agent
   }
 }
 
-function isSpine(records: readonly HookRecord[]): boolean {
-  return records.length === 0 || records.some(({ hook }) => SPINE.has(hook))
+function hasSessionRecord(records: readonly HookRecord[]): boolean {
+  return records.length === 0 || records.some(({ hook }) => SESSION_HOOKS.has(hook))
 }
 
 /** Reports each startup line once: all plugins share one configuration. */
-class StartReport implements Diagnostics {
+class StartDiagnostics implements Diagnostics {
   readonly #report: Diagnostics
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
   #isStart = false
 
   constructor(report: Diagnostics) {
@@ -200,19 +193,19 @@ class StartReport implements Diagnostics {
   }
 
   readonly warn = (line: string): void => {
-    if (this.#isNews(line)) this.#report.warn(line)
+    if (this.#isNew(line)) this.#report.warn(line)
   }
 
   readonly error = (line: string): void => {
-    if (this.#isNews(line)) this.#report.error(line)
+    if (this.#isNew(line)) this.#report.error(line)
   }
 
   readonly debug = (line: string): void => this.#report.debug(line)
 
-  #isNews(line: string): boolean {
+  #isNew(line: string): boolean {
     if (!this.#isStart) return true
-    const isNews = !this.#said.has(line)
-    this.#said.add(line)
+    const isNews = !this.#reported.has(line)
+    this.#reported.add(line)
     return isNews
   }
 }

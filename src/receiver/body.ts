@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { type Refusal, Refused } from './counts.ts'
-import type { Limits, Room } from './limits.ts'
+import { parseEventJson } from '../agents/event-json.ts'
+import { type Refusal, RefusedRequest } from './counts.ts'
+import type { MemoryBudget, ReceiverLimits } from './limits.ts'
 
-export interface Body {
+export interface RequestBody {
   readonly bytes: Buffer
-  /** Must be returned to the room when the bytes are no longer needed. */
   readonly held: number
 }
 
@@ -15,16 +15,21 @@ export interface Body {
  *
  * @throws Refused
  */
-export function readBody(request: IncomingMessage, limits: Limits, room: Room): Promise<Body> {
+export function readBody(request: IncomingMessage, limits: ReceiverLimits, room: MemoryBudget): Promise<RequestBody> {
   const length = Number(request.headers['content-length'] ?? 0)
-  if (length > limits.bodyBytes) return Promise.reject(new Refused('size'))
+  if (length > limits.bodyBytes) return Promise.reject(new RefusedRequest('size'))
   const encoding = request.headers['content-encoding'] ?? 'identity'
-  if (encoding === 'identity') return collect(request, request, limits, room)
-  if (encoding !== 'gzip') return Promise.reject(new Refused('encoding'))
-  return collect(request, request.pipe(createGunzip()), limits, room)
+  if (encoding === 'identity') return collectBody(request, request, limits, room)
+  if (encoding !== 'gzip') return Promise.reject(new RefusedRequest('encoding'))
+  return collectBody(request, request.pipe(createGunzip()), limits, room)
 }
 
-function collect(request: IncomingMessage, source: Readable, limits: Limits, room: Room): Promise<Body> {
+function collectBody(
+  request: IncomingMessage,
+  source: Readable,
+  limits: ReceiverLimits,
+  room: MemoryBudget,
+): Promise<RequestBody> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     let held = 0
@@ -37,12 +42,12 @@ function collect(request: IncomingMessage, source: Readable, limits: Limits, roo
         request.unpipe()
         source.destroy()
       }
-      room.give(held)
-      reject(new Refused(why))
+      room.free(held)
+      reject(new RefusedRequest(why))
     }
     const take = (piece: Buffer): void => {
       if (held + piece.length > limits.bodyBytes) fail('size')
-      else if (!room.take(piece.length)) fail('busy')
+      else if (!room.reserve(piece.length)) fail('busy')
       else {
         held += piece.length
         pieces.push(piece)
@@ -63,4 +68,60 @@ function collect(request: IncomingMessage, source: Readable, limits: Limits, roo
       else if (source === request) end()
     })
   })
+}
+
+const [NEWLINE, QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'\n"\\,[{'].map(each => each.charCodeAt(0))
+/** A shorter text cannot hold enough values to matter. */
+const HARMLESS_BYTES = 1_000_000
+
+/**
+ * Parses the values of a request: one value, or one per line.
+ *
+ * @throws Refused if it is not JSON, or has more than `mostValues` values
+ */
+export function parseBody(bytes: Buffer, type: string | undefined, mostValues: number): readonly unknown[] {
+  if (bytes.length > HARMLESS_BYTES && valuesIn(bytes, mostValues) > mostValues) throw new RefusedRequest('size')
+  try {
+    return /ndjson|jsonl|json-seq/.test(type ?? '') ? [...lines(bytes)] : whole(bytes)
+  } catch {
+    throw new RefusedRequest('json')
+  }
+}
+
+/** Falls back to lines: senders of JSON lines do not always declare it. */
+function whole(bytes: Buffer): unknown[] {
+  const end = bytes.indexOf(NEWLINE as number)
+  try {
+    return [parseEventJson(textOf(bytes))]
+  } catch (error) {
+    if (end === -1 || end === bytes.length - 1) throw error
+    return [...lines(bytes)]
+  }
+}
+
+/** `readline` is not used: it also breaks lines at U+2028, which JSON strings may contain. */
+function* lines(bytes: Buffer): Generator<unknown> {
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(NEWLINE as number, from)
+    const text = textOf(bytes.subarray(from, end === -1 ? bytes.length : end))
+    from = end === -1 ? bytes.length : end + 1
+    if (text.trim() !== '') yield parseEventJson(text)
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString('utf8').replace(/^\ufeff/, '')
+}
+
+/** Counts values before parsing: a body of only brackets takes thirty times its size in memory. Stops beyond `most`. */
+function valuesIn(bytes: Buffer, most: number): number {
+  let count = 0
+  let isText = false
+  for (let index = 0; index < bytes.length && count <= most; index++) {
+    const byte = bytes[index]
+    if (isText && byte === BACKSLASH) index++
+    else if (byte === QUOTE) isText = !isText
+    else if (!isText && (byte === COMMA || byte === BRACKET || byte === BRACE)) count++
+  }
+  return count
 }

@@ -1,4 +1,4 @@
-import type { Endpoint } from './work-queue.ts'
+import type { AgentEndpoint } from './delivery-queue.ts'
 
 /** Reasons for refusing a request, each with its HTTP status. 0 = no sender is left to answer. */
 export const REFUSALS = {
@@ -29,33 +29,30 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
-export class Refused extends Error {
+export class RefusedRequest extends Error {
   override readonly name = 'Refused'
-  readonly why: Refusal
+  readonly refusal: Refusal
 
-  constructor(why: Refusal) {
-    super(why)
-    this.why = why
+  constructor(refusal: Refusal) {
+    super(refusal)
+    this.refusal = refusal
   }
 }
 
-export class Counts {
+export class ReceiverCounts {
   requests = 0
-  /** Accepted deliveries, by request or from the spool. */
   deliveries = 0
   spooled = 0
   duplicates = 0
-  /** Deliveries that their adapter could not parse. */
   unreadable = 0
   /** Events that clients dropped: no receiver answered and the spool was full. */
   dropped = 0
   readonly #refused = new Map<Refusal, number>()
 
-  refuse(why: Refusal, count = 1): void {
-    this.#refused.set(why, (this.#refused.get(why) ?? 0) + count)
+  countRefusal(refusal: Refusal, count = 1): void {
+    this.#refused.set(refusal, (this.#refused.get(refusal) ?? 0) + count)
   }
 
-  /** Contains only reasons with a count above zero. */
   get refused(): Readonly<Partial<Record<Refusal, number>>> {
     return Object.fromEntries(this.#refused)
   }
@@ -66,8 +63,8 @@ export class Counts {
   }
 }
 
-/** Sums `ReceiverAdapter.lostHooks` by agent. An agent that lost none is absent. */
-export function lostHooksByAgent(endpoints: Iterable<Endpoint>): Readonly<Record<string, number>> {
+/** An agent that lost none is absent. */
+export function lostHooksByAgent(endpoints: Iterable<AgentEndpoint>): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {}
   for (const { host, adapter } of endpoints) {
     const { lostHooks = 0 } = adapter

@@ -4,60 +4,54 @@ import { parseEventJson } from '../agents/event-json.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { OPEN, withOwnFile, writePrivate } from '../delivery/trace-log/private-file.ts'
 import { DROPPED, SPOOL_LIMITS } from '../plugin/config/receiver-place.ts'
-import { type Refusal, Refused } from './counts.ts'
+import { type Refusal, RefusedRequest } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
-import { isThere } from './place.ts'
+import { fileKind } from './receiver-files.ts'
 
-/** A spool file: one event that found no receiver. */
 export interface SpooledEvent {
   /** The path of a request: `/claude-code`. */
   readonly path: string
   readonly delivery: HookDelivery
   readonly bytes: number
-  /** Removes the file. Called when every record of the event is journalled. */
   remove(): void
-  /** Leaves the file for the next scan, because the event cannot be accepted now. */
-  leave(): void
+  release(): void
 }
 
 const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
 const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json)?\.tmp$/
 const FOR_OTHERS = 0o077
-/** A client that has not renamed its temporary file by then is dead. */
 const UNFINISHED_MILLIS = 3_600_000
 /** Limits the remembered names of refused files. They are remembered so that each is counted once. */
 const REFUSED_LIMIT = 10_000
 const DROPPED_BYTES = 1_000_000
 
-/** Explains a refused file or directory, and what the user can do. */
-export function aboutRefused(why: Refusal, directory: string): string {
+export function spoolProblemLine(why: Refusal, directory: string): string {
   return why === 'spoolPlace'
-    ? `${directory} is no directory of its own; move it away: what finds no receiver is lost`
-    : `in ${directory} are files that no client of hookspan wrote, or not to their end; they stay there, not read`
+    ? `${directory} is no directory of its own; move it away: events that find no receiver are lost`
+    : `in ${directory} are files that no client of hookspan wrote completely; they are not read`
 }
 
 /** The spool's files, oldest first, each validated when it is reached. Files of other programs are left alone. */
 export class EventSpool {
   readonly #directory: string
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #isEndpoint: (path: string) => boolean
   readonly #refused = new Set<string>()
-  readonly #inHand = new Set<string>()
-  #laidBy = 0
+  readonly #processing = new Set<string>()
+  #written = 0
 
   constructor(directory: string, mostBytes: number, isEndpoint: (path: string) => boolean) {
     this.#directory = directory
-    this.#mostBytes = mostBytes
+    this.#maxBytes = mostBytes
     this.#isEndpoint = isEndpoint
   }
 
-  /** @param refuse called once for each refused file, and each time for a refused directory */
   *events(refuse: (why: 'spoolFile' | 'spoolPlace') => void): Generator<SpooledEvent> {
     for (const name of this.#names(refuse)) {
-      if (this.#refused.has(name) || this.#inHand.has(name)) continue
+      if (this.#refused.has(name) || this.#processing.has(name)) continue
       const event = this.#read(name)
       if (event !== undefined) yield event
-      else if (isThere(join(this.#directory, name)) !== undefined) {
+      else if (fileKind(join(this.#directory, name)) !== undefined) {
         if (this.#refused.size < REFUSED_LIMIT) this.#refused.add(name)
         refuse('spoolFile')
       }
@@ -67,7 +61,7 @@ export class EventSpool {
   /** The number of events that clients dropped for lack of room since the last call. */
   takeDropped(): number {
     const [path, taken] = [join(this.#directory, DROPPED), join(this.#directory, `${DROPPED}.${process.pid}`)]
-    if (isThere(this.#directory) !== 'directory' || isThere(path) !== 'other') return 0
+    if (fileKind(this.#directory) !== 'directory' || fileKind(path) !== 'other') return 0
     try {
       // A client that appends meanwhile starts a new file, or appends to this one before it is read.
       renameSync(path, taken)
@@ -81,7 +75,7 @@ export class EventSpool {
     }
   }
 
-  clear(now: number): void {
+  removeUnfinished(now: number): void {
     for (const name of this.#names(() => undefined, UNFINISHED)) {
       try {
         if (now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS) rmSync(join(this.#directory, name), { force: true })
@@ -92,10 +86,10 @@ export class EventSpool {
   }
 
   /** Returns false if the spool is full. @throws the error of the file system */
-  put(path: string, { at, id, body, headers: { traceparent } }: HookDelivery): boolean {
-    if (this.#laidBy >= SPOOL_LIMITS.files) return false
+  spoolEvent(path: string, { at, id, body, headers: { traceparent } }: HookDelivery): boolean {
+    if (this.#written >= SPOOL_LIMITS.files) return false
     // Numbered, because several events can arrive in the same millisecond.
-    const number = (this.#laidBy++).toString(16).padStart(8, '0')
+    const number = (this.#written++).toString(16).padStart(8, '0')
     const name = `${String(Math.floor(at)).padStart(13, '0')}-${process.pid}-${number}.json`
     writePrivate(join(this.#directory, name), JSON.stringify({ path, at, id, traceparent, body }))
     return true
@@ -112,7 +106,7 @@ export class EventSpool {
   }
 
   #names(refuse: (why: 'spoolPlace') => void, pattern: RegExp = NAME): string[] {
-    const found = isThere(this.#directory)
+    const found = fileKind(this.#directory)
     if (found !== undefined && found !== 'directory') refuse('spoolPlace')
     if (found !== 'directory') return []
     const names = readdirSync(this.#directory)
@@ -126,10 +120,16 @@ export class EventSpool {
     try {
       return withOwnFile(file, OPEN.read, (descriptor, stats) => {
         this.#expectPrivate(stats)
-        const { path, delivery } = spooled(parseEventJson(readFileSync(descriptor, 'utf8')))
-        if (!this.#isEndpoint(path)) throw new Refused('spoolFile')
-        this.#inHand.add(name)
-        return { path, delivery, bytes: stats.size, remove: () => this.#remove(name), leave: () => this.#leave(name) }
+        const { path, delivery } = parseSpooled(parseEventJson(readFileSync(descriptor, 'utf8')))
+        if (!this.#isEndpoint(path)) throw new RefusedRequest('spoolFile')
+        this.#processing.add(name)
+        return {
+          path,
+          delivery,
+          bytes: stats.size,
+          remove: () => this.#remove(name),
+          release: () => this.#release(name),
+        }
       })
     } catch {
       return undefined
@@ -139,30 +139,30 @@ export class EventSpool {
   #remove(name: string): void {
     try {
       rmSync(join(this.#directory, name), { force: true })
-      this.#inHand.delete(name)
+      this.#processing.delete(name)
     } catch {
-      // If the file cannot be removed, it stays in `#inHand`, so that it is not processed again.
+      // If the file cannot be removed, it stays in `#processing`, so that it is not processed again.
     }
   }
 
-  #leave(name: string): void {
-    this.#inHand.delete(name)
+  #release(name: string): void {
+    this.#processing.delete(name)
   }
 
   #expectPrivate({ size, mode, nlink }: Stats): void {
-    if (size > this.#mostBytes || nlink > 1 || (process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0)) {
-      throw new Refused('spoolFile')
+    if (size > this.#maxBytes || nlink > 1 || (process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0)) {
+      throw new RefusedRequest('spoolFile')
     }
   }
 }
 
-function spooled(value: unknown): { path: string; delivery: HookDelivery } {
+function parseSpooled(value: unknown): { path: string; delivery: HookDelivery } {
   const { path, at, id, body, traceparent } = (value ?? {}) as Record<string, unknown>
   const isPath = typeof path === 'string' && /^\/[\w/-]{1,100}$/.test(path)
   const isTime = typeof at === 'number' && Number.isFinite(at) && at > 0 && at < 1e13
   const isId = id === undefined || isText(id)
   const isTold = traceparent === undefined || isText(traceparent)
-  if (!isPath || !isTime || !isId || !isTold || body === undefined) throw new Refused('spoolFile')
+  if (!isPath || !isTime || !isId || !isTold || body === undefined) throw new RefusedRequest('spoolFile')
   const headers = traceparent === undefined ? {} : { traceparent }
   return { path, delivery: { body: bodyOf(body), headers, at, ...(id !== undefined && { id }) } }
 }
@@ -178,5 +178,82 @@ function bodyOf(body: unknown): unknown {
     return parseEventJson(body)
   } catch {
     return body
+  }
+}
+
+export interface DrainOptions {
+  readonly spool: EventSpool
+  /**
+   * Accepts an event. `done` must be called when all its records are journalled. After a kill before that, the next receiver
+   * finds the file.
+   */
+  take(event: SpooledEvent, done: () => void): void
+  refuse(why: Refusal): void
+}
+
+/** Limits the spool files in memory at once. */
+const MAX_FILES = 256
+const MAX_BYTES = 16_000_000
+
+/** Empties the spool whenever files are added. Never runs twice at once. */
+export class SpoolDrain {
+  readonly #options: DrainOptions
+  #running: Promise<void> | undefined
+  #isMore = false
+  #isStopped = false
+  #files = 0
+  #bytes = 0
+  #waiting: (() => void)[] = []
+
+  constructor(options: DrainOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    this.#isMore = true
+    this.#running ??= this.#all().finally(() => {
+      this.#running = undefined
+    })
+    await this.#running
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const resolve of this.#waiting.splice(0)) resolve()
+    await this.#running
+  }
+
+  async #all(): Promise<void> {
+    while (this.#isMore && !this.#isStopped) {
+      this.#isMore = false
+      await this.#once()
+    }
+  }
+
+  async #once(): Promise<void> {
+    const { spool, refuse } = this.#options
+    for (const event of spool.events(refuse)) {
+      while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES)) await this.#removal()
+      if (!this.#isStopped) this.#take(event)
+      else {
+        event.release()
+        return
+      }
+    }
+  }
+
+  #take(event: SpooledEvent): void {
+    this.#files += 1
+    this.#bytes += event.bytes
+    this.#options.take(event, () => {
+      event.remove()
+      this.#files -= 1
+      this.#bytes -= event.bytes
+      for (const resolve of this.#waiting.splice(0)) resolve()
+    })
+  }
+
+  #removal(): Promise<void> {
+    return new Promise(resolve => this.#waiting.push(resolve))
   }
 }

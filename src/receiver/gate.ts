@@ -1,9 +1,10 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { Refused } from './counts.ts'
+import { RefusedRequest } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
-import { isSame } from './loopback/secret.ts'
+import { isSameSecret } from './loopback/listener.ts'
 
-export interface Caller {
+export interface RequestHead {
   readonly method: string | undefined
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -11,10 +12,8 @@ export interface Caller {
   readonly port: number | undefined
 }
 
-export interface Admitted {
-  /** The path without the token: `/v1/hooks`. */
+export interface AdmittedRequest {
   readonly path: string
-  /** True if the token was in the path, for agents that cannot send a header of their own. */
   readonly isByPath: boolean
 }
 
@@ -23,12 +22,12 @@ export interface Admitted {
  *
  * @throws Refused
  */
-export function admit({ method, url = '', headers, port }: Caller, token: string): Admitted {
-  if (port !== undefined && !isOurName(headers.host, port)) throw new Refused('host')
-  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) throw new Refused('origin')
-  const { given, path } = taken(url)
-  if (!isSame(given ?? headers['x-hookspan-token'], token)) throw new Refused('token')
-  if (method !== 'POST' && !(method === 'GET' && path === '/healthz')) throw new Refused('method')
+export function admit({ method, url = '', headers, port }: RequestHead, token: string): AdmittedRequest {
+  if (port !== undefined && !isOurName(headers.host, port)) throw new RefusedRequest('host')
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) throw new RefusedRequest('origin')
+  const { given, path } = splitToken(url)
+  if (!isSameSecret(given ?? headers['x-hookspan-token'], token)) throw new RefusedRequest('token')
+  if (method !== 'POST' && !(method === 'GET' && path === '/healthz')) throw new RefusedRequest('method')
   return { path, isByPath: given !== undefined }
 }
 
@@ -39,8 +38,20 @@ function isOurName(host: string | undefined, port: number): boolean {
 }
 
 /** `/t/<token>/v1/hooks?x=1` → the token, and `/v1/hooks` */
-function taken(url: string): { given: string | undefined; path: string } {
+function splitToken(url: string): { given: string | undefined; path: string } {
   const path = url.slice(0, TEXT_LIMIT).replace(/[?#].*$/s, '')
   const [, given, rest] = /^\/t\/([^/]*)(\/.*)$/s.exec(path) ?? []
   return { given, path: rest ?? path }
+}
+
+/**
+ * Verifies the signature of a sender that shares a secret with us: `sha256=<hex>`, the HMAC of the body as received.
+ *
+ * @throws Refused if the signature is missing or wrong
+ */
+export function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
+  const given = headers['x-hermes-signature-256']
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`, 'latin1')
+  const found = Buffer.from(typeof given === 'string' ? given : '', 'latin1')
+  if (found.length !== expected.length || !timingSafeEqual(found, expected)) throw new RefusedRequest('signature')
 }

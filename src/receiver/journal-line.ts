@@ -1,10 +1,8 @@
 import type { HostEvent } from '../agents/host-event.ts'
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 
-/** An event received from an agent: one line of the journal. */
 export interface JournalEntry {
   readonly host: string
-  /** Time of receipt, epoch milliseconds. */
   readonly at: number
   readonly id?: string | undefined
   readonly event: HostEvent & { readonly at: number }
@@ -12,7 +10,6 @@ export interface JournalEntry {
 
 export type JournalLine =
   | { readonly kind: 'header'; readonly version: number }
-  /** Ids of accepted deliveries. If one arrives again, it is a repeat. */
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   /** `isPast`: nothing of the event was open any more when the journal was last compacted. */
   | { readonly kind: 'entry'; readonly entry: JournalEntry; readonly isPast: boolean }
@@ -32,7 +29,6 @@ export function idsLine(ids: readonly string[]): string {
 /** Replaces the opening brace of a line to mark its entry as past. */
 export const PAST: Buffer = Buffer.from('{"past":true,')
 
-/** @throws if the event cannot be serialized as JSON */
 export function entryLine({ host, at, id, event }: JournalEntry): string {
   return `${JSON.stringify({ host, at, id, event })}\n`
 }

@@ -3,36 +3,42 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SegmentFile } from '../delivery/trace-log/index.ts'
 import { expectOwnFile, makePrivateDirectory, OPEN, withOwnFile } from '../delivery/trace-log/private-file.ts'
+import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
-import { isInTime } from './in-time.ts'
-import { copied } from './journal-copy.ts'
+import {
+  copyEntries,
+  type EntryLocation,
+  isCompactionWorthwhile,
+  limitPlan,
+  MAX_JOURNAL_BYTES,
+  type PlannedEntry,
+  planRetention,
+  type RetentionRule,
+} from './journal-compaction.ts'
 import { headerLine, idsLine, JOURNAL_VERSION, type JournalEntry, readLine } from './journal-line.ts'
-import { bounded, isWorthIt, MAX_BYTES, type Need, type Place, type Planned, planOf } from './journal-plan.ts'
 
-export type { Need, Place } from './journal-plan.ts'
+export type { EntryLocation, RetentionRule } from './journal-compaction.ts'
 
 const NAME = 'journal.jsonl'
 const LINE_END = 0x0a
-/** A longer single entry is dropped. */
-const MAX_ENTRY_CHARS = MAX_BYTES / 4
-/** A full disk stays full for a while. */
+const MAX_ENTRY_CHARS = MAX_JOURNAL_BYTES / 4
+export const MAX_DISK_MILLIS = 2000
 const RETRY_MILLIS = 1000
 /** The path is a link, or belongs to another user. */
 const NOT_OURS: ReadonlySet<string> = new Set(['ELOOP', 'ENOTPRIVATE', 'EISDIR'])
 
-export interface Journalled {
+export interface JournalLineToWrite {
   readonly entry: JournalEntry
-  /** Includes the line end. Empty if the entry cannot be serialized. */
   readonly line: string
 }
 
-export interface ReadEntry {
+export interface RecoveredEntry {
   readonly entry: JournalEntry
-  readonly place: Place
+  readonly location: EntryLocation
 }
 
-interface Read {
-  readonly entries: ReadEntry[]
+interface RecoveredJournal {
+  readonly entries: RecoveredEntry[]
   ids: readonly string[]
 }
 
@@ -44,11 +50,11 @@ export class Journal {
   readonly #directory: string
   readonly #report: Diagnostics
   #file: SegmentFile | undefined
-  #places: Place[] = []
-  #read: Read = { entries: [], ids: [] }
+  #locations: EntryLocation[] = []
+  #recovered: RecoveredJournal = { entries: [], ids: [] }
   #isRefused = false
   #isFailing = false
-  #hasLeftOut = false
+  #hasDropped = false
   #triedAt = 0
   /** A write is under way, or timed out and may still finish. */
   #isStalled = false
@@ -64,57 +70,55 @@ export class Journal {
   }
 
   get isFull(): boolean {
-    return this.bytes > MAX_BYTES
+    return this.bytes > MAX_JOURNAL_BYTES
   }
 
-  get isSlim(): boolean {
-    return this.#places.every(({ isSpine }) => isSpine)
+  get isCompact(): boolean {
+    return this.#locations.every(({ isSessionRecord }) => isSessionRecord)
   }
 
-  /** The entries found at opening. Returns them once. */
-  takeRead(): Readonly<Read> {
-    const read = this.#read
-    this.#read = { entries: [], ids: [] }
+  takeRecovered(): Readonly<RecoveredJournal> {
+    const read = this.#recovered
+    this.#recovered = { entries: [], ids: [] }
     return read
   }
 
-  /** Resolves to the places of the entries, undefined for entries that could not be written. Never rejects. */
-  async append(entries: readonly Journalled[]): Promise<readonly (Place | undefined)[]> {
-    const file = this.#usable()
+  /** Resolves to undefined for entries that could not be written. Never rejects. */
+  async append(entries: readonly JournalLineToWrite[]): Promise<readonly (EntryLocation | undefined)[]> {
+    const file = this.#usableFile()
     if (file === undefined) return []
     const lines = entries.map(({ line }) => Buffer.from(line.length > MAX_ENTRY_CHARS ? '' : line))
     const from = file.bytes
     const failure = await this.#write(file, Buffer.concat(lines))
     this.#isFailing &&= failure !== undefined
-    if (failure === undefined) return this.#placed(entries, lines, from)
-    this.#failed(failure)
+    if (failure === undefined) return this.#locate(entries, lines, from)
+    this.#handleFailure(failure)
     return []
   }
 
   /** Called at process exit. The pending write and these lines are in the file when it returns. */
-  finish(lines: readonly string[]): void {
+  appendAtExit(lines: readonly string[]): void {
     this.#try(() => {
       this.#file?.finishAppend()
       this.#file?.appendNow(Buffer.from(lines.join('')))
     })
   }
 
-  /** Compacts the file if that pays off. Never rejects. @param ids accepted deliveries */
-  async tidy(need: Need, ids: readonly string[]): Promise<void> {
-    const plan = planOf(this.#places, need)
-    if (!(this.isFull || isWorthIt(plan)) || this.#usable() === undefined) return
+  async compact(need: RetentionRule, ids: readonly string[]): Promise<void> {
+    const plan = planRetention(this.#locations, need)
+    if (!(this.isFull || isCompactionWorthwhile(plan)) || this.#usableFile() === undefined) return
     try {
       await this.#rewrite(
-        bounded(plan, this.isFull, () => this.#leftOut()),
+        limitPlan(plan, this.isFull, () => this.#warnDropped()),
         ids,
       )
     } catch (error) {
-      this.#failed(error)
+      this.#handleFailure(error)
     }
   }
 
-  empty(): void {
-    if (!this.#isRefused) this.#try(() => this.#begin())
+  clear(): void {
+    if (!this.#isRefused) this.#try(() => this.#createFile())
   }
 
   close(): void {
@@ -137,44 +141,43 @@ export class Journal {
     const stats = lstatSync(this.#path, { throwIfNoEntry: false })
     if (stats !== undefined) expectOwnFile(stats, this.#path)
     if (this.#isReadable(stats?.size)) this.#file = SegmentFile.open(this.#path)
-    else this.#begin()
+    else this.#createFile()
   }
 
   #isReadable(size: number | undefined): boolean {
     if (size === undefined) return false
-    if (size <= 2 * MAX_BYTES) return withOwnFile(this.#path, OPEN.change, descriptor => this.#readAll(descriptor))
-    this.#warn('is larger than any of ours: it is not read, and begun anew')
+    if (size <= 2 * MAX_JOURNAL_BYTES)
+      return withOwnFile(this.#path, OPEN.change, descriptor => this.#readAll(descriptor))
+    this.#warn('is too large: it is not read, and replaced')
     return false
   }
 
-  /** Returns false if the file must not be continued. */
   #readAll(descriptor: number): boolean {
     const content = readFileSync(descriptor)
     // The last line was cut off when its receiver was killed.
     const whole = content.lastIndexOf(LINE_END) + 1
     if (whole < content.length) ftruncateSync(descriptor, whole)
-    const read: Read = { entries: [], ids: [] }
+    const read: RecoveredJournal = { entries: [], ids: [] }
     let damaged = 0
     for (const { text, offset, bytes } of linesOf(content)) {
       const line = readLine(text)
       if (line.kind === 'header' && line.version > JOURNAL_VERSION) {
-        this.#warn('was written by a newer version, which this one cannot read: what was open is ended as crashed')
+        this.#warn('was written by a newer version, which this one cannot read: open turns are ended as crashed')
         return false
       }
       if (line.kind === 'damaged') damaged++
       else if (line.kind === 'ids') read.ids = line.ids
       else if (line.kind === 'entry') {
         const { entry, isPast } = line
-        read.entries.push({ entry, place: placeOf(entry, { offset, bytes, isPast }) })
+        read.entries.push({ entry, location: locationOf(entry, { offset, bytes, isPast }) })
       }
     }
-    if (damaged > 0) this.#warn(`has ${damaged} damaged line${damaged === 1 ? '' : 's'}: what they told is missing`)
-    this.#read = read
-    this.#places = read.entries.map(({ place }) => place)
+    if (damaged > 0) this.#warn(`has ${damaged} damaged line${damaged === 1 ? '' : 's'}: their events are missing`)
+    this.#recovered = read
+    this.#locations = read.entries.map(({ location: place }) => place)
     return true
   }
 
-  /** Resolves to the error, if any. */
   async #write(file: SegmentFile, bytes: Buffer): Promise<unknown> {
     this.#isStalled = true
     let failure: unknown
@@ -184,11 +187,12 @@ export class Journal {
     const unstalled = written.then(() => {
       this.#isStalled = false
     })
-    return (await isInTime(unstalled)) ? failure : Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' })
+    const isLate = (await inTime(unstalled, MAX_DISK_MILLIS)) === TOO_LATE
+    return isLate ? Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' }) : failure
   }
 
   /** Replaces the old file by a new one. @throws the error of the file system */
-  #begin(): void {
+  #createFile(): void {
     rmSync(this.#temporary, { force: true })
     const file = SegmentFile.create(this.#temporary)
     try {
@@ -200,13 +204,13 @@ export class Journal {
     }
   }
 
-  async #rewrite(plan: readonly Planned[], ids: readonly string[]): Promise<void> {
+  async #rewrite(plan: readonly PlannedEntry[], ids: readonly string[]): Promise<void> {
     rmSync(this.#temporary, { force: true })
     const source = await open(this.#path, OPEN.read)
     const file = SegmentFile.create(this.#temporary)
     try {
       await file.append(Buffer.from(ids.length === 0 ? headerLine() : `${headerLine()}${idsLine(ids)}`))
-      this.#replaceBy(file, await copied(plan, source, file))
+      this.#replaceBy(file, await copyEntries(plan, source, file))
     } catch (error) {
       file.close()
       rmSync(this.#temporary, { force: true })
@@ -216,44 +220,48 @@ export class Journal {
     }
   }
 
-  #replaceBy(file: SegmentFile, places: Place[]): void {
+  #replaceBy(file: SegmentFile, places: EntryLocation[]): void {
     renameSync(this.#temporary, this.#path)
     this.#file?.close()
     this.#file = file
-    this.#places = places
+    this.#locations = places
   }
 
   /** The user may have removed the file, and a full disk may have room again. */
-  #usable(): SegmentFile | undefined {
+  #usableFile(): SegmentFile | undefined {
     if (this.#isStalled) return undefined
     if (this.#file?.isUsable()) return this.#file
     if (this.#isRefused || Date.now() < this.#triedAt + RETRY_MILLIS) return undefined
     this.#triedAt = Date.now()
-    this.#try(() => this.#begin())
+    this.#try(() => this.#createFile())
     return this.#file?.isUsable() ? this.#file : undefined
   }
 
-  #placed(entries: readonly Journalled[], lines: readonly Buffer[], from: number): (Place | undefined)[] {
+  #locate(
+    entries: readonly JournalLineToWrite[],
+    lines: readonly Buffer[],
+    from: number,
+  ): (EntryLocation | undefined)[] {
     let offset = from
     return entries.map(({ entry }, index) => {
       const bytes = lines[index]?.length ?? 0
       if (bytes === 0) {
-        this.#leftOut()
+        this.#warnDropped()
         return undefined
       }
-      const place = placeOf(entry, { offset, bytes, isPast: false })
+      const place = locationOf(entry, { offset, bytes, isPast: false })
       offset += bytes
-      this.#places.push(place)
+      this.#locations.push(place)
       return place
     })
   }
 
-  #leftOut(): void {
-    if (this.#hasLeftOut) return
-    this.#hasLeftOut = true
-    const most = `${MAX_BYTES / 1_048_576} MiB`
+  #warnDropped(): void {
+    if (this.#hasDropped) return
+    this.#hasDropped = true
+    const most = `${MAX_JOURNAL_BYTES / 1_048_576} MiB`
     this.#warn(
-      `has room for ${most} of what is open, and more was told: should the receiver be restarted now, turns that are open lack what was told of them first`,
+      `has room for ${most} of open turns, and more was received: after a restart of the receiver, open turns lack their first events`,
     )
   }
 
@@ -261,17 +269,17 @@ export class Journal {
     try {
       run()
     } catch (error) {
-      this.#failed(error)
+      this.#handleFailure(error)
     }
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     const { code = 'unknown' } = (error ?? {}) as NodeJS.ErrnoException
     this.#isRefused ||= NOT_OURS.has(code)
     if (this.#isFailing) return
     this.#isFailing = true
     const what = this.#isRefused ? `is no file of ours (${code}); remove it` : `cannot be written (${code})`
-    this.#warn(`${what}. Recording goes on, but what is open would not survive a restart of the receiver`)
+    this.#warn(`${what}. Recording goes on, but open turns would not survive a restart of the receiver`)
   }
 
   #warn(what: string): void {
@@ -279,9 +287,12 @@ export class Journal {
   }
 }
 
-/** `isSpine` stays true until the receiver has processed the entry and knows better. */
-function placeOf({ host, at, event }: JournalEntry, where: Pick<Place, 'offset' | 'bytes' | 'isPast'>): Place {
-  return { host, at, eventAt: event.at, isSpine: true, ...where }
+/** `isSessionRecord` stays true until the receiver has processed the entry and knows better. */
+function locationOf(
+  { host, at, event }: JournalEntry,
+  where: Pick<EntryLocation, 'offset' | 'bytes' | 'isPast'>,
+): EntryLocation {
+  return { host, at, eventAt: event.at, isSessionRecord: true, ...where }
 }
 
 function* linesOf(content: Buffer): Generator<{ text: string; offset: number; bytes: number }> {

@@ -1,11 +1,9 @@
-import type { DoorLimits } from './loopback/door.ts'
+import type { ListenerLimits } from './loopback/listener.ts'
 
 const KIBI = 1024
 const MEBI = 1024 * KIBI
 
-/** The limits of the receiver. A request beyond a limit is refused and counted. */
-export interface Limits extends DoorLimits {
-  /** Limits one request body, compressed and decompressed. */
+export interface ReceiverLimits extends ListenerLimits {
   readonly bodyBytes: number
   /** Limits all requests together that are being read or wait to be processed. */
   readonly bytesAtOnce: number
@@ -16,11 +14,10 @@ export interface Limits extends DoorLimits {
   readonly deliveries: number
   /** Time limit for reading more about an event from an agent's files and its telemetry. */
   readonly moreMillis: number
-  /** Time limit for a running receiver to answer or to hand over. */
   readonly startMillis: number
 }
 
-export const LIMITS: Limits = {
+export const LIMITS: ReceiverLimits = {
   bodyBytes: 64 * MEBI,
   bytesAtOnce: 128 * MEBI,
   values: 2_000_000,
@@ -38,17 +35,15 @@ export const LIMITS: Limits = {
   startMillis: 20_000,
 }
 
-/** Longest path or delivery id. */
 export const TEXT_LIMIT = 256
 
 /** A token bucket that holds at most one second's worth. */
-export class Rate {
+export class RateLimiter {
   readonly #perSecond: number
   readonly #now: () => number
   #left: number
   #at: number
 
-  /** @param now epoch milliseconds; may jump */
   constructor(perSecond: number, now: () => number) {
     this.#perSecond = perSecond
     this.#now = now
@@ -57,7 +52,7 @@ export class Rate {
   }
 
   /** Consumes `count` if the bucket has room. A single request may exceed one second's worth if the bucket is full. */
-  take(count: number): boolean {
+  consume(count: number): boolean {
     const now = this.#now()
     const millis = Math.max(0, now - this.#at)
     this.#at = now
@@ -68,8 +63,7 @@ export class Rate {
   }
 }
 
-/** Limits the bytes held in memory at once. */
-export class Room {
+export class MemoryBudget {
   readonly #limit: number
   #held = 0
 
@@ -82,13 +76,13 @@ export class Room {
   }
 
   /** Returns false, and reserves no bytes, if there is no room. A lone request always has room. */
-  take(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     if (this.#held > 0 && this.#held + bytes > this.#limit) return false
     this.#held += bytes
     return true
   }
 
-  give(bytes: number): void {
+  free(bytes: number): void {
     this.#held -= bytes
   }
 }

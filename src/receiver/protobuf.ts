@@ -1,14 +1,14 @@
-import { Refused } from './counts.ts'
+import { RefusedRequest } from './counts.ts'
 
-type Plain = 'text' | 'hex' | 'integer' | 'fixed64' | 'double' | 'flag'
+type ScalarType = 'text' | 'hex' | 'integer' | 'fixed64' | 'double' | 'flag'
 /** Field names and encodings by field number. Unknown fields are skipped. */
-export interface Message {
-  readonly [number: number]: readonly [name: string, field: Plain | Message, isList?: true]
+export interface MessageFields {
+  readonly [number: number]: readonly [name: string, field: ScalarType | MessageFields, isList?: true]
 }
 
 /** Wire types: the low bits of a tag, which give the length of a value. */
 const [VARINT, EIGHT, COUNTED, FOUR] = [0, 1, 2, 5]
-const WIRES: Readonly<Record<Plain, number | undefined>> = {
+const WIRES: Readonly<Record<ScalarType, number | undefined>> = {
   text: COUNTED,
   hex: COUNTED,
   integer: VARINT,
@@ -19,7 +19,6 @@ const WIRES: Readonly<Record<Plain, number | undefined>> = {
 const VARINT_BYTES = 10
 const LOW_BYTES = 4
 const LOW = 2 ** (7 * LOW_BYTES)
-/** The sign bit within the high part of a varint. */
 const SIGN = 2 ** 63 / LOW
 
 /**
@@ -28,7 +27,7 @@ const SIGN = 2 ** 63 / LOW
  *
  * @throws Refused
  */
-export function readProtobuf(bytes: Buffer, message: Message, mostValues: number): Record<string, unknown> {
+export function readProtobuf(bytes: Buffer, message: MessageFields, mostValues: number): Record<string, unknown> {
   return new Reader(bytes, mostValues).message(bytes.length, message)
 }
 
@@ -42,18 +41,18 @@ class Reader {
     this.#left = mostValues
   }
 
-  message(end: number, message: Message): Record<string, unknown> {
+  message(end: number, message: MessageFields): Record<string, unknown> {
     const read: Record<string, unknown> = {}
     while (this.#at < end) {
       const tag = this.#varint(end)
       const known = message[Math.floor(tag / 8)]
-      if (--this.#left < 0) throw new Refused('size')
+      if (--this.#left < 0) throw new RefusedRequest('size')
       if (known === undefined) {
         this.#skip(tag % 8, end)
         continue
       }
       const [name, field, isList] = known
-      if (tag % 8 !== (typeof field === 'string' ? WIRES[field] : COUNTED)) throw new Refused('protobuf')
+      if (tag % 8 !== (typeof field === 'string' ? WIRES[field] : COUNTED)) throw new RefusedRequest('protobuf')
       const value = this.#value(field, end)
       if (isList === undefined) read[name] = value
       else if (read[name] === undefined) read[name] = [value]
@@ -62,7 +61,7 @@ class Reader {
     return read
   }
 
-  #value(field: Plain | Message, end: number): unknown {
+  #value(field: ScalarType | MessageFields, end: number): unknown {
     switch (field) {
       case 'integer':
         return this.#varint(end, true)
@@ -87,7 +86,7 @@ class Reader {
     else if (wire === EIGHT) this.#pass(8, end)
     else if (wire === FOUR) this.#pass(4, end)
     else if (wire === COUNTED) this.#pass(this.#varint(end), end)
-    else throw new Refused('protobuf')
+    else throw new RefusedRequest('protobuf')
   }
 
   /** Reads 64 bits in two parts. Exact up to ±2⁵³. */
@@ -99,7 +98,7 @@ class Reader {
       else high += (bits & 0x7f) * 2 ** (7 * (byte - LOW_BYTES))
       if (bits < 0x80 && high < 2 * SIGN) return (isSigned && high >= SIGN ? high - 2 * SIGN : high) * LOW + low
     }
-    throw new Refused('protobuf')
+    throw new RefusedRequest('protobuf')
   }
 
   #counted(end: number): Buffer {
@@ -108,7 +107,6 @@ class Reader {
     return this.#bytes.subarray(from, from + length)
   }
 
-  /** @returns the offset before the skipped bytes */
   #pass(length: number, end: number): number {
     const from = this.#at
     this.#at = this.#endOf(length, end)
@@ -116,7 +114,7 @@ class Reader {
   }
 
   #endOf(length: number, end: number): number {
-    if (this.#at + length > end) throw new Refused('protobuf')
+    if (this.#at + length > end) throw new RefusedRequest('protobuf')
     return this.#at + length
   }
 }

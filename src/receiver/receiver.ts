@@ -1,128 +1,135 @@
 import type { HookReply } from '../agents/guard-protocol.ts'
 import type { HookDelivery } from '../agents/receiver-adapter.ts'
 import { peek, textOf } from '../contract/foreign.ts'
-import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
-import { Answering, type Behind } from './answering.ts'
-import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'
-import type { Decider, Failing } from './decider.ts'
-import { aboutRefused, EventSpool } from './event-spool.ts'
-import { Intake } from './intake.ts'
-import type { Listening } from './listening.ts'
-import type { Health } from './peer.ts'
-import type { ReceiverParts } from './receiver-parts.ts'
-import type { ReceivedRequest } from './request-journal.ts'
-import { keepUp } from './upkeep.ts'
-import { isNewer } from './version.ts'
-import { type Endpoint, type InternalEvent, laneOf } from './work-queue.ts'
+import type { Lock } from '../delivery/trace-log/index.ts'
+import { lostHooksByAgent, ReceiverCounts, type Refusal } from './counts.ts'
+import { DeliveryIntake } from './delivery-intake.ts'
+import { type AgentEndpoint, type InternalEvent, laneOf } from './delivery-queue.ts'
+import { EventSpool, spoolProblemLine } from './event-spool.ts'
+import type { DecisionMaker, DecisionTrace, FailurePolicy } from './hook-decisions.ts'
+import type { ReceiverLimits } from './limits.ts'
+import type { ReceiverListeners } from './listeners.ts'
+import {
+  type Address,
+  allowStart,
+  type ReceiverFiles,
+  readAddress,
+  removeAddress,
+  writeAddress,
+} from './receiver-files.ts'
+import type { Recorder } from './recorder.ts'
+import { type ReceiverRoutes, RequestHandler } from './request-handler.ts'
+import type { ReceivedRequest, RequestJournal } from './request-journal.ts'
+import { type Health, isNewer } from './running-receiver.ts'
 
 /** Interval of the receiver's periodic check. It also finds spool files that the file system did not report. */
-const LOOK_MILLIS = 30_000
+const CHECK_MILLIS = 30_000
 
 /**
- * - `taking`: events are passed to the recorder.
- * - `laying-by`: another receiver is taking over. Events are spooled for it.
- * - `leaving`: the listeners are closed, and the backlog is processed.
+ * - `receiving`: events are passed to the recorder.
+ * - `handing-over`: another receiver is taking over. Events are spooled for it.
+ * - `closing`: the listeners are closed, and the backlog is processed.
  */
-type State = 'taking' | 'laying-by' | 'leaving'
+type ReceiverState = 'receiving' | 'handing-over' | 'closing'
 
-/** The single receiver of a user, from acquiring the lock until everything is released. */
-export class Receiver implements Behind {
-  readonly counts: Counts = new Counts()
-  readonly answering: Answering
+export class ReceiverServer implements ReceiverRoutes {
+  readonly counts: ReceiverCounts = new ReceiverCounts()
+  readonly requests: RequestHandler
   readonly closed: Promise<void>
-  readonly #parts: ReceiverParts
+  readonly #options: ReceiverOptions
   readonly #spool: EventSpool
-  readonly #intake: Intake
-  readonly #stopLooking: (() => void)[] = []
+  readonly #intake: DeliveryIntake
+  readonly #stopWatching: (() => void)[] = []
   readonly #startedAt: number
-  readonly #decider: Decider | undefined
-  #state: State = 'taking'
-  #listening: Listening | undefined
-  #lastAt: number
+  readonly #decider: DecisionMaker | undefined
+  #state: ReceiverState = 'receiving'
+  #listeners: ReceiverListeners | undefined
+  #lastDeliveryAt: number
   #resolve: () => void = () => undefined
 
-  constructor(parts: ReceiverParts) {
-    this.#parts = parts
+  constructor(parts: ReceiverOptions) {
+    this.#options = parts
     const { limits, token, version, clock, place } = parts
     this.closed = new Promise(resolve => {
       this.#resolve = resolve
     })
     this.#startedAt = clock.now()
-    this.#lastAt = this.#startedAt
+    this.#lastDeliveryAt = this.#startedAt
     this.#decider = parts.deciderFor?.({
-      remark: remark => this.#remark(remark),
+      recordEvent: remark => this.#recordDecision(remark),
       traceparent: (host, ids) => parts.recorder.traceparent(host, ids),
     })
     this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => this.isEndpoint(path))
     const { endpoints, recorder, requests } = parts
-    this.#intake = new Intake({
+    this.#intake = new DeliveryIntake({
       ...{ endpoints, recorder, requests, limits, spool: this.#spool, counts: this.counts },
       onDelivery: () => {
-        this.#lastAt = clock.now()
+        this.#lastDeliveryAt = clock.now()
       },
-      onBroken: (endpoint, error) => this.#broke(endpoint, error),
+      onBroken: (endpoint, error) => this.#reportUnreadable(endpoint, error),
       refuse: why => this.#refuse(why),
     })
-    this.answering = new Answering({ token, version, limits, counts: this.counts, behind: this, now: clock.now })
+    this.requests = new RequestHandler({ token, version, limits, counts: this.counts, routes: this, now: clock.now })
   }
 
-  /** Starts processing requests. Spooled events come first. */
-  start(listening: Listening): void {
-    this.#listening = listening
-    writeAddress(this.#parts.place, this.address)
-    const { clock, idleMillis, say } = this.#parts
-    this.#spool.clear(clock.now())
-    this.#intake.recover(request => this.answering.deliveriesIn(request))
-    this.#drain()
-    const watcher = this.#spool.watch(() => this.#drain())
-    if (watcher === undefined) say(`files of ${this.#parts.place.spool} are found twice a minute only`)
-    else this.#stopLooking.push(() => watcher.close())
-    this.#stopLooking.push(clock.every(Math.min(LOOK_MILLIS, (idleMillis ?? Infinity) / 2), () => this.#look()))
+  start(listening: ReceiverListeners): void {
+    this.#listeners = listening
+    writeAddress(this.#options.place, this.address)
+    const { clock, idleMillis, say } = this.#options
+    this.#spool.removeUnfinished(clock.now())
+    this.#intake.recover(request => this.requests.deliveriesIn(request))
+    this.#drainSpool()
+    const watcher = this.#spool.watch(() => this.#drainSpool())
+    if (watcher === undefined) say(`files of ${this.#options.place.spool} are found twice a minute only`)
+    else this.#stopWatching.push(() => watcher.close())
+    this.#stopWatching.push(
+      clock.every(Math.min(CHECK_MILLIS, (idleMillis ?? Infinity) / 2), () => this.#checkPeriodically()),
+    )
   }
 
   get address(): Address {
-    const { version, isAllWanted } = this.#parts
-    const { socket = null, port = null } = this.#listening ?? {}
+    const { version, isAllWanted } = this.#options
+    const { socket = null, port = null } = this.#listeners ?? {}
     const wanted = isAllWanted ? { content_capture: 'full' as const } : {}
     return { pid: process.pid, startedAt: this.#startedAt, version, socket, port, ...wanted }
   }
 
   isEndpoint(path: string): boolean {
-    return this.#parts.endpoints.has(path)
+    return this.#options.endpoints.has(path)
   }
 
   servicesOf(path: string): readonly string[] | undefined {
-    return this.#parts.endpoints.get(path)?.services
+    return this.#options.endpoints.get(path)?.services
   }
 
   secretOf(path: string): string | undefined {
-    return this.#parts.secretOf(path)
+    return this.#options.secretOf(path)
   }
 
-  take(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean {
-    if (this.#state === 'laying-by') return this.#layBy(request.path, deliveries, done)
-    this.#intake.take(request, deliveries, done)
+  acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean {
+    if (this.#state === 'handing-over') return this.#spoolDeliveries(request.path, deliveries, done)
+    this.#intake.acceptRequest(request, deliveries, done)
     return true
   }
 
-  decide(path: string, body: unknown, failing: Failing | undefined): Promise<HookReply | undefined> | undefined {
-    const endpoint = this.#parts.endpoints.get(path)
+  decide(path: string, body: unknown, failing: FailurePolicy | undefined): Promise<HookReply | undefined> | undefined {
+    const endpoint = this.#options.endpoints.get(path)
     if (endpoint === undefined) return undefined
     const host = endpoint.host === '' ? (textOf(peek(body, 'host')) ?? '') : endpoint.host
-    return this.#decider?.decide({ host, told: endpoint.host, lane: laneOf(endpoint, body), body, failing })
+    return this.#decider?.decide({ host, recordedHost: endpoint.host, lane: laneOf(endpoint, body), body, failing })
   }
 
-  ask(path: string, body: unknown): Promise<object | undefined> | undefined {
+  runCommand(path: string, body: unknown): Promise<object | undefined> | undefined {
     if (path === '/healthz') return Promise.resolve(this.health())
     if (path === '/v1/replace') return this.#handOver((body as { version?: unknown } | undefined)?.version)
-    if (path === '/v1/leave') return this.#leave()
+    if (path === '/v1/leave') return this.#closeAfterHandOver()
     if (path !== '/v1/stop') return undefined
     void this.stop()
     return Promise.resolve({})
   }
 
   health(): Health {
-    const { version, recorder, lines } = this.#parts
+    const { version, recorder, lines } = this.#options
     return {
       version,
       pid: process.pid,
@@ -130,7 +137,7 @@ export class Receiver implements Behind {
       openTurns: recorder.openTurns,
       waiting: this.#intake.waiting,
       counts: this.counts.toJSON() as Health['counts'],
-      lostHooks: lostHooksByAgent(this.#parts.endpoints.values()),
+      lostHooks: lostHooksByAgent(this.#options.endpoints.values()),
       recorder: recorder.stats(),
       lines: lines.slice(-20),
     }
@@ -138,37 +145,37 @@ export class Receiver implements Behind {
 
   /** Processes the backlog and ends. Open spans stay open for the next receiver. */
   async stop(): Promise<void> {
-    if (this.#state === 'laying-by') await this.#leave()
-    if (this.#state === 'taking') await this.#end()
+    if (this.#state === 'handing-over') await this.#closeAfterHandOver()
+    if (this.#state === 'receiving') await this.#end()
     return this.closed
   }
 
   async #end(): Promise<void> {
-    this.#state = 'leaving'
-    const { place, lock, recorder, requests } = this.#parts
+    this.#state = 'closing'
+    const { place, lock, recorder, requests } = this.#options
     try {
       // Must come before closing: an event that finds no receiver starts the next one, which waits for this lock.
       allowStart(place)
-      await this.#shut()
-      await this.#listening?.ended()
-      await this.#workedOff()
+      await this.#closeListeners()
+      await this.#listeners?.whenEnded()
+      await this.#processBacklog()
       await recorder.close(recorder.openTurns > 0 ? 'handover' : 'end')
       requests.close()
       lock.release()
     } catch (error) {
-      this.#parts.say(`the receiver did not end in order: ${(error as Error).message}`)
+      this.#options.say(`the receiver did not shut down cleanly: ${(error as Error).message}`)
     }
     this.#resolve()
   }
 
   /** During a handover, decisions are not recorded. The hooks decide all the same. */
-  #remark(remark: InternalEvent): void {
-    if (this.#state !== 'laying-by') this.#intake.remark(remark)
+  #recordDecision(remark: InternalEvent): void {
+    if (this.#state !== 'handing-over') this.#intake.recordEvent(remark)
   }
 
-  #layBy(path: string, deliveries: readonly HookDelivery[], done: () => void): boolean {
+  #spoolDeliveries(path: string, deliveries: readonly HookDelivery[], done: () => void): boolean {
     try {
-      for (const delivery of deliveries) if (!this.#spool.put(path, delivery)) return false
+      for (const delivery of deliveries) if (!this.#spool.spoolEvent(path, delivery)) return false
     } catch {
       return false
     }
@@ -177,71 +184,134 @@ export class Receiver implements Behind {
   }
 
   /** Reported once per endpoint. The error message is left out because it could quote a user. */
-  #broke({ host }: Endpoint, error: unknown): void {
+  #reportUnreadable({ host }: AgentEndpoint, error: unknown): void {
     this.counts.unreadable++
-    const line = `${host}: what it sent could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
-    if (!this.#parts.lines.includes(line)) this.#parts.say(line)
+    const line = `${host}: an event could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
+    if (!this.#options.lines.includes(line)) this.#options.say(line)
   }
 
-  #look(): void {
-    const { place, lock, clock, idleMillis, recorder, say } = this.#parts
-    const address = (): Address | undefined => (this.#state === 'taking' ? this.address : undefined)
-    if (!keepUp(place, lock, this.#listening, address)) {
-      say(`${place.directory} is gone, or another's: this receiver ends`)
+  #checkPeriodically(): void {
+    const { place, lock, clock, idleMillis, recorder, say } = this.#options
+    const address = (): Address | undefined => (this.#state === 'receiving' ? this.address : undefined)
+    if (!checkFiles(place, lock, this.#listeners, address)) {
+      say(`${place.directory} is gone, or belongs to another receiver: this one exits`)
       void this.stop()
       return
     }
-    this.#drain()
+    this.#drainSpool()
     const isIdle = this.#intake.isIdle && recorder.openTurns === 0
-    if (idleMillis !== undefined && isIdle && clock.now() - this.#lastAt >= idleMillis) void this.stop()
+    if (idleMillis !== undefined && isIdle && clock.now() - this.#lastDeliveryAt >= idleMillis) void this.stop()
   }
 
-  #drain(): void {
+  #drainSpool(): void {
     const dropped = this.#spool.takeDropped()
     this.counts.dropped += dropped
-    if (dropped > 0) this.#parts.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
+    if (dropped > 0) this.#options.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
     this.#intake.drainSpool()
   }
 
-  /** Reported once. The user has to look at the files. */
   #refuse(why: Refusal): void {
-    this.counts.refuse(why)
-    const { place, lines, say } = this.#parts
-    const line = aboutRefused(why, place.spool)
+    this.counts.countRefusal(why)
+    const { place, lines, say } = this.#options
+    const line = spoolProblemLine(why, place.spool)
     if (!lines.includes(line)) say(line)
   }
 
   /** Hands over to a newer receiver: it inherits open spans by the journal and later events by the spool. */
   async #handOver(version: unknown): Promise<object | undefined> {
-    const { recorder, requests, lock, limits } = this.#parts
-    if (this.#state !== 'taking' || typeof version !== 'string' || !isNewer(version, this.#parts.version))
+    const { recorder, requests, lock, limits } = this.#options
+    if (this.#state !== 'receiving' || typeof version !== 'string' || !isNewer(version, this.#options.version))
       return undefined
-    this.#state = 'laying-by'
-    await this.#workedOff()
+    this.#state = 'handing-over'
+    await this.#processBacklog()
     await recorder.close('handover')
     requests.close()
     lock.release()
     // A fallback in case the newer receiver dies before it asks.
-    const timer = setTimeout(() => void this.#leave(), limits.startMillis)
+    const timer = setTimeout(() => void this.#closeAfterHandOver(), limits.startMillis)
     void this.closed.then(() => clearTimeout(timer))
     return {}
   }
 
-  async #leave(): Promise<object | undefined> {
-    if (this.#state !== 'laying-by' || this.answering.isLeaving) return undefined
-    await this.#shut()
-    void this.#listening?.ended().then(this.#resolve)
+  async #closeAfterHandOver(): Promise<object | undefined> {
+    if (this.#state !== 'handing-over' || this.requests.isClosing) return undefined
+    await this.#closeListeners()
+    void this.#listeners?.whenEnded().then(this.#resolve)
     return {}
   }
 
-  async #shut(): Promise<void> {
-    this.answering.isLeaving = true
-    removeAddress(this.#parts.place, process.pid)
-    await this.#listening?.shut()
+  async #closeListeners(): Promise<void> {
+    this.requests.isClosing = true
+    removeAddress(this.#options.place, process.pid)
+    await this.#listeners?.close()
   }
 
-  async #workedOff(): Promise<void> {
-    for (const stop of this.#stopLooking.splice(0)) stop()
-    await this.#intake.workedOff()
+  async #processBacklog(): Promise<void> {
+    for (const stop of this.#stopWatching.splice(0)) stop()
+    await this.#intake.whenProcessed()
+  }
+}
+
+export interface ReceiverOptions {
+  readonly place: ReceiverFiles
+  readonly token: string
+  readonly version: string
+  readonly lock: Lock
+  readonly recorder: Recorder
+  readonly requests: RequestJournal
+  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  readonly limits: ReceiverLimits
+  readonly clock: Clock
+  readonly deciderFor?: ((trace: DecisionTrace) => DecisionMaker) | undefined
+  readonly idleMillis: number | undefined
+  readonly isAllWanted: boolean
+  /** The lines reported to the user so far. `say` appends. */
+  readonly lines: readonly string[]
+  say(line: string): void
+  secretOf(path: string): string | undefined
+}
+
+export interface Clock {
+  now(): number
+  /** Calls the task periodically. Does not keep the process alive. @returns a function that stops it */
+  every(millis: number, task: () => void): () => void
+}
+
+export const SYSTEM_CLOCK: Clock = {
+  now: Date.now,
+  every: (millis, task) => {
+    const timer = setInterval(task, millis).unref()
+    return () => clearInterval(timer)
+  },
+}
+
+/**
+ * Maintains the files through which a receiver is found, which may have been removed by the user or the system.
+ *
+ * @param address returns undefined if no more requests are wanted
+ * @returns false if the directory belongs to another receiver now
+ */
+function checkFiles(
+  place: ReceiverFiles,
+  lock: Lock,
+  listening: ReceiverListeners | undefined,
+  address: () => Address | undefined,
+): boolean {
+  try {
+    lock.touch()
+  } catch {
+    return false
+  }
+  void listening?.restoreSocket().then(() => tellAddress(place, address()))
+  return true
+}
+
+function tellAddress(place: ReceiverFiles, address: Address | undefined): void {
+  const written = readAddress(place)
+  if (address === undefined || (written?.pid === address.pid && written.socket === address.socket)) return
+  try {
+    writeAddress(place, address)
+  } catch {
+    // The next check tries again.
   }
 }

@@ -1,40 +1,35 @@
 import { join } from 'node:path'
 import type { HostEvent } from '../agents/host-event.ts'
+import { inTime, TOO_LATE } from '../guards/in-time.ts'
 import type { PluginStats, SpanIds } from '../plugin/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
-import { isInTime } from './in-time.ts'
-import { Journal, type Place } from './journal.ts'
+import { type EntryLocation, Journal, MAX_DISK_MILLIS } from './journal.ts'
 import { entryLine, type JournalEntry } from './journal-line.ts'
-import { RecentIds } from './recent-ids.ts'
 
 /**
  * Events are gathered for this long: one write for all, so two events take little more time than one. A receiver that is
  * killed loses the events gathered meanwhile.
  */
 const GATHER_MILLIS = 4
-/** Longest slice of processing: requests are not answered meanwhile. */
 const SLICE_MILLIS = 4
 /** Interval between compactions of the journal: while events arrive, and when idle. */
 const TIDY_MILLIS = 10_000
 const IDLE_TIDY_MILLIS = 60_000
 
-export interface Told {
+export interface ReceivedEvent {
   readonly host: string
   readonly event: HostEvent
-  /** Events with the same id are recorded once. Each event of a delivery has its own. */
   readonly id?: string | undefined
 }
 
-/** Records the events of agents, and continues what the previous receiver left open. */
 export interface Recorder {
   /** Records one event. Journals it before processing it. Never throws. */
-  take(told: Told): void
+  recordEvent(event: ReceivedEvent): void
   /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
-  journalled(): Promise<void>
+  whenJournalled(): Promise<void>
   readonly openTurns: number
   readonly waiting: number
   stats(): RecorderStats
-  /** The W3C traceparent of exactly this turn or tool. Undefined if it is not open, or not recorded yet. */
   traceparent(host: string, ids: SpanIds): string | undefined
   /** Resolves when everything received is recorded, and sent as in `Plugin.flush`. Never rejects. */
   flush(): Promise<void>
@@ -49,7 +44,6 @@ export interface RecorderStats {
   readonly waiting: number
   readonly repeated: number
   readonly journalBytes: number
-  /** Statistics by host name. The empty name stands for events that name their own host. */
   readonly agents: Readonly<Record<string, PluginStats>>
 }
 
@@ -82,7 +76,6 @@ class JournallingRecorder implements Recorder {
   /** Last event time by host. An event without a time gets this one. */
   readonly #lastAt = new Map<string, number>()
   #waiting: Waiting[] = []
-  /** Events being journalled and processed. */
   #inHand = 0
   #working: Promise<void> | undefined
   /** Settled when the currently queued events are journalled. Undefined if no caller waits for it. */
@@ -100,20 +93,20 @@ class JournallingRecorder implements Recorder {
   }
 
   async goOn(): Promise<void> {
-    const { entries, ids } = this.#journal.takeRead()
-    for (const id of ids) this.#ids.add(id)
+    const { entries, ids } = this.#journal.takeRecovered()
+    for (const id of ids) this.#ids.addId(id)
     for (const { entry } of entries) {
       const { host, id, event } = entry
-      if (id !== undefined) this.#ids.add(idOf(host, id))
+      if (id !== undefined) this.#ids.addId(idOf(host, id))
       this.#lastAt.set(host, event.at)
     }
-    await this.#agents.readAgain(entries)
+    await this.#agents.replay(entries)
     if (entries.length > 0) this.#tidyLater()
   }
 
-  take({ host, event, id }: Told): void {
-    if (this.#closed !== undefined || this.#agents.isQuiet(host, event.event)) return
-    if (id !== undefined && !this.#ids.add(idOf(host, id))) {
+  recordEvent({ host, event, id }: ReceivedEvent): void {
+    if (this.#closed !== undefined || this.#agents.hasNoRecords(host, event.event)) return
+    if (id !== undefined && !this.#ids.addId(idOf(host, id))) {
       this.#repeated += 1
       return
     }
@@ -125,7 +118,7 @@ class JournallingRecorder implements Recorder {
     this.#working ??= this.#work()
   }
 
-  async journalled(): Promise<void> {
+  async whenJournalled(): Promise<void> {
     if (this.#waiting.length === 0) await this.#write
     else {
       this.#nextWrite ??= deferred()
@@ -164,9 +157,9 @@ class JournallingRecorder implements Recorder {
     clearTimeout(this.#tidyTimer)
     await this.#idle()
     if (how === 'end') this.#agents.endMachines()
-    const isEnded = how === 'end' && this.#agents.isOpen
+    const isEnded = how === 'end' && this.#agents.hasOpenSpans
     // Before the spans are ended: a replay of the journal would open them again.
-    if (isEnded) this.#journal.empty()
+    if (isEnded) this.#journal.clear()
     await this.#agents.close(isEnded)
     if (!isEnded) await this.#tidyUp()
     process.removeListener('exit', this.#onExit)
@@ -181,14 +174,14 @@ class JournallingRecorder implements Recorder {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
       const batch = this.#waiting
-      const asked = this.#nextWrite
+      const journalled = this.#nextWrite
       this.#waiting = []
       this.#nextWrite = undefined
       this.#inHand = batch.length
       const write = this.#journal.append(batch)
       this.#write = write
       const places = await write
-      asked?.resolve()
+      journalled?.resolve()
       await this.#workOff(batch, places)
       if (this.#journal.isFull || Date.now() > this.#tidyAt) await this.#tidyUp()
     }
@@ -196,12 +189,12 @@ class JournallingRecorder implements Recorder {
     this.#tidyLater()
   }
 
-  async #workOff(batch: readonly Waiting[], places: readonly (Place | undefined)[]): Promise<void> {
+  async #workOff(batch: readonly Waiting[], places: readonly (EntryLocation | undefined)[]): Promise<void> {
     let until = performance.now() + SLICE_MILLIS
     for (const [index, { entry }] of batch.entries()) {
-      const isSpine = this.#agents.tell(entry)
+      const isSessionRecord = this.#agents.recordEvent(entry)
       const place = places[index]
-      if (place !== undefined) place.isSpine = isSpine
+      if (place !== undefined) place.isSessionRecord = isSessionRecord
       this.#inHand -= 1
       if (performance.now() < until) continue
       await new Promise(setImmediate)
@@ -211,7 +204,7 @@ class JournallingRecorder implements Recorder {
 
   /** Schedules a compaction, as long as the journal contains more than it needs when idle. */
   #tidyLater(): void {
-    if (this.#closed !== undefined || this.#tidyTimer !== undefined || this.#journal.isSlim) return
+    if (this.#closed !== undefined || this.#tidyTimer !== undefined || this.#journal.isCompact) return
     this.#tidyTimer = setTimeout(() => {
       this.#tidyTimer = undefined
       this.#working ??= this.#tidyUp().finally(() => this.#goOnWorking())
@@ -226,14 +219,14 @@ class JournallingRecorder implements Recorder {
   /** Entries may be dropped only after their spans are in the trace log. */
   async #tidyUp(): Promise<void> {
     this.#tidyAt = Date.now() + TIDY_MILLIS
-    if (!(await isInTime(this.#agents.saved()))) return
+    if ((await inTime(this.#agents.whenSaved(), MAX_DISK_MILLIS)) === TOO_LATE) return
     const stats = this.#agents.stats()
     const openSince = (host: string): number | undefined => stats[host]?.openSince
-    await this.#journal.tidy({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest())
+    await this.#journal.compact({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest())
   }
 
   readonly #onExit = (): void => {
-    this.#journal.finish(this.#waiting.map(({ line }) => line))
+    this.#journal.appendAtExit(this.#waiting.map(({ line }) => line))
   }
 }
 
@@ -249,11 +242,28 @@ function idOf(host: string, id: string): string {
   return `${host} ${id}`
 }
 
-/** Empty if the event cannot be serialized. It is then recorded, but not journalled. */
 function lineOf(entry: JournalEntry): string {
   try {
     return entryLine(entry)
   } catch {
     return ''
+  }
+}
+
+const MAX_IDS = 10_000
+const MAX_KEPT = 1000
+
+class RecentIds {
+  readonly #ids = new Set<string>()
+
+  addId(id: string): boolean {
+    if (this.#ids.has(id)) return false
+    this.#ids.add(id)
+    if (this.#ids.size > MAX_IDS) for (const oldest of this.#ids) return this.#ids.delete(oldest)
+    return true
+  }
+
+  newest(): readonly string[] {
+    return [...this.#ids].slice(-MAX_KEPT)
   }
 }

@@ -8,11 +8,9 @@ import { LIMITS } from './limits.ts'
 
 export interface ReceivedRequest {
   readonly path: string
-  /** Time of receipt, epoch milliseconds. */
   readonly at: number
   /** The sender's id, or one that the receiver made. Requests with the same id are processed once. */
   readonly id: string
-  /** Headers without secrets. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly bytes: Buffer
 }
@@ -20,7 +18,6 @@ export interface ReceivedRequest {
 /** A request that an earlier receiver accepted, and whose events are not all in the event journal. */
 export interface RecoveredRequest {
   readonly request: ReceivedRequest
-  /** Must be called when all its events are journalled. */
   settle(): void
 }
 
@@ -29,7 +26,6 @@ const LINE_END = 0x0a
 /** A larger file is replaced by a new one, and removed when its last request is settled. */
 const SEGMENT_BYTES = 4 * 1_048_576
 const MAX_FILE_BYTES = SEGMENT_BYTES + 2 * LIMITS.bodyBytes
-/** A full disk stays full for a while. */
 const RETRY_MILLIS = 1000
 
 /**
@@ -41,7 +37,7 @@ export class RequestJournal {
   readonly #directory: string
   readonly #report: Pick<Diagnostics, 'warn'>
   #recovered: RecoveredRequest[] = []
-  #current: Segment | undefined
+  #current: RequestSegment | undefined
   #number = 0
   #isClosed = false
   #isFailing = false
@@ -54,25 +50,24 @@ export class RequestJournal {
       makePrivateDirectory(directory, line => report.warn(line))
       this.#recover()
     } catch (error) {
-      this.#failed(error)
+      this.#reportFailure(error)
     }
   }
 
-  /** Requests of an earlier receiver, in the order of acceptance. Returns them once. */
   takeRecovered(): readonly RecoveredRequest[] {
     return this.#recovered.splice(0)
   }
 
   /** Writes a request to the file. Returns a function to call when all its events are journalled. */
-  add(request: ReceivedRequest): () => void {
-    const segment = this.#usable()
+  appendRequest(request: ReceivedRequest): () => void {
+    const segment = this.#usableSegment()
     if (segment === undefined) return () => undefined
     try {
       segment.append(request)
       this.#isFailing = false
-      return this.#settlerOf(segment)
+      return this.#createSettle(segment)
     } catch (error) {
-      this.#failed(error)
+      this.#reportFailure(error)
       return () => undefined
     }
   }
@@ -85,21 +80,28 @@ export class RequestJournal {
   }
 
   #recover(): void {
-    for (const name of readdirSync(this.#directory)
-      .filter(each => NAME.test(each))
-      .sort()) {
+    const names = readdirSync(this.#directory).filter(each => NAME.test(each))
+    for (const name of names.sort()) {
       this.#number = Math.max(this.#number, Number(NAME.exec(name)?.[1]))
       const path = join(this.#directory, name)
-      const segment = new Segment(path)
-      const requests = withOwnFile(path, OPEN.read, (descriptor, { size }) => {
-        if (size <= MAX_FILE_BYTES) return this.#requestsIn(readFileSync(descriptor), path)
-        this.#report.warn(`${path} is larger than any of ours: it is not read, and removed`)
-        return []
-      })
-      segment.pending = requests.length
-      for (const request of requests) this.#recovered.push({ request, settle: this.#settlerOf(segment, 0) })
-      if (requests.length === 0) segment.remove()
+      try {
+        this.#recoverSegment(path)
+      } catch (error) {
+        this.#report.warn(`journal: ${path} cannot be read (${codeOf(error)}): its requests are lost. Remove it`)
+      }
     }
+  }
+
+  #recoverSegment(path: string): void {
+    const segment = new RequestSegment(path)
+    const requests = withOwnFile(path, OPEN.read, (descriptor, { size }) => {
+      if (size <= MAX_FILE_BYTES) return this.#requestsIn(readFileSync(descriptor), path)
+      this.#report.warn(`${path} is too large: it is not read, and removed`)
+      return []
+    })
+    segment.pending = requests.length
+    for (const request of requests) this.#recovered.push({ request, settle: this.#createSettle(segment, 0) })
+    if (requests.length === 0) segment.remove()
   }
 
   #requestsIn(content: Buffer, path: string): ReceivedRequest[] {
@@ -121,19 +123,18 @@ export class RequestJournal {
     return requests
   }
 
-  /** @param count 1 for a request added now */
-  #settlerOf(segment: Segment, count = 1): () => void {
+  #createSettle(segment: RequestSegment, count = 1): () => void {
     segment.pending += count
     let isSettled = false
     return () => {
       if (isSettled) return
       isSettled = true
       segment.pending -= 1
-      if (segment.pending === 0) this.#emptied(segment)
+      if (segment.pending === 0) this.#releaseSegment(segment)
     }
   }
 
-  #emptied(segment: Segment): void {
+  #releaseSegment(segment: RequestSegment): void {
     try {
       if (segment === this.#current) segment.truncate()
       else segment.remove()
@@ -143,9 +144,9 @@ export class RequestJournal {
     }
   }
 
-  #usable(): Segment | undefined {
+  #usableSegment(): RequestSegment | undefined {
     const segment = this.#current
-    if (segment !== undefined && segment.bytes < SEGMENT_BYTES && (segment.pending > 0 || segment.isThere()))
+    if (segment !== undefined && segment.bytes < SEGMENT_BYTES && (segment.pending > 0 || segment.exists()))
       return segment
     if (this.#isClosed || (this.#isFailing && Date.now() < this.#triedAt + RETRY_MILLIS)) return undefined
     this.#triedAt = Date.now()
@@ -154,31 +155,31 @@ export class RequestJournal {
     else segment?.close()
     this.#current = undefined
     try {
-      this.#current = Segment.create(join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`))
+      this.#current = RequestSegment.create(
+        join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`),
+      )
     } catch (error) {
-      this.#failed(error)
+      this.#reportFailure(error)
     }
     return this.#current
   }
 
-  #failed(error: unknown): void {
+  #reportFailure(error: unknown): void {
     if (this.#isFailing) return
     this.#isFailing = true
-    const { code = 'unknown' } = (error ?? {}) as NodeJS.ErrnoException
-    const then = 'Recording goes on, but what is being received would not survive a kill of the receiver'
-    this.#report.warn(`journal: requests cannot be written to ${this.#directory} (${code}). ${then}`)
+    const then = 'Recording goes on, but requests in progress would not survive a kill of the receiver'
+    this.#report.warn(`journal: requests cannot be written to ${this.#directory} (${codeOf(error)}). ${then}`)
   }
 }
 
-class Segment {
+class RequestSegment {
   readonly #path: string
   #descriptor: number | undefined
   bytes = 0
   pending = 0
 
-  /** @throws the error of the file system */
-  static create(path: string): Segment {
-    const segment = new Segment(path)
+  static create(path: string): RequestSegment {
+    const segment = new RequestSegment(path)
     rmSync(path, { force: true })
     segment.#descriptor = openSync(path, OPEN.append, PRIVATE_FILE)
     return segment
@@ -202,12 +203,10 @@ class Segment {
     }
   }
 
-  /** False if the file was removed. */
-  isThere(): boolean {
+  exists(): boolean {
     return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0
   }
 
-  /** @throws the error of the file system */
   truncate(): void {
     ftruncateSync(this.#descriptor ?? -1, 0)
     this.bytes = 0
@@ -226,6 +225,10 @@ class Segment {
       // The next receiver reads the file once more, and recognizes its requests by their ids.
     }
   }
+}
+
+function codeOf(error: unknown): string {
+  return ((error ?? {}) as NodeJS.ErrnoException).code ?? 'unknown'
 }
 
 function requestOf(head: unknown, bytes: Buffer): ReceivedRequest | undefined {

@@ -3,35 +3,40 @@ import { join } from 'node:path'
 import { acquireLock, type Lock, type Owner } from '../delivery/trace-log/index.ts'
 import type { Environment } from '../plugin/config/paths.ts'
 import { resolveConfig } from '../plugin/config/resolve.ts'
-import { addressOf, lastPort, readAddress, rememberPort } from './address.ts'
-import { type Clock, SYSTEM_CLOCK } from './clock.ts'
-import { LIMITS, type Limits } from './limits.ts'
-import { Listening } from './listening.ts'
-import { decidersOf, type LoadOptions } from './load-hooks.ts'
-import { type Health, Peer } from './peer.ts'
-import { makePlace, type Place, placeOf, readSecret, tokenOf } from './place.ts'
-import { Receiver } from './receiver.ts'
+import type { AgentEndpoint } from './delivery-queue.ts'
+import { LIMITS, type ReceiverLimits } from './limits.ts'
+import { ReceiverListeners } from './listeners.ts'
+import { type HookLoadOptions, loadDecisionMakers } from './load-decisions.ts'
+import { type Clock, ReceiverServer, SYSTEM_CLOCK } from './receiver.ts'
+import {
+  addressOf,
+  createReceiverFolders,
+  ensureToken,
+  lastPort,
+  type ReceiverFiles,
+  readAddress,
+  readSecret,
+  receiverFiles,
+  rememberPort,
+} from './receiver-files.ts'
 import type { openRecorder } from './recorder.ts'
 import { RequestJournal } from './request-journal.ts'
-import { isNewer } from './version.ts'
-import type { Endpoint } from './work-queue.ts'
+import { type Health, isNewer, ReceiverClient } from './running-receiver.ts'
 
-export interface StartOptions extends LoadOptions {
+export interface StartReceiverOptions extends HookLoadOptions {
   readonly env: Environment
-  /** An absolute path. Empty if the system knows no home directory. */
   readonly home: string
   readonly version: string
-  readonly endpoints: Readonly<Record<string, Endpoint>>
-  /** 0 = any free port. Default: the port of the last run. */
+  readonly endpoints: Readonly<Record<string, AgentEndpoint>>
   readonly port?: number | undefined
   readonly idleMillis?: number | undefined
-  readonly limits?: Partial<Limits>
+  readonly limits?: Partial<ReceiverLimits>
   readonly clock?: Clock
   readonly openRecorder: typeof openRecorder
   say(line: string): void
 }
 
-export type Started = { readonly receiver: Receiver } | { readonly already: Health }
+export type Started = { readonly receiver: ReceiverServer } | { readonly already: Health }
 
 const AGAIN_MILLIS = 20
 /** Clocks are corrected shortly after a machine has started. */
@@ -42,7 +47,7 @@ const BOOT_SLACK_MILLIS = 60_000
  *
  * @throws Error in one line
  */
-export async function startReceiver(options: StartOptions): Promise<Started> {
+export async function startReceiver(options: StartReceiverOptions): Promise<Started> {
   const { env, home, say, clock = SYSTEM_CLOCK } = options
   const limits = { ...LIMITS, ...options.limits }
   const lines: string[] = []
@@ -51,9 +56,9 @@ export async function startReceiver(options: StartOptions): Promise<Started> {
     if (lines.length > 100) lines.shift()
     say(line)
   }
-  const place = placeOf(env, home)
-  makePlace(place, tell)
-  const token = tokenOf(place, tell)
+  const place = receiverFiles(env, home)
+  createReceiverFolders(place, tell)
+  const token = ensureToken(place, tell)
   const turn = await waitForTurn(place, token, options.version, limits, clock)
   if ('already' in turn) return turn
   try {
@@ -67,32 +72,31 @@ export async function startReceiver(options: StartOptions): Promise<Started> {
 interface Turn {
   readonly lock: Lock
   /** The older receiver that handed over, and may still listen on our addresses. */
-  readonly before: Peer | undefined
+  readonly before: ReceiverClient | undefined
 }
 
-interface Surroundings {
-  readonly place: Place
+interface PluginEnvironment {
+  readonly place: ReceiverFiles
   readonly token: string
-  readonly limits: Limits
+  readonly limits: ReceiverLimits
   readonly clock: Clock
   readonly lines: readonly string[]
 }
 
-/** Acquires the lock, from an older receiver if one holds it. */
 async function waitForTurn(
-  place: Place,
+  place: ReceiverFiles,
   token: string,
   version: string,
-  { startMillis }: Limits,
+  { startMillis }: ReceiverLimits,
   { now }: Clock,
 ): Promise<Turn | { readonly already: Health }> {
   const until = performance.now() + startMillis
-  let before: Peer | undefined
+  let before: ReceiverClient | undefined
   for (;;) {
     const lock = acquireLock(place.directory, now)
     if (!isHeld(lock)) return { lock, before: before ?? leftBehind(place, token) }
     const address = addressOf(place, lock)
-    const peer = address === undefined ? undefined : new Peer(address, token)
+    const peer = address === undefined ? undefined : new ReceiverClient(address, token)
     const health = await peer?.health()
     if (health !== undefined && !isNewer(version, health.version)) return { already: health }
     if (health !== undefined && (await peer?.replace(version))) before = peer
@@ -102,16 +106,16 @@ async function waitForTurn(
 }
 
 /** A receiver whose successor died before it asked for the listeners. If there is none, requests to it fail. */
-function leftBehind(place: Place, token: string): Peer | undefined {
+function leftBehind(place: ReceiverFiles, token: string): ReceiverClient | undefined {
   const address = readAddress(place)
-  return address === undefined || address.socket === null ? undefined : new Peer(address, token)
+  return address === undefined || address.socket === null ? undefined : new ReceiverClient(address, token)
 }
 
 function isHeld(lock: Lock | Owner): lock is Owner {
   return 'pid' in lock
 }
 
-function whyNotOver({ directory }: Place, { pid }: Owner, health: Health | undefined): string {
+function whyNotOver({ directory }: ReceiverFiles, { pid }: Owner, health: Health | undefined): string {
   const what =
     health === undefined
       ? `a receiver holds ${directory} (pid ${pid}) and does not answer`
@@ -119,12 +123,16 @@ function whyNotOver({ directory }: Place, { pid }: Owner, health: Health | undef
   return `${what}; stop it with "hookspan serve --stop", or "kill ${pid}", and run this again`
 }
 
-async function start({ lock, before }: Turn, options: StartOptions, around: Surroundings): Promise<Receiver> {
+async function start(
+  { lock, before }: Turn,
+  options: StartReceiverOptions,
+  around: PluginEnvironment,
+): Promise<ReceiverServer> {
   const { env, home, version, idleMillis, say, endpoints } = options
   const { place, limits } = around
   const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
   const report = { warn: say, error: say, debug }
-  const deciders = await decidersOf(options, say)
+  const deciders = await loadDecisionMakers(options, say)
   const recorder = await options.openRecorder({
     env,
     home,
@@ -132,12 +140,13 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
     report,
     bootedAt: Date.now() - uptime() * 1000 - BOOT_SLACK_MILLIS,
   })
-  const receiver = new Receiver({
+  const requests = new RequestJournal(join(place.directory, 'journal'), report)
+  const receiver = new ReceiverServer({
     ...around,
     version,
     lock,
     recorder,
-    requests: new RequestJournal(join(place.directory, 'journal'), report),
+    requests,
     deciderFor: deciders?.deciderFor,
     idleMillis,
     isAllWanted: isAllWanted(env, home),
@@ -146,14 +155,14 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
     secretOf: secrets(place, say),
   })
   try {
-    await before?.leave()
-    const listening = await Listening.start({
+    await before?.closeListeners()
+    const listening = await ReceiverListeners.start({
       sockets: place.sockets,
       port: options.port,
       lastPort: before?.address.port ?? lastPort(place),
       limits,
       counts: receiver.counts,
-      listenerFor: port => receiver.answering.listener(port),
+      listenerFor: port => receiver.requests.listener(port),
       say,
     })
     receiver.start(listening)
@@ -161,6 +170,8 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
     rememberPort(place, listening.port)
     return receiver
   } catch (error) {
+    deciders?.close()
+    requests.close()
     await recorder.close('handover')
     throw error
   }
@@ -175,15 +186,15 @@ function isAllWanted(env: Environment, home: string): boolean {
  * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
  * requests are refused: they are checked against a random secret.
  */
-function secrets(place: Place, say: (line: string) => void): (path: string) => string | undefined {
-  const said = new Set<string>()
+function secrets(place: ReceiverFiles, say: (line: string) => void): (path: string) => string | undefined {
+  const reported = new Set<string>()
   return path => {
     try {
       return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
     } catch (error) {
       const line = `${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`
-      if (!said.has(line)) say(line)
-      said.add(line)
+      if (!reported.has(line)) say(line)
+      reported.add(line)
       return crypto.randomUUID()
     }
   }

@@ -1,18 +1,18 @@
 import type { TelemetrySpan } from '../agents/receiver-adapter.ts'
 import { elementsOf, numberOf, peek, textOf } from '../contract/foreign.ts'
-import { parseBody } from './parse.ts'
-import { type Message, readProtobuf } from './protobuf.ts'
+import { parseBody } from './body.ts'
+import { type MessageFields, readProtobuf } from './protobuf.ts'
 
 /** The fields we read of opentelemetry/proto/collector/trace/v1, with their JSON names. */
-const SCALAR: Message = {
+const SCALAR: MessageFields = {
   1: ['stringValue', 'text'],
   2: ['boolValue', 'flag'],
   3: ['intValue', 'integer'],
   4: ['doubleValue', 'double'],
 }
-const VALUE: Message = { ...SCALAR, 5: ['arrayValue', { 1: ['values', SCALAR, true] }] }
-const ATTRIBUTE: Message = { 1: ['key', 'text'], 2: ['value', VALUE] }
-const SPAN: Message = {
+const VALUE: MessageFields = { ...SCALAR, 5: ['arrayValue', { 1: ['values', SCALAR, true] }] }
+const ATTRIBUTE: MessageFields = { 1: ['key', 'text'], 2: ['value', VALUE] }
+const SPAN: MessageFields = {
   1: ['traceId', 'hex'],
   2: ['spanId', 'hex'],
   4: ['parentSpanId', 'hex'],
@@ -23,14 +23,13 @@ const SPAN: Message = {
   9: ['attributes', ATTRIBUTE, true],
   15: ['status', { 3: ['code', 'integer'] }],
 }
-const SCOPE_SPANS: Message = { 1: ['scope', { 1: ['name', 'text'] }], 2: ['spans', SPAN, true] }
-const RESOURCE_SPANS: Message = {
+const SCOPE_SPANS: MessageFields = { 1: ['scope', { 1: ['name', 'text'] }], 2: ['spans', SPAN, true] }
+const RESOURCE_SPANS: MessageFields = {
   1: ['resource', { 1: ['attributes', ATTRIBUTE, true] }],
   2: ['scopeSpans', SCOPE_SPANS, true],
 }
-const REQUEST: Message = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
+const REQUEST: MessageFields = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
 
-/** Limits the attributes of a span. Exporters send at most 128 by default. */
 const ATTRIBUTES_LIMIT = 1000
 const ELEMENTS_LIMIT = 100
 /** Digits of nanoseconds below a millisecond. */
@@ -38,7 +37,6 @@ const NANO_DIGITS = 6
 
 export interface Traces {
   readonly spans: readonly TelemetrySpan[]
-  /** Number of spans of other services, which are refused. */
   readonly others: number
 }
 

@@ -19,7 +19,6 @@ export function retryCount(payload: unknown): number | undefined {
     : undefined
 }
 
-/** The attempt of an end whose start was never seen: the host's number, or the one after the last attempt that ended. */
 export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
@@ -75,7 +74,6 @@ export function isOfEarlierAttempt(kind: SpanKindName, event: AnyHookEvent, { at
   return isFailedEnd(kind, event) && (retryCount(event.payload) ?? attempt) < attempt
 }
 
-/** The remembered end of a later attempt, if that attempt is the one that starts here. */
 export function endedBehind(open: TrackedSpan, payload: unknown): EndedMark | undefined {
   const ended = isRequest(open.kind) ? open.turn.history.ended(open.slot) : undefined
   return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)

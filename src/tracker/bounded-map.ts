@@ -21,7 +21,6 @@ export class BoundedMap<Key, Value> {
     return this.#entries.has(key)
   }
 
-  /** Sets the entry and makes it the youngest. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)

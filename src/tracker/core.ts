@@ -7,39 +7,25 @@ import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
-import { HookCounts } from './hook-counts.ts'
-import { HookEnds } from './hook-ends.ts'
-import { HookEvents } from './hook-events.ts'
-import { HookStarts } from './hook-starts.ts'
+import { HookProcessor } from './hook-processor.ts'
 import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { PayloadLinter } from './payload-linter.ts'
-import {
-  idsOf,
-  inSession,
-  isDuplicateApproval,
-  plausibleAt,
-  type ReceivedHook,
-  type RecordIds,
-} from './received-hook.ts'
-import { SessionChanges } from './session-changes.ts'
+import { idsOf, inSession, plausibleAt, type ReceivedHook, type RecordIds } from './received-hook.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
-import { HOOK_PLAN } from './spans/hook-plan.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import type { CoreStats, CrashedSpanCount } from './stats.ts'
+import { type CoreStats, type CrashedSpanCount, HookCounts } from './stats.ts'
 import { formatTraceparent, namedSpan, spanBeside } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
-import { TurnOpening } from './turn-opening.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
 /** Clock of a replay, in which the duration of `enrich` calls does not matter. */
 const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
-/** The longest delay until the timer notices a silent turn. */
 const SWEEP_INTERVAL_MILLIS = 10_000
 /**
  * A live record may be this far ahead of our clock. Beyond it our clock is used: one such record must not expire all
@@ -57,10 +43,7 @@ export class Core {
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #lifecycle: TurnLifecycle
-  readonly #starts: HookStarts
-  readonly #ends: HookEnds
-  readonly #events: HookEvents
-  readonly #changes: SessionChanges
+  readonly #processor: HookProcessor
   readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts = new HookCounts()
@@ -84,14 +67,9 @@ export class Core {
     this.#logEvents = options.log && new LogEvents(options, this.#isReadAgain, line => this.#guard.warnOnce(line))
     this.#tracker = this.#createTracker()
     this.#registry = new TurnRegistry(options.attributeOptions)
-    this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
     const facts = new TurnFacts(options.attributeOptions, this.#guard)
-    const known = { options, registry: this.#registry, tracker: this.#tracker, lifecycle: this.#lifecycle, facts }
-    const opening = new TurnOpening(known)
-    this.#starts = new HookStarts({ ...known, opening })
-    this.#ends = new HookEnds({ ...known, opening })
-    this.#events = new HookEvents(options.attributeOptions, this.#registry, this.#lifecycle)
-    this.#changes = new SessionChanges(options.attributeOptions.capture, this.#registry, this.#lifecycle)
+    this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker, facts)
+    this.#processor = new HookProcessor(options, this.#registry, this.#tracker, this.#lifecycle, facts)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -99,14 +77,14 @@ export class Core {
   /**
    * Receives one hook record. Returns a promise only for the end of a session, so that the host can await the flush.
    *
-   * @param isAskedFor the caller waits only for the position of the span: the attributes of a tool span are set by
-   * `drawRest`
+   * @param needsSpanContextOnly the caller waits only for the position of the span: the attributes of a tool span are set by
+   * `setDeferredAttributes`
    */
   handleHook(
     hook: string,
     payload: unknown,
     meta: HookMeta | undefined,
-    isAskedFor = false,
+    needsSpanContextOnly = false,
   ): Promise<void> | undefined {
     if (this.#isClosed) {
       this.#counts.countLate()
@@ -115,7 +93,7 @@ export class Core {
     this.setDeferredAttributes()
     const settledBefore = this.#lifecycle.endedCount
     const errorsBefore = this.#guard.count
-    this.#tracker.defersToolAttributes = isAskedFor
+    this.#tracker.defersToolAttributes = needsSpanContextOnly
     const isKnown = isHookName(hook)
     const result: HookResult = isKnown
       ? this.#guard.call(hook, this.#handle, 'error', hook, payload, meta)
@@ -132,7 +110,7 @@ export class Core {
   /** Sets the attributes that were deferred for a waiting caller. The next record does it, too. */
   setDeferredAttributes(): void {
     if (this.#tracker.hasDeferredStart)
-      this.#guard.run('attributeOptions', () => this.#tracker.setDeferredAttributes(), undefined)
+      this.#guard.run('attributes', () => this.#tracker.setDeferredAttributes(), undefined)
   }
 
   /** Flushes everything recorded until now. Resolves after the flush wait at the latest and never rejects. */
@@ -161,7 +139,6 @@ export class Core {
     return this.#guard.run('keep', () => this.#lifecycle.sampleEarly(traceId), undefined)
   }
 
-  /** Counts spans that another process left open when it was killed. They have been ended on its behalf. */
   countCrashed(crashed: readonly CrashedSpanCount[]): void {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
@@ -183,7 +160,6 @@ export class Core {
     return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids, host, undefined)
   }
 
-  /** A context with the span of exactly the tool or turn that the ids name; `base` itself if it is not open. */
   context(ids: unknown, host: string, base: Context): Context {
     return this.#guard.call('context', this.#contextOf, base, ids, host, base)
   }
@@ -217,9 +193,9 @@ export class Core {
   readonly #handle = (hook: HookName, payload: unknown, meta: HookMeta | undefined): HookResult => {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#linter.checkPayload(hook, payload)
-    const incoming = this.#receive(hook, payload, meta)
-    this.#lifecycle.expireByEventTime(incoming.event.at)
-    return this.#route(hook, incoming)
+    const received = this.#receive(hook, payload, meta)
+    this.#lifecycle.expireByEventTime(received.event.at)
+    return this.#processor.process(received)
   }
 
   #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): ReceivedHook {
@@ -246,26 +222,6 @@ export class Core {
     if (sessionId !== undefined || turnId !== undefined || taskId === undefined) return ids
     const ofSession = inSession(ids, taskId)
     return this.#registry.knownSession(host, ofSession) === undefined ? ids : ofSession
-  }
-
-  #route(hook: HookName, incoming: ReceivedHook): HookResult {
-    const { definition, phase } = HOOK_PLAN[hook]
-    if (isDuplicateApproval(incoming.event)) return 'ok'
-    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(incoming.host)
-    if (phase === 'event') return this.#events.take(incoming)
-    if (phase === 'identity') {
-      return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming)
-    }
-    if (phase === 'start') {
-      if (definition.kind === 'session') return this.#starts.session(incoming)
-      return definition.kind === 'llm'
-        ? this.#starts.turn(definition, incoming)
-        : this.#starts.span(definition, incoming)
-    }
-    if (definition.kind === 'session') return this.#ends.session(incoming)
-    return definition.kind === 'subagent'
-      ? this.#ends.subagent(definition, incoming)
-      : this.#ends.span(definition, incoming)
   }
 
   #isRedelivered(meta: HookMeta | undefined): boolean {

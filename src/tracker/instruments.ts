@@ -18,9 +18,7 @@ export interface InstrumentOptions {
   readonly emitGenAiNext: boolean
   /** Distinct values per label, 0 = no limit. */
   readonly labelLimit: number
-  /** Called at each collection, before values are read. */
   readonly catchUp?: (() => void) | undefined
-  /** Returns true while points must not be counted. */
   readonly isMuted?: (() => boolean) | undefined
 }
 
@@ -104,7 +102,6 @@ export class LabelLimit {
   }
 }
 
-/** Reads a number at collection, for example open spans or the bytes sent to a backend. */
 export type Gauge = (result: ObservableResult) => void
 
 export class Instruments {

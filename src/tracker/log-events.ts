@@ -20,9 +20,7 @@ import type { NamedSpan } from './traceparent.ts'
  * not import.
  */
 export interface LogRecordInput {
-  /** Absent for a log line. */
   readonly name?: string
-  /** Text of a log line. */
   readonly body?: SafeText
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
   /** Epoch milliseconds. */
@@ -45,7 +43,6 @@ export interface LogAbout {
   readonly traceparent?: string | undefined
 }
 
-/** A log line as the host passed it in, not validated. */
 export interface HostLine {
   readonly message: unknown
   readonly about: unknown
@@ -71,7 +68,6 @@ export class LogEvents {
     this.#warnOnce = complain
   }
 
-  /** @param identity attributes that are on each span of the turn */
   emitSpanEvent({ event, attributes }: SpanLogEvent, at: number, span: SpanContext, identity?: AttributeList): void {
     if (this.#isMuted()) return
     const row = LOG_EVENT[event]

@@ -19,7 +19,6 @@ export interface CoreConfig {
   readonly skillSpans: boolean
   readonly emitGenAiMetrics: boolean
   readonly metricsLabelLimit: number
-  /** A turn that is silent for longer is ended. */
   readonly rootSpanTtlMillis: number
   /** The same limit while a tool, an approval, a request or a child is open in the turn. Not less than `rootSpanTtlMillis`. */
   readonly openWorkTtlMillis: number
@@ -33,12 +32,10 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly attributeOptions: AttributeOptions
-  /** Returns the known name closest to an unknown one, if any is close. */
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Diagnostics
   /** Host of records that name none. */
   readonly host: string
-  /** Returns the host's active span, if `parent` is `active`. */
   readonly activeSpan: () => SpanContext | undefined
   /** Sends everything that is queued; never rejects. Undefined if hookspan sends nothing itself. */
   readonly flush: (() => Promise<void>) | undefined
@@ -46,17 +43,14 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly settle: (() => void) | undefined
   /** Called when an open span gets attributes that the trace log should contain before it ends. */
   readonly noteAgain?: ((span: Span) => void) | undefined
-  /** Called before reading values that a pending record could change. */
   readonly catchUp?: (() => void) | undefined
   readonly enrich?: Enrich | undefined
-  /** Receives log events; undefined if no backend wants any. */
   readonly log?: EmitLog | undefined
   /** Returns true while records are read again that another process has already measured and sent. */
   readonly isReadAgain?: (() => boolean) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /** Ends idle turns by the clock, too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean
-  /** Values that other modules count and the core's instruments report. */
   readonly gauges: Partial<Record<MetricKey, Gauge>>
   /** Epoch milliseconds. */
   readonly now: () => number

@@ -1,4 +1,3 @@
-/** An item of the sweep: a turn, or a span with its own limit. */
 export interface SweepItem {
   /** Last activity by the records' time, epoch ms. */
   activityAt: number
@@ -14,7 +13,6 @@ interface Link<Item> {
 
 const NONE: readonly never[] = []
 
-/** A longer limit for items that have a reason to be silent. */
 export interface Patience<Item> {
   readonly limitMillis: number
   /** Called when an item reaches the short limit. */
@@ -32,7 +30,6 @@ export class OrphanSweep<Item extends SweepItem> {
   readonly #links = new Map<Item, Link<Item>>()
   readonly #limitMillis: number
   readonly #isPatientWith: ((item: Item) => boolean) | undefined
-  /** Items that are past the short limit and wait for the long one. */
   readonly #patient: OrphanSweep<Item> | undefined
   #first: Link<Item> | undefined
   #last: Link<Item> | undefined

@@ -3,7 +3,6 @@ import type { SpanKindName } from '../contract/index.ts'
 
 interface StackedSpan {
   readonly kind: SpanKindName
-  /** The fields kept from the payload that started the span. */
   readonly start: unknown
 }
 
@@ -28,7 +27,6 @@ export class ParentStack<Open extends StackedSpan> {
   readonly #innermost = new Map<SpanKindName, StackNode<Open>>()
   #first: StackNode<Open> | undefined
   #last: StackNode<Open> | undefined
-  /** Built on first use and maintained from then on. */
   #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<Open> } | undefined
 
   get size(): number {
@@ -65,7 +63,6 @@ export class ParentStack<Open extends StackedSpan> {
     return true
   }
 
-  /** The outermost open span other than `one`, which is usually the root. */
   outermostBut(one: Open | undefined): Open | undefined {
     const place = this.#first?.open === one ? this.#first?.inner : this.#first
     return place?.open
@@ -75,7 +72,6 @@ export class ParentStack<Open extends StackedSpan> {
     return this.#innermost.get(kind)?.open
   }
 
-  /** The open tool with one of these names (in lower case), if there is exactly one. */
   onlyToolNamed(names: ReadonlySet<string>): Open | undefined {
     if (this.#namedTools?.names !== names)
       this.#namedTools = { names, open: new Set(this.all(open => isToolNamed(open, names))) }

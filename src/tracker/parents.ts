@@ -5,7 +5,6 @@ import type { AnyDefinition } from './spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type TrackedSpan, type TrackedTurn } from './turn.ts'
 import { slot } from './turn-history.ts'
 
-/** An answer requests only a few tools. */
 const CALLS_LIMIT = 100
 
 /** The request that a record names. It has often ended by the time its tools run. */
@@ -50,7 +49,6 @@ function gatedTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefine
   return turn.openTool(idOf(payload.tool_call_id))
 }
 
-/** The tool call that delegates: named by its id, else the only open tool of a delegating kind. */
 function delegatingTool(
   turn: TrackedTurn,
   payload: Identity,
@@ -69,12 +67,10 @@ function askingTool(turn: TrackedTurn, payload: Identity): TrackedSpan | undefin
   return asking.length === 1 ? asking[0] : tools.length === 1 ? tools[0] : undefined
 }
 
-/** A guardian is a side call of the approval that it decides. */
 function guardedApproval(turn: TrackedTurn, payload: AuxiliaryStart): TrackedSpan | undefined {
   return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
 }
 
-/** The tool call itself, open or ended. */
 function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   const open = gatedTool(turn, payload)
   if (open !== undefined) return contextOf(open)
@@ -82,7 +78,6 @@ function callOf(turn: TrackedTurn, payload: Identity): Context | undefined {
   return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
 }
 
-/** The tool call or request that a control hook inspects. Undefined for a hook that inspects the turn. */
 function lookedAt(turn: TrackedTurn, payload: ControlHookStart): Context | undefined {
   switch (payload.hook_phase) {
     case 'before_tool':

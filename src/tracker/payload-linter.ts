@@ -19,7 +19,6 @@ interface HookFields {
 const RECORDS_LIMIT = 100
 const EVERY = 16
 
-/** Limit of reported lines. Further findings are only counted. */
 const LINES_LIMIT = 100
 /** No hook has so many fields. A larger payload is not checked: listing its names costs more than reading the known ones. */
 const NAMES_LIMIT = 200
@@ -164,7 +163,6 @@ function didYouMean(name: string | undefined): string {
   return name === undefined ? '' : `; did you mean ${name}?`
 }
 
-/** Returns true if a value can be read from the field. Absent and blank values are fine. */
 function isUsable(kind: keyof typeof SHOULD_BE, value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   switch (kind) {

@@ -20,14 +20,12 @@ export interface ReceivedHook {
   readonly ids: RecordIds
   /** The host sent the time. Only then can two records be recognised as the same. */
   readonly isExplicit: boolean
-  /** Not validated: may be of any type. */
   readonly deliveryId: unknown
 }
 
 /** Process that sent a record, and its sequence number there: `0123456789abcdef-0000000a` */
 const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
 
-/** The process that sent a record. Undefined if the delivery id was not made by a hookspan plugin. */
 export function senderOf({ deliveryId }: Pick<ReceivedHook, 'deliveryId'>): string | undefined {
   return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
 }
@@ -59,7 +57,6 @@ class PayloadIds implements RecordIds {
   }
 }
 
-/** The start time of a record, or infinity if the host sent no time. */
 export function startedAt({ isExplicit, event }: ReceivedHook): number {
   return isExplicit ? event.at : Number.POSITIVE_INFINITY
 }

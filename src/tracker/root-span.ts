@@ -61,7 +61,6 @@ function linkAttributes(name: string, value: string): Attributes {
   return name === '' ? {} : { [name]: value }
 }
 
-/** Links of a root to other traces: the previous turn, and a parent that is known by name only. */
 export function rootLinks(
   options: CoreOptions,
   registry: TurnRegistry,
@@ -86,7 +85,6 @@ export function rootLinks(
   return links
 }
 
-/** Attributes of a new root that come from the core, beside those from its record. */
 export function rootAttributes(
   { attributeOptions }: CoreOptions,
   turn: TrackedTurn,
@@ -110,7 +108,6 @@ export function rootAttributes(
 /** Length of a shortened session id, kept from its end: ids of one day begin alike, and columns are narrow. */
 const SESSION_CHARACTERS = 8
 
-/** The suffix of a root's name, in this order. */
 export interface RootLabel {
   readonly agent: SafeText | undefined
   readonly session: SafeText | undefined

@@ -1,7 +1,7 @@
 import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import type { AnyHookEvent } from './received-hook.ts'
-import { millis } from './spans/api-facts.ts'
+import { millis } from './spans/api.ts'
 import { isFailedCall } from './spans/auxiliary.ts'
 import type { TrackedSpan } from './turn.ts'
 
@@ -29,7 +29,6 @@ export function endTime(kind: SpanKindName, { at, payload }: AnyHookEvent, start
   return Math.max(startAt, believable ? reported : at)
 }
 
-/** The duration that the host reports, in milliseconds. */
 export function reportedDuration(kind: SpanKindName, payload: Payload): number | undefined {
   const reported = isRequest(kind)
     ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000

@@ -1,11 +1,12 @@
 import { type Context, type Link, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
+import { peek } from '../contract/foreign.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../contract/semconv/index.ts'
+import { noteLateFailure } from './delegation.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
-import { nameByModel } from './late-model.ts'
 import type { LogEvents } from './log-events.ts'
 import type { AnyHookEvent } from './received-hook.ts'
 import { labelledName, type RootLabel } from './root-span.ts'
@@ -16,7 +17,6 @@ import { keptStart } from './spans/kept-start.ts'
 import type { AttributeOptions, EndedSpan, MetricPoint, SpanEnd } from './spans/span-definition.ts'
 import type { TrackedSpan, TrackedTurn } from './turn.ts'
 import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
-import { noteLateFailure } from './turns-above.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer
@@ -25,7 +25,6 @@ export interface TrackerOptions {
   readonly guard: Guard
   /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
   readonly statusOk: boolean
-  /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
@@ -39,7 +38,6 @@ export interface SpanStartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  /** The suffix of the span's name. */
   readonly label?: RootLabel | undefined
   /**
    * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
@@ -58,7 +56,6 @@ interface ClosedSpan extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
-/** A started span whose attributes are deferred. */
 interface DeferredStart {
   readonly open: TrackedSpan
   readonly event: AnyHookEvent
@@ -72,7 +69,7 @@ const NO_POINTS: readonly MetricPoint[] = []
 export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
-  /** Defers the attributes of a starting tool until `drawRest`, or until the tool ends. */
+  /** Defers the attributes of a starting tool until `setDeferredAttributes`, or until the tool ends. */
   defersToolAttributes = false
   #deferred: DeferredStart | undefined
 
@@ -146,7 +143,6 @@ export class SpanTracker {
     if (isFolded) this.foldStart(open.turn, event)
   }
 
-  /** Ends a span with its definition's attributes, records its points and adds it to the turn's totals. */
   endSpan(open: TrackedSpan, event: AnyHookEvent, options: SpanEndOptions = {}): void {
     if (open.ended) return
     const { attributeOptions, guard, instruments } = this.#options
@@ -161,7 +157,6 @@ export class SpanTracker {
     this.#closeSpan(open, event, {})
   }
 
-  /** Ends a span that the host did not end: marks it, leaves the status unset and counts it. */
   abandonSpan(open: TrackedSpan, given: IncompleteReason, endAt: number): void {
     if (open.ended) return
     const { streamEnd, followedAt } = open
@@ -185,7 +180,6 @@ export class SpanTracker {
     else this.#options.guard.call(event.hook, foldStart, undefined, turn, event, this.#options.attributeOptions)
   }
 
-  /** Handles an end without a span: records its points and adds it to the turn's totals, if there is a turn. */
   countOnly(
     definition: AnyDefinition,
     event: AnyHookEvent,
@@ -309,7 +303,24 @@ export class SpanTracker {
 }
 
 /**
- * Calls the span processors that `pipeline/pipeline.ts` registers: the trace log or an exporter. They may be user code;
+ * Calls the span processors that `delivery/pipeline` registers: the trace log or an exporter. They may be user code;
  * one that throws must not keep the rest of a turn open.
  */
 const endOtelSpan = (span: Span, at: number): void => span.end(at)
+
+/** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
+function nameByModel(
+  open: TrackedSpan,
+  event: AnyHookEvent,
+  attributeOptions: AttributeOptions,
+): AttributeList | undefined {
+  const { kind, definition, name, span, start } = open
+  if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
+  const model = attributeOptions.capture.id(peek(event.payload, 'model'))
+  const named = definition.name(event.payload, attributeOptions)
+  if (model === undefined || named === name) return undefined
+  span.updateName(named)
+  const { genAi, inference } = attributeOptions.names
+  // The end of a turn names the model that answered, which may differ from the requested one.
+  return new AttributeList().set(inference.modelName, model).set(genAi.requestModel, kind === 'api' ? model : undefined)
+}

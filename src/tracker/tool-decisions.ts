@@ -40,7 +40,6 @@ function keepArguments(turn: TrackedTurn, { call, args }: NewArguments, attribut
   else if (turn.history.ended(place) === undefined) turn.history.keepArguments(place, attributes)
 }
 
-/** Attributes of a starting tool from control hooks that answered before it. */
 export function decidedAttributes(
   turn: TrackedTurn,
   place: string,
@@ -64,7 +63,6 @@ export function unansweredGuardian(turn: TrackedTurn, { payload }: AnyHookEvent)
   return open !== undefined && isGuarded(open) ? open : undefined
 }
 
-/** The end of an approval that a guardian has escalated. */
 export function escalationAt(at: number): AnyHookEvent {
   return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
 }

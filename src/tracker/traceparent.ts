@@ -7,7 +7,6 @@ import type { TurnRegistry } from './turn-registry.ts'
 /** W3C trace context, version 00 and the parts that later versions must keep. */
 const TRACEPARENT = /^(?!ff)(?:00(?=.{53}$)|(?!00)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
-/** Parses a W3C `traceparent` into a remote span context. Undefined if it is invalid. */
 export function parseTraceparent(value: unknown): SpanContext | undefined {
   const [, traceId, spanId, flags] = (typeof value === 'string' && TRACEPARENT.exec(value.trim())) || []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined

@@ -24,7 +24,6 @@ export class TurnFacts {
     this.#warnOnce = line => guard.warnOnce(line)
   }
 
-  /** The turn metadata of a record. Undefined if it has none. */
   metadataOf({ payload }: AnyHookEvent): CapturedMetadata | undefined {
     return readMetadata(payload, this.#attributeOptions, this.#warnOnce)
   }
@@ -42,11 +41,10 @@ export class TurnFacts {
     return this.mergeMetadata(this.mergeMetadata(delegation.open.turn.metadata, delegation.metadata), session.metadata)
   }
 
-  attributesOf(belonging: CapturedMetadata | undefined): AttributeList {
-    return belonging === undefined ? new AttributeList() : metadataAttributes(belonging, this.#attributeOptions)
+  attributesOf(metadata: CapturedMetadata | undefined): AttributeList {
+    return metadata === undefined ? new AttributeList() : metadataAttributes(metadata, this.#attributeOptions)
   }
 
-  /** Adds facts to an open turn: to its root, and to every span that starts from now on. */
   addFacts(turn: TrackedTurn, event: AnyHookEvent, reported: CapturedMetadata | undefined): void {
     const remembered = rememberedAttributes(event.payload as SessionStart, this.#attributeOptions)
     if (remembered.size === 0 && reported === undefined) return
@@ -83,7 +81,7 @@ export function turnIdentity(
   attributeOptions: AttributeOptions,
   session: TrackedSession,
   turnId: string | undefined,
-  belonging: CapturedMetadata | undefined,
+  metadata: CapturedMetadata | undefined,
   delegation?: TrackedDelegation,
 ): AttributeList {
   const identity = new AttributeList()
@@ -91,7 +89,7 @@ export function turnIdentity(
     .addAll(sessionAttributes(attributeOptions, session.id))
     .addAll(session.remembered)
     .set(attributeOptions.names.own.turnId, attributeOptions.capture.id(turnId))
-  return belonging === undefined ? identity : identity.putAll(metadataAttributes(belonging, attributeOptions))
+  return metadata === undefined ? identity : identity.putAll(metadataAttributes(metadata, attributeOptions))
 }
 
 /** The session attributes of a record whose session id was rotated during the turn: its span gets the new id. */
@@ -117,7 +115,6 @@ function senderAttributes(payload: SessionStart, attributeOptions: AttributeOpti
     )
 }
 
-/** Attributes from the start of a session or turn that stay valid from then on: the sender and the correlation id. */
 export function rememberedAttributes(payload: SessionStart, attributeOptions: AttributeOptions): AttributeList {
   const correlation = attributeOptions.capture.id(payload.correlation_id)
   return senderAttributes(payload, attributeOptions).set(attributeOptions.names.own.correlationId, correlation)

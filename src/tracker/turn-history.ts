@@ -36,13 +36,11 @@ const BLOCKS_LIMIT = 1000
 /** Limit of tool calls that answers contain. Beyond it the oldest get their parent from the open spans alone. */
 const CALLS_LIMIT = 1000
 
-/** Limit of tool calls with rewritten arguments that have not started yet. */
 const ARGUMENTS_LIMIT = 100
 
 /** Limit of slots with numbered span ids. Beyond it the oldest restart, so a reused slot repeats its span ids. */
 const SEEDS_LIMIT = 100_000
 
-/** The name of a span among the open and the ended ones of its turn. */
 export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
 }
@@ -75,7 +73,6 @@ export class TurnHistory {
     this.#ended.delete(slot)
   }
 
-  /** Name of the control hook that blocked the tool call in this slot. */
   blocker(slot: string): SafeText | undefined {
     return this.#blockers?.get(slot)
   }
@@ -101,7 +98,6 @@ export class TurnHistory {
     this.#requestsOfCalls.set(call, request)
   }
 
-  /** Remembers the rewritten arguments of the tool call in this slot until it starts. */
   keepArguments(slot: string, attributes: AttributeList): void {
     this.#arguments.set(slot, attributes)
   }

@@ -1,18 +1,20 @@
 import { literal } from '../content/capture.ts'
-import type { IncompleteReason } from '../contract/index.ts'
-import { DelegationRegistry } from './delegation.ts'
+import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart, SpanKindName } from '../contract/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import { DelegationRegistry, openAbove, sampleEarly, traceOf } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
-import type { AnyHookEvent } from './received-hook.ts'
+import { type AnyHookEvent, type ReceivedHook, startedAt } from './received-hook.ts'
+import { agentNameOf, callerOf, rootAttributes, rootLabel, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
-import type { RootSpanEnd } from './spans/session.ts'
+import { type RootSpanEnd, session as rootDefinition } from './spans/session.ts'
 import { addChild } from './spans/turn-totals.ts'
-import { contextOfSpan, type TrackedSpan, type TrackedTurn } from './turn.ts'
-import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOutcome } from './turn-outcome.ts'
+import { contextOfSpan, type TrackedSession, type TrackedSpan, TrackedTurn } from './turn.ts'
+import { rememberedAttributes, type TurnFacts, turnIdentity } from './turn-facts.ts'
+import { slot, TurnHistory } from './turn-history.ts'
 import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
-import { openAbove, sampleEarly, traceOf } from './turns-above.ts'
 
 /** Limit of open turns. Beyond it the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
@@ -22,13 +24,32 @@ const BACKGROUND_LIMIT_MILLIS = 5000
 const LATE_CHILD_LIMIT_MILLIS = 5000
 /** After a request that failed for good, a host may switch to another model provider within seconds. */
 const PRESUMED_OVER_LIMIT_MILLIS = 30_000
+const IDENTITIES_LIMIT = 10_000
 
-/** Keeps turns alive and ends them with their open spans: because of a record, a silence or the end of the process. */
+interface OpeningOptions {
+  readonly isSide: boolean
+  readonly isBackground?: boolean
+  readonly isReview?: boolean
+  /** Differs from the record's time only for a span that is created afterwards. */
+  readonly startAt?: number | undefined
+}
+
+export interface TrackedTurnEnd {
+  readonly at: number
+  readonly finalStatus: FinalStatus
+  readonly payload?: SessionEnd
+  readonly descendants: IncompleteReason
+  readonly root?: IncompleteReason
+  readonly rootStatus?: 'derived' | 'unset'
+}
+
+/** Opens turns, keeps them alive, and ends them with their open spans: because of a record, a silence or the end of the process. */
 export class TurnLifecycle {
   readonly delegations: DelegationRegistry
   readonly #options: CoreOptions
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
+  readonly #facts: TurnFacts
   readonly #turns: OrphanSweep<TrackedTurn>
   /** Background work has no end hook and is ended after a short silence. */
   readonly #background: OrphanSweep<TrackedTurn>
@@ -36,14 +57,17 @@ export class TurnLifecycle {
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   /** Delegations and approvals, which have their own limit. */
   readonly #spans: OrphanSweep<TrackedSpan>
+  /** Turns with identical ids are distinguished by arrival order. */
+  readonly #sameIdentity = new BoundedMap<string, number>(IDENTITIES_LIMIT)
   #endedCount = 0
 
-  constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
+  constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker, facts: TurnFacts) {
     const limit = options.rootSpanTtlMillis
     const workLimit = options.openWorkTtlMillis
     this.#options = options
     this.#registry = registry
     this.#tracker = tracker
+    this.#facts = facts
     this.#turns = new OrphanSweep(limit, { limitMillis: workLimit, isFor: isAtWork })
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
     this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
@@ -58,7 +82,6 @@ export class TurnLifecycle {
     return this.#endedCount
   }
 
-  /** Open turns that are not presumed over. */
   get turnsOpen(): number {
     let count = this.#registry.openCount
     for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count -= 1
@@ -80,12 +103,122 @@ export class TurnLifecycle {
     return Number.isFinite(since) ? since : undefined
   }
 
-  /** See `Core.judgeEarly`. */
   sampleEarly(traceId: string): SamplingReason | undefined {
     return sampleEarly(this.#registry, traceId, this.#options)
   }
 
-  addTurn(turn: TrackedTurn, at: number): void {
+  turnFor(received: ReceivedHook, isSideCall: boolean, startAt?: number): TrackedTurn {
+    const { ids, host } = received
+    const turn = this.#registry.findOrIndex(host, ids, false) ?? this.openLate(received, false)
+    if (turn !== undefined) return turn
+    // A side call between turns that names no turn belongs to none, and must not look like a turn of its own.
+    if (isSideCall && ids.turnId === undefined) return this.openOrphan(received)
+    const session = this.#registry.session(host, ids)
+    const isBackground = session.prompted && ids.turnId !== undefined
+    return this.openTurn(session, received, {
+      isSide: isBackground || session.main !== undefined,
+      isBackground,
+      startAt,
+    })
+  }
+
+  /** A late turn: continues one that has ended, for a record that arrives after the end. */
+  openLate(received: ReceivedHook, begins: boolean): TrackedTurn | undefined {
+    const { event, ids, host } = received
+    const ended = this.#registry.findEnded(host, ids, begins ? startedAt(received) : event.at, begins)
+    if (ended === undefined) return undefined
+    const open = this.#registry.findOrIndex(host, ids, begins)
+    return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, received, ended)
+  }
+
+  /** A turn without a root, for spans that belong to no turn. */
+  openOrphan(received: ReceivedHook): TrackedTurn {
+    return this.#openRootless(this.#registry.session(received.host, received.ids), received, undefined)
+  }
+
+  orphanHistoryOf(session: TrackedSession): TurnHistory {
+    session.orphanHistory ??= new TurnHistory(this.#seed(session, 'loose', 0))
+    return session.orphanHistory
+  }
+
+  openTurn(session: TrackedSession, received: ReceivedHook, how: OpeningOptions): TrackedTurn {
+    const event = ambiguousWithoutId(received)
+    const payload = event.payload as SessionStart
+    const turn = this.#turnOf(session, received, how)
+    const links = rootLinks(this.#options, this.#registry, turn, payload)
+    turn.root = this.#tracker.startSpan(turn, rootDefinition, event, {
+      slot: slot('session', 'root'),
+      parent: rootParent(this.#options, turn),
+      startAt: how.startAt ?? event.at,
+      isExplicit: received.isExplicit,
+      ...(links.length === 0 ? {} : { links }),
+      attributes: rootAttributes(this.#options, turn, payload),
+      label: rootLabel(this.#options, turn),
+    })
+    session.firstRoot ??= turn.root.span.spanContext()
+    session.previous = undefined
+    if (turn.delegation !== undefined) this.delegations.childStarted(turn.delegation, turn)
+    this.#addTurn(turn, event.at)
+    return turn
+  }
+
+  #turnOf(
+    session: TrackedSession,
+    { event, ids, isExplicit }: ReceivedHook,
+    { isSide, isBackground, isReview }: OpeningOptions,
+  ): TrackedTurn {
+    const payload = event.payload as SessionStart
+    const delegation = this.delegations.forChild(session.host, session.id, event.at)
+    session.remembered.putAll(rememberedAttributes(payload, this.#options.attributeOptions))
+    const metadata = this.#facts.inheritedMetadata(session, delegation)
+    // A replayed record without a time has the time of the replay, which would make the seed vary.
+    const beganAt = isExplicit || this.#options.sweepByClock ? event.at : undefined
+    return new TrackedTurn({
+      session,
+      turnId: ids.turnId,
+      number: isBackground ? undefined : session.nextNumber(),
+      isSide,
+      isBackground,
+      isReview,
+      identity: turnIdentity(this.#options.attributeOptions, session, ids.turnId, metadata, delegation),
+      metadata,
+      agentName: agentNameOf(this.#options, session.host, payload),
+      delegation,
+      caller: callerOf(this.#options, payload),
+      activityAt: event.at,
+      seenAt: this.#options.now(),
+      history: new TurnHistory(this.#seed(session, ids.turnId, beganAt)),
+    })
+  }
+
+  #openRootless(session: TrackedSession, { event, ids }: ReceivedHook, ended: EndedTurn | undefined): TrackedTurn {
+    const turn = new TrackedTurn({
+      session,
+      turnId: ended?.turnId ?? ids.turnId,
+      number: ended?.number ?? session.turnCount,
+      isSide: true,
+      identity: ended?.identity ?? turnIdentity(this.#options.attributeOptions, session, ids.turnId, session.metadata),
+      metadata: ended === undefined ? session.metadata : ended.metadata,
+      agentName: ended?.agentName,
+      delegation: ended?.delegation,
+      activityAt: event.at,
+      seenAt: this.#options.now(),
+      history: ended?.history ?? this.orphanHistoryOf(session),
+      anchor: ended?.anchor,
+    })
+    this.#addTurn(turn, event.at)
+    return turn
+  }
+
+  #seed(session: TrackedSession, turnId: string | undefined, at: number | undefined): string {
+    const known = `${session.host}\u0000${session.key}\u0000${turnId ?? ''}\u0000${at ?? ''}`
+    if (this.#options.seedIds === undefined) return known
+    const ordinal = this.#sameIdentity.get(known) ?? 0
+    this.#sameIdentity.set(known, ordinal + 1)
+    return ordinal === 0 ? known : `${known}\u0000${ordinal}`
+  }
+
+  #addTurn(turn: TrackedTurn, at: number): void {
     this.#registry.addTurn(turn)
     this.touch(turn, at)
     const oldest = this.#registry.openCount > OPEN_TURNS_LIMIT ? this.#turns.oldest() : undefined
@@ -132,7 +265,6 @@ export class TurnLifecycle {
     if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, event.at, this.#options.now())
   }
 
-  /** Ends a span that the host did not end, and drops its delegation. */
   abandonSpan(open: TrackedSpan, reason: IncompleteReason, at: number): void {
     this.#spans.forget(open)
     const delegation = open.kind === 'subagent' ? this.delegations.of(open) : undefined
@@ -140,7 +272,7 @@ export class TurnLifecycle {
     if (delegation !== undefined) this.delegations.forget(delegation)
   }
 
-  endTurn(turn: TrackedTurn, outcome: TurnOutcome): void {
+  endTurn(turn: TrackedTurn, outcome: TrackedTurnEnd): void {
     if (turn.hasEnded) return
     const over = provenEnd(turn, outcome)
     // The host did not end a silent turn and may continue it.
@@ -170,7 +302,7 @@ export class TurnLifecycle {
     this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
   }
 
-  /** Like `endSilent`, by the clock of this process. */
+  /** Like `expireByEventTime`, by the clock of this process. */
   expireByClock(now: number): void {
     this.#endPresumedOver(this.#presumedOver.dueSeen(now))
     this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))
@@ -205,7 +337,6 @@ export class TurnLifecycle {
     return isPresumedOver(turn, this.#registry.areSessionsReported(turn.host))
   }
 
-  /** The records of these turns prove how they ended. */
   #endPresumedOver(turns: readonly TrackedTurn[]): void {
     for (const turn of turns) {
       if (!this.#isPresumedOver(turn)) continue
@@ -213,7 +344,6 @@ export class TurnLifecycle {
     }
   }
 
-  /** Returns true for an approval, and for a delegation whose turn or child turn is open. */
   #isOpenWork(open: TrackedSpan): boolean {
     if (open.kind !== 'subagent' || !open.turn.hasEnded) return true
     return this.delegations.of(open)?.childTurns.size !== 0
@@ -228,7 +358,7 @@ export class TurnLifecycle {
     this.closeIfEmpty(open.turn)
   }
 
-  #endDescendants(turn: TrackedTurn, over: TurnOutcome): void {
+  #endDescendants(turn: TrackedTurn, over: TrackedTurnEnd): void {
     for (const open of turn.openSpans(open => open !== turn.root)) {
       if (open.kind === 'skill') this.#tracker.endSpan(open, endOfTurn(over, { finalStatus: over.finalStatus }))
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
@@ -238,7 +368,7 @@ export class TurnLifecycle {
     }
   }
 
-  #endRoot(turn: TrackedTurn, root: TrackedSpan, over: TurnOutcome): void {
+  #endRoot(turn: TrackedTurn, root: TrackedSpan, over: TrackedTurnEnd): void {
     const payload: RootSpanEnd = {
       ...over.payload,
       finalStatus: over.finalStatus,
@@ -255,7 +385,7 @@ export class TurnLifecycle {
     this.#tracker.endSpan(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 
-  #forgetTurn(turn: TrackedTurn, over: TurnOutcome, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
+  #forgetTurn(turn: TrackedTurn, over: TrackedTurnEnd, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
     this.#turns.forget(turn)
     this.#background.forget(turn)
     this.#presumedOver.forget(turn)
@@ -273,7 +403,7 @@ export class TurnLifecycle {
   }
 }
 
-function endOfTurn({ at }: TurnOutcome, payload: object): AnyHookEvent {
+function endOfTurn({ at }: TrackedTurnEnd, payload: object): AnyHookEvent {
   return { hook: 'on_session_end', at, payload: payload as AnyHookEvent['payload'], facts: {} }
 }
 
@@ -281,4 +411,85 @@ function endOfTurn({ at }: TurnOutcome, payload: object): AnyHookEvent {
 function addToParent(turn: TrackedTurn): void {
   const parent = openAbove(turn)
   if (parent !== undefined) addChild(parent.totals, turn.totals)
+}
+
+/** Marks a root that no id names as ambiguous: the tree is uncertain. */
+function ambiguousWithoutId({ event, ids }: ReceivedHook): ReceivedHook['event'] {
+  const isNamed = ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId !== undefined
+  return isNamed || event.correlation !== undefined ? event : { ...event, correlation: 'ambiguous' }
+}
+
+const WORK: readonly SpanKindName[] = ['api', 'tool', 'subagent', 'approval', 'auxiliary', 'hook']
+
+/** Returns true if anything is open in a turn besides its root, its loop and its skills. */
+export function isWorking(turn: TrackedTurn): boolean {
+  return WORK.some(kind => turn.innermost(kind) !== undefined)
+}
+
+function isIdle(turn: TrackedTurn): boolean {
+  return turn.openCount <= 1
+}
+
+/** Kinds that stay open without work in progress, for example between two requests of the loop. */
+const IDLE_KINDS: ReadonlySet<SpanKindName> = new Set(['session', 'llm', 'skill'])
+
+/** Returns true if a process or the user is working on an open span. Silence is no end then. */
+function isAtWork(turn: TrackedTurn): boolean {
+  return !isFailed(turn) && turn.hasOpen(isWork)
+}
+
+function isWork({ kind, followedAt }: TrackedSpan): boolean {
+  return !IDLE_KINDS.has(kind) && followedAt === undefined
+}
+
+function waitsFor(turn: TrackedTurn, kind: 'api' | 'llm'): boolean {
+  const open = turn.innermost(kind)
+  return open !== undefined && open.followedAt === undefined
+}
+
+/**
+ * Returns true if the turn has stopped at a failed request. It failed for good, or it was begun again after an attempt
+ * without an answer and got none then. Such answers were unusable, and hosts report nothing of them.
+ */
+export function isFailed(turn: TrackedTurn): boolean {
+  if (turn.deadEnd !== undefined) return true
+  const open = turn.innermost('api')
+  const before = open === undefined ? undefined : turn.history.ended(open.slot)
+  return before !== undefined && !before.byHost
+}
+
+/**
+ * Returns true if no further hook is expected of a turn whose end was not reported. Its request failed for good, or it
+ * has its answer and its host reports no sessions.
+ */
+function isPresumedOver(turn: TrackedTurn, areSessionsReported: boolean): boolean {
+  const isSettled = turn.deadEnd?.isReported === true || (turn.answeredAt !== undefined && !areSessionsReported)
+  return isSettled && turn.root !== undefined && !turn.hasEnded && !isWorking(turn)
+}
+
+/** Corrects the end of a turn if its records prove more than the event that ended it. */
+function provenEnd(turn: TrackedTurn, outcome: TrackedTurnEnd): TrackedTurnEnd {
+  if (turn.root === undefined) return outcome
+  if (isFailed(turn) && outcome.payload?.interrupted !== true) {
+    const at = outcome.payload === undefined ? turn.activityAt : outcome.at
+    return {
+      ...(outcome.payload && { payload: outcome.payload }),
+      at,
+      finalStatus: 'failed',
+      descendants: 'turn_ended',
+    }
+  }
+  // The answer is reported only for turns that succeeded.
+  if (turn.answeredAt !== undefined && outcome.payload === undefined) {
+    return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
+  }
+  if (turn.isBackground && isIdle(turn) && outcome.payload === undefined) {
+    return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
+  }
+  if (!waitsFor(turn, 'api')) return outcome
+  // Closing a session while a request is pending is a decision of the user, but the turn did not succeed.
+  if (outcome.finalStatus === 'finalized' || outcome.finalStatus === 'reset') return { ...outcome, rootStatus: 'unset' }
+  // A child killed by its parent's exit is reported as completed.
+  const isKilled = outcome.finalStatus === 'completed' && turn.delegation !== undefined && waitsFor(turn, 'llm')
+  return isKilled ? { ...outcome, finalStatus: 'interrupted' } : outcome
 }

@@ -23,13 +23,11 @@ function joint(one: string, other: string | undefined): string {
   return `${one}\u0000${other}`
 }
 
-/** A host that names no session may still name a turn or a task. */
 function unnamedKey({ turnId, taskId }: RecordIds): string {
   if (turnId !== undefined) return `turn ${turnId}`
   return taskId === undefined ? 'none' : `task ${taskId}`
 }
 
-/** The key of a session among those of all hosts, also after the session was dropped. */
 function sessionKey(host: string, { id, key }: Pick<TrackedSession, 'id' | 'key'>): string {
   return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
 }
@@ -75,7 +73,6 @@ export class TurnRegistry {
   readonly #open = new Map<string, Set<TrackedTurn>>()
   readonly #byTurnId = new Map<string, Set<TrackedTurn>>()
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
-  /** The key of the turn that ended last in each session. */
   readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
   /** No finished turn ended before this time: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
@@ -124,7 +121,6 @@ export class TurnRegistry {
     this.#drop(session)
   }
 
-  /** The open turn that the ids name, without changing it. */
   find(host: string, ids: RecordIds): TrackedTurn | undefined {
     const session = this.knownSession(host, ids)
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
@@ -188,12 +184,12 @@ export class TurnRegistry {
    * that name no turn.
    */
   rememberEnded(turn: TrackedTurn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
-    const { session, turnId, identity, metadata: belonging, agentName, number, delegation, history } = turn
+    const { session, turnId, identity, metadata, agentName, number, delegation, history } = turn
     const ended: EndedTurn = {
       session,
       turnId,
       identity,
-      metadata: belonging,
+      metadata,
       agentName,
       number,
       delegation,
@@ -228,7 +224,6 @@ export class TurnRegistry {
     for (const turns of this.#open.values()) yield* turns
   }
 
-  /** The only open turn of a host, which a record without any id may join. */
   onlyOpen(host: string): TrackedTurn | undefined {
     return onlyRooted(this.#open.get(host))
   }

@@ -11,18 +11,17 @@ import type {
   TurnAnswer,
   TurnStart,
 } from '../contract/index.ts'
-import { apiErrorType } from './spans/api-facts.ts'
+import { apiErrorType } from './spans/api.ts'
 import { ESCALATED, isDenied } from './spans/approval.ts'
 import { type RequestStart, requestCost } from './spans/cost.ts'
-import { modelProvider } from './spans/model-provider.ts'
+import { modelProvider } from './spans/request-parameters.ts'
 import { promptAttributes } from './spans/session.ts'
 import { type KeptTool, skillOfEnded } from './spans/skill.ts'
 import type { AttributeOptions, HookEvent } from './spans/span-definition.ts'
 import { isFailedStop } from './spans/subagent.ts'
 import { toolCommand, toolName, toolTarget } from './spans/tool.ts'
 import { toolOutcomeOf } from './spans/tool-outcome.ts'
-import { addWait } from './spans/turn-signs.ts'
-import { addTokens, type TurnTotals } from './spans/turn-totals.ts'
+import { addTokens, addWait, type TurnTotals } from './spans/turn-totals.ts'
 import { contextFill, usageOf } from './spans/usage.ts'
 import type { TrackedTurn } from './turn.ts'
 

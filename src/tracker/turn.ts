@@ -10,7 +10,6 @@ import type { CapturedMetadata } from './spans/turn-metadata.ts'
 import { emptyTotals, type TurnTotals } from './spans/turn-totals.ts'
 import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
 
-/** A span that has started and not ended. */
 export interface TrackedSpan {
   readonly kind: SpanKindName
   readonly name: SafeText
@@ -22,11 +21,8 @@ export interface TrackedSpan {
   readonly startAt: number
   /** True if the host sent the start time. Two starts of the same instant are then one delivery repeated. */
   readonly startIsExplicit: boolean
-  /** The fields kept from the payload that started it; undefined if the start was never seen. */
   readonly start: unknown
-  /** Attempt of an api span, from 0. */
   readonly attempt: number
-  /** Context for child spans, created for the first one. */
   context: Context | undefined
   ended: boolean
   /** Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then. */
@@ -61,20 +57,15 @@ export interface TrackedDelegation {
   readonly metadata: CapturedMetadata | undefined
   /** `subagent_stop` was seen, or hookspan ended the span. */
   stopped: boolean
-  /** Record time, epoch ms. */
   stoppedAt: number
   readonly childTurns: Set<TrackedTurn>
   childSeen: boolean
 }
 
-/** One conversation, as long as its identity lives. */
 export class TrackedSession {
-  /** Name of the session among those of its host. */
   readonly key: string
   readonly host: string
-  /** Undefined for records that name none. */
   readonly id: string | undefined
-  /** The session's identity was torn down. */
   forgotten = false
   /** `on_session_start` was seen. */
   started = false
@@ -88,7 +79,6 @@ export class TrackedSession {
   /** Used only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
-  /** Memory of spans that belong to no turn. */
   orphanHistory: TurnHistory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
   readonly #turns = new Set<TrackedTurn>()
@@ -118,13 +108,11 @@ export class TrackedSession {
     if (!turn.isSide && turn.root !== undefined) this.#main = turn
   }
 
-  /** Removes one of its own turns, or one that was rotated into it. */
   removeTurn(turn: TrackedTurn): void {
     this.#turns.delete(turn)
     if (this.#main === turn) this.#main = undefined
   }
 
-  /** Records that name no turn belong to this one from now on. */
   setCurrentTurn(turn: TrackedTurn): void {
     this.#main = turn
   }
@@ -155,9 +143,7 @@ const NO_SESSIONS: readonly TrackedSession[] = []
 export class TrackedTurn {
   readonly host: string
   readonly session: TrackedSession
-  /** Sessions that the turn's own session was rotated into. */
   sharedWith: readonly TrackedSession[] = NO_SESSIONS
-  /** Undefined until a record names one. */
   turnId: string | undefined
   taskId: string | undefined
   /** Ordinal among the session's turns in this process; undefined for background work. */
@@ -181,7 +167,6 @@ export class TrackedTurn {
   readonly delegation: TrackedDelegation | undefined
   /** The external span that requested the turn. */
   caller: SpanContext | undefined
-  /** See `TurnEnd`. */
   earlySampling: SamplingReason | undefined
   activityAt: number
   seenAt: number
@@ -216,7 +201,6 @@ export class TrackedTurn {
     this.seenAt = seed.seenAt
   }
 
-  /** Number of open spans, including the root. */
   get openCount(): number {
     return this.#stack.size
   }
@@ -287,7 +271,6 @@ export class TrackedTurn {
     if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
   }
 
-  /** Sets attributes on the root alone. */
   setRootAttributes(attributes: AttributeList): void {
     if (this.root !== undefined) attributes.writeTo(this.root.span)
   }

@@ -19,7 +19,7 @@ async function mayRead(path: string, place: AgentFolders): Promise<boolean> {
   return file !== undefined
 }
 
-test('a regular file of the user below the folder, also where the folder itself is a link', async () => {
+test('opens a regular file of the user below the folder, also if the folder is a symlink', async () => {
   const { home, place } = scratch()
   const path = join(home, 'sessions', 'deep', 'a.jsonl')
   writeFileSync(path, '')
@@ -31,7 +31,7 @@ test('a regular file of the user below the folder, also where the folder itself 
   expect(await mayRead(join(link, 'sessions', 'deep', 'a.jsonl'), linked)).toBe(true)
 })
 
-test('nothing outside, no way round, no link, no folder, no pipe, nothing of another user', async () => {
+test('rejects paths outside, symlinks, folders, pipes and files of other users', async () => {
   const { home, place } = scratch()
   const outside = join(home, 'secret.jsonl')
   writeFileSync(outside, '')

@@ -20,7 +20,7 @@ async function readAll(reader: AppendedLineReader, path: string): Promise<string
   return read
 }
 
-test('each line once, when it is whole', async () => {
+test('reads each complete line once', async () => {
   const { path } = scratchFolder()
   const reader = new AppendedLineReader()
   writeFileSync(path, 'one\ntwo\nthr')
@@ -30,29 +30,29 @@ test('each line once, when it is whole', async () => {
   expect(await readAll(reader, path)).toEqual([])
 })
 
-test('lines that are longer than what is read at once', async () => {
+test('reads lines longer than a chunk', async () => {
   const { path } = scratchFolder()
   const long = 'é'.repeat(400_000)
   writeFileSync(path, `a\n${long}\nb\n`)
   expect(await readAll(new AppendedLineReader(), path)).toEqual(['a', long, 'b'])
 })
 
-test('of what is too much the end is read, from a whole line on', async () => {
+test('reads only the end if too much is new', async () => {
   const { path } = scratchFolder()
   writeFileSync(path, 'aaaa\nbbbb\ncccc\ndddd\n')
-  expect(await readAll(new AppendedLineReader({ most: 12 }), path)).toEqual(['|', 'cccc', 'dddd'])
+  expect(await readAll(new AppendedLineReader({ maxBytes: 12 }), path)).toEqual(['|', 'cccc', 'dddd'])
 })
 
-test('a line that is too long is left out, and read once', async () => {
+test('skips a line that is too long', async () => {
   const { path } = scratchFolder()
-  const reader = new AppendedLineReader({ longest: 10 })
+  const reader = new AppendedLineReader({ maxLineBytes: 10 })
   writeFileSync(path, `a\n${'x'.repeat(300_000)}`)
   expect(await readAll(reader, path)).toEqual(['a'])
   appendFileSync(path, `${'x'.repeat(300_000)}\nb\n`)
   expect(await readAll(reader, path)).toEqual(['b'])
 })
 
-test('a file that has become shorter is another one', async () => {
+test('restarts if the file was truncated', async () => {
   const { path } = scratchFolder()
   const reader = new AppendedLineReader()
   writeFileSync(path, 'one\ntwo\n')

@@ -34,7 +34,7 @@ function linesOf(attachment: ReturnType<typeof attachHost>): string[] {
 }
 
 describe('an event that says nothing', () => {
-  test('is not read, and is not counted as one that nobody knows', () => {
+  test('is neither built nor counted as ignored', () => {
     const accept = vi.fn(() => undefined)
     const attachment = attachHost('pi', () => ({ ...createMachine(), accept }), OPTIONS)
     attachment.handleEvent({ event: 'quiet' })
@@ -44,7 +44,7 @@ describe('an event that says nothing', () => {
     expect(attachment.plugin.stats().hooks.ignored).toBe(1)
   })
 
-  test('is shown to whoever captures a run', () => {
+  test('is passed to the tap', () => {
     const seen: string[] = []
     ;(globalThis as Shared)[TAP] = (_: string, { event }: HostEvent) => seen.push(event)
     attachHost('pi', createMachine, OPTIONS).handleEvent({ event: 'quiet' })
@@ -53,20 +53,20 @@ describe('an event that says nothing', () => {
 })
 
 describe('a host that loads us several times', () => {
-  test('has one plugin', () => {
+  test('shares one plugin', () => {
     const [first, second] = [1, 2].map(() => attachHost('pi', createMachine, OPTIONS))
     expect(second?.plugin).toBe(first?.plugin)
     expect(attachHost('opencode', createMachine, OPTIONS).plugin).not.toBe(first?.plugin)
   })
 
-  test('tells everything twice, and is listened to once', () => {
+  test('records events that arrive twice once', () => {
     const [first, second] = [1, 2].map(() => attachHost('pi', createMachine, OPTIONS))
     for (const id of ['t1', 't2', 't3']) for (const each of [first, second]) each?.handleEvent(turn(id), 's1')
     // The first event is told before the newer attachment is known to hear of the session, too.
     expect(first?.plugin.stats().hooks).toEqual({ ok: 6, duplicate: 2, ignored: 0, error: 0 })
   })
 
-  test('is listened to by the attachment that lives on after a reload', () => {
+  test('records the events of the newest attachment after a reload', () => {
     const first = attachHost('pi', createMachine, OPTIONS)
     first.handleEvent(turn('t1'), 's1')
     const second = attachHost('pi', createMachine, OPTIONS)
@@ -74,7 +74,7 @@ describe('a host that loads us several times', () => {
     expect(first.plugin.stats().hooks.ok).toBe(4)
   })
 
-  test('may have sessions side by side, each with its own attachment', () => {
+  test('records sessions of several attachments', () => {
     const [first, second] = [1, 2].map(() => attachHost('pi', createMachine, OPTIONS))
     second?.handleEvent(turn('t1'), 's2')
     first?.handleEvent(turn('t2'), 's1')
@@ -83,7 +83,7 @@ describe('a host that loads us several times', () => {
 })
 
 describe('what goes wrong', () => {
-  test('never reaches the host; it is said once for each kind of event, without what was said there, and counted', () => {
+  test('is reported once for each kind of event, without content, and counted', () => {
     const attachment = attachHost('pi', createMachine, OPTIONS)
     const lines = linesOf(attachment)
     for (const _ of [1, 2]) attachment.handleEvent({ event: 'broken' })
@@ -95,13 +95,13 @@ describe('what goes wrong', () => {
     ])
   })
 
-  test('an event that nobody knows is counted', () => {
+  test('counts an unknown event', () => {
     const attachment = attachHost('pi', createMachine, OPTIONS)
     attachment.handleEvent({ event: 'of_next_year' })
     expect(attachment.plugin.stats().hooks).toMatchObject({ ok: 0, ignored: 1 })
   })
 
-  test('is said on stderr where the host offers nothing better, once the first event has come', () => {
+  test('is written to stderr after the first event', () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const attachment = attachHost('pi', createMachine, { ...OPTIONS, sample_rate: 7 })
     const before = write.mock.calls.length
@@ -112,7 +112,7 @@ describe('what goes wrong', () => {
     expect(said).toEqual([expect.stringMatching(/^hookspan: config: sample_rate: .*\n$/)])
   })
 
-  test('is said where the host shows it, also what was wrong before there was such a place', () => {
+  test('is written to the host’s sink, including earlier lines', () => {
     const attachment = attachHost('pi', createMachine, { ...OPTIONS, sample_rate: 7 })
     expect(linesOf(attachment)).toEqual([expect.stringMatching(/^hookspan: config: sample_rate: /)])
   })
@@ -128,7 +128,7 @@ test.each(ENDINGS)('what was kept back is told when the process ends: %s', event
   expect(plugin.stats().hooks).toEqual({ ok: 1, ignored: 0, duplicate: 0, error: 0 })
 })
 
-test('who captures a run is shown every event', () => {
+test('passes every event to the tap', () => {
   const seen: unknown[] = []
   ;(globalThis as Shared)[TAP] = (host: string, event: HostEvent) => seen.push([host, event.event])
   attachHost('pi', createMachine, OPTIONS).handleEvent(turn('t1'))

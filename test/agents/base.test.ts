@@ -25,7 +25,7 @@ const turn = new RecordScope(records, 's', 't')
 const told = (): [string, number, object][] => records.drain().map(({ hook, at = 0, payload }) => [hook, at, payload])
 
 describe('a machine', () => {
-  test('reads by its table: an unknown name is unknown, a quiet one says nothing', () => {
+  test('dispatches by its table and distinguishes unknown from quiet events', () => {
     const machine = new Machine()
     expect(machine.accept({ event: 'new' })).toBeUndefined()
     expect(machine.accept({ event: 'quiet' })).toEqual([])
@@ -34,7 +34,7 @@ describe('a machine', () => {
     expect(machine.end(9)).toMatchObject([{ hook: 'on_session_finalize', at: 9 }])
   })
 
-  test('takes an event without a time for as old as the one before, whatever that said', () => {
+  test('dates an event without a time like the previous one', () => {
     const machine = new Machine()
     machine.accept({ event: 'quiet', at: 5 })
     expect(machine.accept({ event: 'heard' })).toMatchObject([{ at: 5 }])
@@ -43,7 +43,7 @@ describe('a machine', () => {
 })
 
 describe('requests', () => {
-  test('a retry goes by the id of its request, and what follows a success is another one', () => {
+  test('share an id with their retries', () => {
     const requests = new RequestCounter(turn)
     const first = requests.nextRequest(1)
     requests.failures = 1
@@ -57,14 +57,14 @@ describe('requests', () => {
     ])
   })
 
-  test('where each attempt is a request of its own it says how many have failed before it', () => {
+  test('count failed attempts if each attempt has an id', () => {
     const requests = new RequestCounter(turn)
     requests.nextRequest(1, { keepsId: false })
     requests.failures = 1
     expect(requests.nextRequest(2, { keepsId: false })).toMatchObject({ id: 't:2', ordinal: 2, retry: 1 })
   })
 
-  test('are told with all their ids, and begin once', () => {
+  test('are emitted with all ids, and start once', () => {
     const request = new RequestCounter(turn).nextRequest(1000)
     for (const model of ['m', 'n']) request.emitStart({ model })
     request.firstChunkAt = 1500
@@ -76,7 +76,7 @@ describe('requests', () => {
     ])
   })
 
-  test('that are not part of the loop are side calls, also when they fail', () => {
+  test('outside the loop are auxiliary calls, also if they fail', () => {
     const request = new ModelRequest(new RecordScope(records, 's'), 1, { id: 'x', task: 'title' })
     request.emitStart({})
     request.emitFailure(2, { error_type: 'no_title' })
@@ -84,7 +84,7 @@ describe('requests', () => {
   })
 })
 
-test('a tool begins once and ends once', () => {
+test('emits the start and end of a tool once', () => {
   const tool = new Tool(turn, 'c', 'bash', 1)
   for (const at of [2, 3]) tool.emitStart() ?? tool.emitEnd(at, { status: 'ok' })
   expect(told().map(([hook, at]) => [hook, at])).toEqual([
@@ -93,7 +93,7 @@ test('a tool begins once and ends once', () => {
   ])
 })
 
-test('an approval is answered once, and not before it was asked for', () => {
+test('emits the response to an approval once, never before the request', () => {
   const approval = new Approval(turn, 'c', 'bash', 10)
   approval.emitRequest({})
   for (const choice of ['once', 'deny']) approval.emitResponse(4, choice)
@@ -103,7 +103,7 @@ test('an approval is answered once, and not before it was asked for', () => {
   ])
 })
 
-test('a delegation comes to one end, under the ids that it began with', () => {
+test('emits the end of a delegated task once, with the ids of its start', () => {
   const delegation = new DelegatedTask(records, 1, { parent_session_id: 's', child_session_id: 'k' })
   delegation.emitStart('look')
   for (const status of ['completed', 'failed']) delegation.emitEnd(2, { status })
@@ -113,7 +113,7 @@ test('a delegation comes to one end, under the ids that it began with', () => {
   ])
 })
 
-test('usage has the cache in the prompt and reasoning in the output, wherever an agent counts them', () => {
+test('normalises usage: prompts include the cache, output includes reasoning', () => {
   const counts = { input: 10, output: 5, cacheRead: 20, cacheWrite: '3', reasoning: 2 }
   expect(usageOf(counts)).toMatchObject({ prompt_tokens: 10, output_tokens: 5, total_tokens: 15 })
   const outside = usageOf(counts, { cacheIsOutside: true, reasoningIsOutside: true })
@@ -121,18 +121,18 @@ test('usage has the cache in the prompt and reasoning in the output, wherever an
   expect(usageOf({ input: 0, output: -1, cacheRead: 4 })).toBeUndefined()
 })
 
-test('a limited map forgets its oldest entry, and no more', () => {
+test('drops the oldest entry of a limited map', () => {
   const map = new LimitedMap<string, number>(2)
   for (const key of ['a', 'b', 'a', 'c']) map.set(key, 1)
   expect([...map.keys()]).toEqual(['b', 'c'])
 })
 
-test('a time that an agent says counts when it can be', () => {
+test('accepts a reported time only if it is plausible', () => {
   const day = 86_400_000
   expect([90, 101, 100 - day, undefined].map(said => plausibleTime(said, 100))).toEqual([90, 100, 100, 100])
 })
 
-test('text is read out of parts, and what looks like JSON is known', () => {
+test('joins the text of parts and recognises JSON', () => {
   expect(plainText([{ text: 'a' }, { image: 1 }, { text: 'b' }])).toBe('a\nb')
   expect(['{}', ' {', '[1]', 'no', '', ' '.repeat(65)].map(looksLikeJson)).toEqual([
     true,

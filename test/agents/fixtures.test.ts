@@ -9,7 +9,7 @@ const CUT_OFF: ReadonlySet<string> = new Set(['gemini/fatal', 'opencode/err'])
 const hosts = Object.keys(MACHINES).map(host => ({ host, fixtures: fixturesOf(host) }))
 
 describe.each(hosts)('$host', ({ host, fixtures }) => {
-  test('has captures of real runs', () => {
+  test('has captures', () => {
     expect(fixtures.length).toBeGreaterThan(1)
   })
 

@@ -35,7 +35,7 @@ export function freshHostsEachTest(): void {
     for (const ending of ENDINGS) {
       for (const added of process.listeners(ending as 'exit')) {
         // A plugin's own goes with the plugin: one that is left is seen at the end of the file.
-        if (added.name === 'finish' && !listening.includes(added)) process.removeListener(ending, added)
+        if (added.name === 'endRun' && !listening.includes(added)) process.removeListener(ending, added)
       }
     }
   })

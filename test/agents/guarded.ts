@@ -9,7 +9,7 @@ const ALL: readonly Decision[] = ['block', 'rewrite', 'inject', 'ask', 'retry']
 function saying(name: string, verdict: AnyVerdict): AnyHook {
   const phases = PHASE_NAMES.filter(phase => PHASES[phase].decisions.has(verdict.decision))
   const answers = Object.fromEntries(phases.map(phase => [phase, () => verdict]))
-  return defineHook({ name, decides: ALL, ...answers }) as AnyHook
+  return defineHook({ name, decisions: ALL, ...answers }) as AnyHook
 }
 
 /** What an agent is told, when these hooks are asked. */

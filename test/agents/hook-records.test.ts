@@ -10,7 +10,7 @@ function recordsOf(body: unknown): unknown {
     .map(event => JSON.parse(JSON.stringify(hookRecordMachine.accept(event)?.[0])))
 }
 
-test('a record, or a list of them, is told as it stands', () => {
+test('passes on a record or a list of records', () => {
   const record = {
     hook: 'pre_tool_call',
     at: AT - 5,
@@ -23,11 +23,11 @@ test('a record, or a list of them, is told as it stands', () => {
   expect(recordsOf([record, { ...record, delivery_id: 'd2' }])).toEqual([record, { ...record, delivery_id: 'd2' }])
 })
 
-test('without a time of its own it is as old as its delivery', () => {
+test('dates a record without a time like its delivery', () => {
   expect(recordsOf({ hook: 'on_session_end', payload: {} })).toEqual([{ hook: 'on_session_end', at: AT, payload: {} }])
 })
 
-test('what is no record is counted as a hook that nobody knows', () => {
+test('counts what is not a record as ignored', () => {
   const unreadable = { hook: 'unreadable', at: AT }
   expect(recordsOf(['text', null, 7, { payload: {} }])).toEqual([
     unreadable,
@@ -37,7 +37,7 @@ test('what is no record is counted as a hook that nobody knows', () => {
   ])
 })
 
-test('whatever is sent, nothing throws', () => {
+test('never throws', () => {
   fc.assert(
     fc.property(fc.jsonValue(), body => {
       expect(recordsOf(body)).toHaveLength(Array.isArray(body) ? body.length : 1)

@@ -45,7 +45,7 @@ test.each([
   expect(tools.map(([name]: any) => name)).toEqual(['tool.Shell'])
 })
 
-test('of equal calls without ids the first that began is the first that ends', async () => {
+test('ends the first of equal calls without ids', async () => {
   const call = { tool_name: 'Bash', tool_input: { command: 'ls', cwd: '/a' } }
   // The same, otherwise ordered.
   const same = { tool_name: 'Bash', tool_input: { cwd: '/a', command: 'ls' } }
@@ -66,7 +66,7 @@ test('of equal calls without ids the first that began is the first that ends', a
   ])
 })
 
-test('the time is the agent’s own, where it can be', async () => {
+test('uses the agent’s own time if it is plausible', async () => {
   const timestamp = new Date(START + 5).toISOString()
   const { plugin } = await replayEvents('copilot', [
     ofCopilot(9, 'UserPromptSubmit', { prompt: 'x', timestamp }),
@@ -76,7 +76,7 @@ test('the time is the agent’s own, where it can be', async () => {
   expect([root?.startAt, root?.endAt]).toEqual([START + 5, START + 20])
 })
 
-test('a body that names no hook is counted, and what is no body is nothing', async () => {
+test('counts a body without a hook name and ignores other values', async () => {
   for (const [host, inlet] of Object.entries({ cursor, copilot })) {
     const body = { sessionId: 's', toolName: 'bash', toolArgs: {} }
     const events = inlet.events({ body, headers: {}, at: START })
@@ -85,7 +85,7 @@ test('a body that names no hook is counted, and what is no body is nothing', asy
   }
 })
 
-test('Cursor’s command line spells the name of its hooks otherwise', () => {
+test('accepts the hook names of Cursor’s command line', () => {
   const body = { hookEventName: 'stop' }
   expect(cursor.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'stop', at: 5, data: body }])
 })

@@ -5,7 +5,7 @@ function states(limit: number): SessionStates<{ readonly id: string }> {
   return new SessionStates(id => ({ id }), limit)
 }
 
-test('a session keeps its state until it is deleted', () => {
+test('keeps a session’s state until it is deleted', () => {
   const all = states(2)
   const first = all.get('a')
   expect(all.get('a')).toBe(first)
@@ -16,7 +16,7 @@ test('a session keeps its state until it is deleted', () => {
   expect(all.get('a')).not.toBe(first)
 })
 
-test('of too many sessions the one that was silent for longest is forgotten', () => {
+test('drops the least recently used session over the limit', () => {
   const all = states(2)
   for (const id of ['a', 'b', 'a', 'a', 'c']) all.get(id)
   expect(all.values().map(({ id }) => id)).toEqual(['a', 'c'])

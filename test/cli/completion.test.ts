@@ -200,8 +200,8 @@ describeShell('zsh', () => {
 describe('hookspan completion', () => {
   test.each([
     [[], 'expected a shell: bash, zsh, fish'],
-    [['bsh'], 'there is nothing for the shell "bsh". Did you mean bash?'],
-    [['powershell'], 'there is nothing for the shell "powershell"; shells: bash, zsh, fish'],
+    [['bsh'], 'unsupported shell "bsh". Did you mean bash?'],
+    [['powershell'], 'unsupported shell "powershell"; shells: bash, zsh, fish'],
     [['bash', 'zsh'], 'expected one shell, got "zsh", too'],
   ])('%j is wrong use', async (args, message) => {
     const io = fakeIo()

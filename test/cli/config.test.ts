@@ -72,11 +72,9 @@ describe('hookspan config', () => {
     )
     const empty = scratchHome()
     expect((await config([], empty)).stdout).toMatch(
-      new RegExp(`^Configuration file: none is in force; the usual place is ${empty}/.config/hookspan/config.yaml\n\n`),
+      new RegExp(`^Configuration file: none; the usual place is ${empty}/.config/hookspan/config.yaml\n\n`),
     )
-    expect((await config([], '')).stdout).toMatch(
-      /^Configuration file: none is in force; there is no home directory to look in\n/,
-    )
+    expect((await config([], '')).stdout).toMatch(/^Configuration file: none; there is no home directory to look in\n/)
     const other = put(empty, 'other.yaml', 'sample_rate: 0.1\n')
     expect((await config([], empty, { HOOKSPAN_CONFIG: other })).stdout).toContain(`Configuration file: ${other}\n`)
   })
@@ -96,7 +94,7 @@ describe('--check', () => {
   test('good', async () => {
     expect(await config(['--check'], homeWith(YAML), { LANGFUSE_SECRET: 'x' })).toEqual({
       code: 0,
-      stdout: 'The configuration is good.\n',
+      stdout: 'The configuration is valid.\n',
       stderr: '',
     })
   })
@@ -142,7 +140,7 @@ test.each<[string[], string]>([
   expect(await config(args, scratchHome())).toEqual({
     code: 2,
     stdout: '',
-    stderr: `hookspan config: ${message}\nUsage: hookspan config [OPTIONS]; --help says more\n`,
+    stderr: `hookspan config: ${message}\nUsage: hookspan config [OPTIONS]; see --help\n`,
   })
 })
 

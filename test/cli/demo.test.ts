@@ -138,10 +138,10 @@ describe('hookspan demo', () => {
     expect(stdout.split('\n').slice(-7)).toEqual([
       `Stored in ${storedFiles()[0]}; nothing has left this machine.`,
       '',
-      '  draw them again       npx hookspan tree',
-      '  see them in a page    npx hookspan view --open',
-      '  see them in Jaeger    docker compose --profile jaeger up -d && npx hookspan demo --backend jaeger    → http://127.0.0.1:16686',
-      '  see them in Phoenix   docker compose --profile phoenix up -d && npx hookspan demo --backend phoenix  → http://127.0.0.1:6006',
+      '  print them again       npx hookspan tree',
+      '  open the dashboard     npx hookspan view --open',
+      '  open them in Jaeger    docker compose --profile jaeger up -d && npx hookspan demo --backend jaeger    → http://127.0.0.1:16686',
+      '  open them in Phoenix   docker compose --profile phoenix up -d && npx hookspan demo --backend phoenix  → http://127.0.0.1:6006',
       '',
     ])
   })
@@ -211,10 +211,10 @@ describe('--backend', () => {
     const { code, stdout, stderr } = await demo(['--backend', `jaeger=${url}`])
     expect(code).toBe(1)
     expect(stdout.match(/^● /gm)).toHaveLength(4)
-    expect(stdout).toContain('; no backend took anything.\n')
+    expect(stdout).toContain('; no backend received anything.\n')
     const [cause, count, ...others] = stderr.trimEnd().split('\n')
     expect(cause).toMatch(/^hookspan: backend jaeger: nothing listens at /)
-    expect([count, ...others]).toEqual(['jaeger got 0 of 41 spans; 41 are kept for it'])
+    expect([count, ...others]).toEqual(['jaeger got 0 of 41 spans; 41 are pending'])
   })
 
   test.each<[string[], string]>([
@@ -241,7 +241,7 @@ describe('where nothing can be stored', () => {
     expect(shown.stdout).toContain(
       `\nNot stored, because ${place} cannot be written: a part of the path is not a directory; nothing has left this machine.\n`,
     )
-    expect(shown.stdout).not.toContain('draw them again')
+    expect(shown.stdout).not.toContain('print them again')
   })
 
   test('no home directory: the working directory is left alone', async () => {

@@ -73,7 +73,7 @@ describe('A and B', () => {
     const { code, stdout, stderr } = await diff('--json', 's1', 'long')
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'hookspan diff: long: 1 001 turns match it, and the last 1 000 are looked at\n',
+      stderr: 'hookspan diff: long: 1 001 turns match; only the last 1 000 are compared\n',
     })
     expect(JSON.parse(stdout).b.trace_ids).toHaveLength(1000)
   })
@@ -87,7 +87,7 @@ describe('A and B', () => {
     await writeFile(log, turn(ONE, 's1', 'ls') + turn(OTHER, 's10', 'ls') + turn(THIRD, 's11', 'ls'))
     expect(await compared('s1', 's10')).toBe(`${ONE} ${OTHER} null`)
     expect((await diff('s', 's10')).stderr).toBe(
-      'hookspan diff: there are 3 sessions whose id begins with s: s1, s10, s11; say more of it\n',
+      'hookspan diff: there are 3 sessions whose id starts with s: s1, s10, s11; give more of the id\n',
     )
   })
 
@@ -119,8 +119,8 @@ describe('what cannot be compared', () => {
     [['s1'], 2, 'expected A and B, two turns, sessions or files, got 1'],
     [[], 2, 'expected A and B, two turns, sessions or files, got 0'],
     [['s1', 's2', 's3'], 2, 'expected A and B, two turns, sessions or files, got 3'],
-    [['aabb', 's1'], 1, 'there are 2 traces whose id begins with aabb'],
-    [['s9', 's1'], 1, 'there is no trace whose id begins with s9, no session of that id in'],
+    [['aabb', 's1'], 1, 'there are 2 traces whose id starts with aabb'],
+    [['s9', 's1'], 1, 'there is no trace whose id starts with s9, no session of that id in'],
   ])('%j', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await diff(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })

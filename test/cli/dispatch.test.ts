@@ -87,7 +87,7 @@ describe('hookspan', () => {
 })
 
 describe('wrong use', () => {
-  const hint = 'Usage: hookspan demo [OPTIONS]; --help says more\n'
+  const hint = 'Usage: hookspan demo [OPTIONS]; see --help\n'
 
   test.each([
     [['--zzzzz'], `hookspan demo: unknown option --zzzzz\n${hint}`],

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { checkBacklog, checkLosses, type Judging } from '../../src/cli/doctor/check-delivery.ts'
+import { checkBacklog, checkLosses, type SamplingState } from '../../src/cli/doctor/check-delivery.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-network.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
-import type { Finding } from '../../src/cli/doctor/finding.ts'
+import type { DoctorFinding } from '../../src/cli/doctor/finding.ts'
 import { probeProblem } from '../../src/cli/doctor/probe.ts'
 import { humanBytes } from '../../src/reading/human-figures.ts'
 
-function levelAndText(findings: readonly Finding[]): string[] {
+function levelAndText(findings: readonly DoctorFinding[]): string[] {
   return findings.map(({ level, what, remedy }) => `${level}: ${what}${remedy === undefined ? '' : ` → ${remedy}`}`)
 }
 
@@ -55,7 +55,7 @@ describe('proxies', () => {
     'and so does Node where it is told to: %j',
     env => {
       expect(check({ HTTP_PROXY: PROXY, ...env })[0]).toContain(
-        '(curl, agents in Python, agents in Node, which is told to use it) ',
+        '(curl, agents in Python, agents in Node, which is configured to use it) ',
       )
       expect(check({ HTTP_PROXY: PROXY })[0]).not.toContain('Node')
     },
@@ -71,7 +71,7 @@ describe('proxies', () => {
   ])('NO_PROXY=%s leaves %j captured', (exceptions, captured) => {
     const [line = ''] = check({ HTTP_PROXY: PROXY, NO_PROXY: exceptions })
     if (captured.length === 0)
-      expect(line).toBe('ok: HTTP_PROXY set; hookspan itself uses no proxy, and NO_PROXY spares this machine')
+      expect(line).toBe('ok: HTTP_PROXY set; hookspan itself uses no proxy, and NO_PROXY exempts this machine')
     else expect(line).toContain(`send to ${captured.join(' and ')};`)
     if (captured.length > 0) expect(line).toMatch(/ → add to NO_PROXY: localhost,127\.0\.0\.1,::1$/)
   })
@@ -81,9 +81,15 @@ describe('proxies', () => {
   })
 
   test.each<[boolean | null, string]>([
-    [true, 'ok: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy, and that works'],
-    [false, 'warn: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy → if this network lets'],
-    [null, 'note: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy → if this network lets'],
+    [true, 'ok: honeycomb (api.honeycomb.io) is reached directly, not through https_proxy, and that works'],
+    [
+      false,
+      'warn: honeycomb (api.honeycomb.io) is reached directly, not through https_proxy → if this network requires',
+    ],
+    [
+      null,
+      'note: honeycomb (api.honeycomb.io) is reached directly, not through https_proxy → if this network requires',
+    ],
   ])('a backend elsewhere, delivered: %j', (delivered, expected) => {
     const env = { https_proxy: PROXY, no_proxy: 'localhost,127.0.0.1' }
     expect(check(env, [{ ...REMOTE, delivered }])[1]).toMatch(new RegExp(`^${expected.replace(/[().]/g, '\\$&')}`))
@@ -111,19 +117,19 @@ describe('backlog', () => {
       'that nobody delivers',
       [{ ...entry, backend: 'jaeger', isLive: false }],
       [
-        'warn: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; no agent that is running delivers it → hookspan send --backend jaeger, or start an agent',
+        'warn: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; no running agent delivers it → hookspan send --backend jaeger, or start an agent',
       ],
     ],
     [
       'that an agent delivers',
       [{ ...entry, backend: 'jaeger', isLive: true }],
-      ['note: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; an agent that is running delivers it'],
+      ['note: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; a running agent delivers it'],
     ],
     [
       'of a backend that is gone',
       [{ ...entry, backend: 'phoenix', segments: 1, isLive: true }],
       [
-        'warn: 1.2 MB for phoenix in 1 file, the oldest begun 2 h 10 m ago; no backend has that name any more → configure phoenix again, or let it go when it is 168 h old',
+        'warn: 1.2 MB for phoenix in 1 file, the oldest begun 2 h 10 m ago; no backend has that name now → configure phoenix again; otherwise it is deleted after 168 h',
       ],
     ],
   ])('%s', (_what, entries, expected) => {
@@ -133,7 +139,7 @@ describe('backlog', () => {
   test('nobody is told to send what the probe has just shown not to arrive', () => {
     const failing = new Set(['jaeger'])
     const [line] = levelAndText(checkBacklog([{ ...entry, backend: 'jaeger', isLive: false }], { ...context, failing }))
-    expect(line).toMatch(/ → see that jaeger answers, above; then hookspan send --backend jaeger, or start an agent$/)
+    expect(line).toMatch(/ → first fix jaeger, see above; then hookspan send --backend jaeger, or start an agent$/)
   })
 })
 
@@ -141,21 +147,21 @@ describe('what killed processes held', () => {
   const now = 1_795_256_100_000
   const jaeger = new Map([['jaeger', 'there']])
   const what =
-    '1.2 MB held for jaeger in 2 files, the oldest begun 2 h 10 m ago; its agent ended before all of it was judged'
-  const rest = 'hookspan send TRACE_ID sends one trace, and the rest goes when it is 168 h old'
+    '1.2 MB held for jaeger in 2 files, the oldest begun 2 h 10 m ago; its agent ended before tail sampling decided'
+  const rest = 'hookspan send TRACE_ID sends one trace, and the rest is deleted after 168 h'
 
-  test.each<[string, Judging, string]>([
+  test.each<[string, SamplingState, string]>([
     ['is judged by the next agent', { destinations: jaeger, isOn: true }, ' → hookspan send, or start an agent'],
     [
       'waits where keep is off',
       { destinations: jaeger, isOn: false },
-      `, and keep is off → switch keep on, and run hookspan send; otherwise ${rest}`,
+      `, and keep is off → set keep, and run hookspan send; otherwise ${rest}`,
     ],
     ...[new Map([['jaeger', 'elsewhere']]), new Map([...jaeger, ['phoenix', 'there']]), new Map<string, string>()].map(
-      (destinations): [string, Judging, string] => [
+      (destinations): [string, SamplingState, string] => [
         `is left alone by one that sends to ${[...destinations].join(' and ') || 'nobody'}`,
         { destinations, isOn: true },
-        `, and other backends are configured now → configure jaeger, with the addresses of then and nothing else, and run hookspan send; otherwise ${rest}`,
+        `, and other backends are configured now → configure jaeger, with the same addresses as then and no others, and run hookspan send; otherwise ${rest}`,
       ],
     ),
   ])('%s', (_what, judging, more) => {
@@ -175,10 +181,10 @@ describe('losses', () => {
 
   test.each([
     ['the trace log was full', 'raise local_log_max_bytes'],
-    ['the queue was full', 'see that the trace log can be written'],
-    ['rejected by the backend', "that backend's own log says why"],
-    ['status 400', "that backend's own log says why"],
-    ['timeout', 'see that backend above'],
+    ['the queue was full', 'make the trace log writable'],
+    ['rejected by the backend', 'see the log of that backend'],
+    ['status 400', 'see the log of that backend'],
+    ['timeout', 'fix that backend, see above'],
   ])('%s', (reason, remedy) => {
     const [line = ''] = levelAndText(checkLosses([{ ...loss, reason }], now))
     expect(line.startsWith(`warn: 4 120 spans for jaeger, the last 2 d 02 h ago: ${reason} → ${remedy}`)).toBe(true)
@@ -198,8 +204,8 @@ describe('a line of the pipeline', () => {
       'Check the backend, or raise timeout_ms',
     ],
     [
-      'backend a: http://h/ answered 429: it takes no more for now (rate limit or quota); meanwhile its traces are kept in the trace log, and sent later',
-      'a: http://h/ answered 429: it takes no more for now (rate limit or quota)',
+      'backend a: http://h/ answered 429: its rate limit or quota is reached; meanwhile its traces are kept in the trace log, and sent later',
+      'a: http://h/ answered 429: its rate limit or quota is reached',
       undefined,
     ],
     [

@@ -16,7 +16,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     const [line = '', ...others] = linesOf(diagnosis, 'fail')
     expect(others).toEqual([])
     expect(section(diagnosis, 'Backends')).toEqual([`  fail  ${line}`])
-    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('1 thing is wrong.')
+    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('1 error.')
     // The fate of what an agent records meanwhile is not the probe's.
     expect(line).not.toMatch(/dropped|kept/)
     return line
@@ -27,7 +27,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
       'a wrong path',
       { kind: 'status', status: 404 },
       'otlp',
-      /answered 404: nothing takes OTLP traces there → The endpoint is a base URL or ends in \/v1\/traces; correct endpoint/,
+      /answered 404: there is no OTLP endpoint for traces → The endpoint is a base URL or ends in \/v1\/traces; correct endpoint/,
     ],
     [
       'a wrong token',
@@ -53,7 +53,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
       'otlp',
       /answered with a web page, not as an OTLP endpoint → correct endpoint/,
     ],
-    ['no room for it', { kind: 'status', status: 507 }, 'otlp', /answered 507: the server has a problem of its own$/],
+    ['no room for it', { kind: 'status', status: 507 }, 'otlp', /answered 507: the server failed$/],
     ['a broken connection', { kind: 'reset' }, 'otlp', /closed the connection without an answer → Check that/],
   ]
 

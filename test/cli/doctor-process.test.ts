@@ -19,7 +19,7 @@ describe('hookspan doctor', () => {
     const { code, stdout, stderr } = await program.run(['doctor', '--backend', `otlp=${sink.url}`])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/\n {2}ok {4}otlp .*: delivered in .*\n/)
-    expect(stdout).toMatch(/\n\nAll is well\.\n$/)
+    expect(stdout).toMatch(/\n\nNo problems found\.\n$/)
     expect(sink.spanNames).toEqual(['hookspan.doctor'])
     expect(readdirSync(program.home)).toEqual([])
   })
@@ -48,6 +48,6 @@ describe('hookspan doctor', () => {
   })
 
   test('is in the list of commands', async () => {
-    expect((await program.run(['--help'])).stdout).toMatch(/\n {2}doctor +prove that traces arrive/)
+    expect((await program.run(['--help'])).stdout).toMatch(/\n {2}doctor +check that traces arrive/)
   })
 })

@@ -41,8 +41,8 @@ test('the configuration shows what is not the default, and where it comes from',
   const diagnosis = await scene.doctor([], { env: { HOOKSPAN_TRACE_SCOPE: 'session' } })
   expect(diagnosis.code).toBe(0)
   expect(section(diagnosis, 'Configuration').map(line => line.replace(/ {2,}/g, '  '))).toEqual([
-    `  ok  ${scene.home}/.config/hookspan/config.yaml is in force`,
-    '  note  of 100 traces, about 25 are recorded (config.yaml line 1) → raise sample_rate for more',
+    `  ok  ${scene.home}/.config/hookspan/config.yaml is used`,
+    '  note  about 25 % of traces are recorded (config.yaml line 1) → raise sample_rate for more',
     `  backends[0]  type=phoenix endpoint=${server.url}  config.yaml line 2`,
     '  trace_scope  session  HOOKSPAN_TRACE_SCOPE',
     '  sample_rate  0.25  config.yaml line 1',
@@ -54,7 +54,7 @@ test('what is wrong with the configuration', async () => {
   const diagnosis = await scene.doctor(['--offline'])
   expect(diagnosis).toMatchObject({ code: 1, stderr: '' })
   expect(linesOf(diagnosis, 'fail')).toEqual([
-    'root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 1); using 600000 → correct it; "hookspan config" shows what is in force',
+    'root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 1); using 600000 → correct it; "hookspan config" prints the effective configuration',
   ])
   expect(linesOf(diagnosis, 'warn')).toEqual([
     'sampel_rate: there is no such key (config.yaml line 2); did you mean sample_rate?',
@@ -68,9 +68,9 @@ describe('what waits and what is lost', () => {
     putBacklog('gone', 60_000, 10)
     const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`])
     expect(diagnosis.code).toBe(0)
-    expect(section(diagnosis, 'Waiting for delivery')).toEqual([
-      '  warn  10 B for gone in 1 file, the oldest begun 1 m 00 s ago; no backend has that name any more → configure gone again, or let it go when it is 168 h old',
-      '  warn  2.0 KB for jaeger in 1 file, the oldest begun 2 h 10 m ago; no agent that is running delivers it → hookspan send --backend jaeger, or start an agent',
+    expect(section(diagnosis, 'Pending delivery')).toEqual([
+      '  warn  10 B for gone in 1 file, the oldest begun 1 m 00 s ago; no backend has that name now → configure gone again; otherwise it is deleted after 168 h',
+      '  warn  2.0 KB for jaeger in 1 file, the oldest begun 2 h 10 m ago; no running agent delivers it → hookspan send --backend jaeger, or start an agent',
     ])
   })
 
@@ -86,8 +86,8 @@ describe('what waits and what is lost', () => {
     const spool = `.local/state/hookspan/spool/${name.replace('.jsonl', '.free.json')}`
     scene.put(spool, '{"open":true,"delivered":{}}', 0o600)
     const waiting = async (): Promise<string[]> =>
-      section(await scene.doctor(['--offline'], { now: Date.now }), 'Waiting for delivery')
-    const what = /^ {2}warn {2}[\d.]+ KB held for jaeger in 1 file, .*; its agent ended before all of it was judged/
+      section(await scene.doctor(['--offline'], { now: Date.now }), 'Pending delivery')
+    const what = /^ {2}warn {2}[\d.]+ KB held for jaeger in 1 file, .*; its agent ended before tail sampling decided/
       .source
     expect(await waiting()).toEqual([expect.stringMatching(`${what} → hookspan send, or start an agent$`)])
     scene.configure(backends(server.url))
@@ -104,8 +104,8 @@ describe('what waits and what is lost', () => {
     putLoss(NOW - 8 * 86_400_000, 1000)
     putLoss(NOW - 3_600_000, 5)
     putLoss(NOW - 7_200_000, 7)
-    expect(section(await scene.doctor(['--offline']), 'Lost')).toEqual([
-      '  warn  12 spans for jaeger, the last 1 h 00 m ago: the trace log was full → raise local_log_max_bytes, or mend that backend sooner',
+    expect(section(await scene.doctor(['--offline']), 'Dropped spans')).toEqual([
+      '  warn  12 spans for jaeger, the last 1 h 00 m ago: the trace log was full → raise local_log_max_bytes, or fix that backend earlier',
     ])
   })
 })
@@ -237,6 +237,6 @@ test('--help says that it sends something', async () => {
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Usage: hookspan doctor /)
   expect(stdout.replace(/\s+/g, ' ')).toContain(
-    'Sends one span named hookspan.doctor, of the service hookspan-doctor, to each configured backend',
+    'Sends a span named hookspan.doctor, of the service hookspan-doctor, to each configured backend',
   )
 })

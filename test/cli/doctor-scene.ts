@@ -70,7 +70,7 @@ export function linesOf({ stdout }: Pick<Diagnosis, 'stdout'>, level: 'ok' | 'no
 
 /** Where the probes are to be found, which is said once when one has arrived. */
 export const PROBE_HINT =
-  "  note  look for service hookspan-doctor, span hookspan.doctor: it says when it was sent and from where, and is no agent's turn"
+  '  note  look for service hookspan-doctor, span hookspan.doctor there; its attributes name the time and machine of sending'
 
 /** The lines under one heading, without that of the probes. */
 export function section({ stdout }: Pick<Diagnosis, 'stdout'>, heading: string): string[] {

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkState } from '../../src/cli/doctor/check-state.ts'
-import type { Finding } from '../../src/cli/doctor/finding.ts'
+import type { DoctorFinding } from '../../src/cli/doctor/finding.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 
@@ -20,7 +20,7 @@ async function traceLog(args: string[] = ['--offline'], given?: FakeProcess): Pr
 }
 
 /** With the error that the file system gives when it is written to. */
-function refused(code: string): Promise<readonly Finding[]> {
+function refused(code: string): Promise<readonly DoctorFinding[]> {
   const config = { local_log: true, local_log_max_bytes: 1 }
   return checkState(config, fakeIo({ home: scene.home }), async path => {
     writeFileSync(path, 'a part of it')
@@ -88,7 +88,7 @@ describe('a trace log that can be written', () => {
 describe('a trace log that cannot be written is one line with what to do, and exit 1', () => {
   test.each([
     ['ENOSPC', 'the disk is full', 'free some space on that disk'],
-    ['EDQUOT', 'the quota is used up', 'free some space, or have the quota raised'],
+    ['EDQUOT', 'the quota is used up', 'free some space, or raise the quota'],
     ['EACCES', 'permission denied', 'make it writable for the user that the agent runs as'],
     ['EROFS', 'the file system is read-only', 'mount it writable'],
     ['EIO', 'EIO', 'make it writable'],
@@ -97,7 +97,7 @@ describe('a trace log that cannot be written is one line with what to do, and ex
       {
         level: 'fail',
         area: 'Trace log',
-        what: `${scene.state} cannot be written: ${why}; traces are not stored, and what a backend does not take is lost`,
+        what: `${scene.state} cannot be written: ${why}; traces are not stored, and spans that a backend does not accept are dropped`,
         remedy: `${remedy}, or set XDG_STATE_HOME to another place`,
       },
     ])
@@ -133,7 +133,7 @@ describe('a trace log that cannot be written is one line with what to do, and ex
     expect(diagnosis.code).toBe(0)
     expect(section(diagnosis, 'Trace log')).toEqual(['  note  off: nothing is stored on this machine'])
     expect(linesOf(diagnosis, 'warn')).toEqual([
-      'what is recorded goes nowhere: there is no backend, and local_log is off (HOOKSPAN_LOCAL_LOG) → set local_log to true',
+      'traces are not stored or sent: no backend is configured, and local_log is off (HOOKSPAN_LOCAL_LOG) → set local_log to true',
     ])
   })
 })
@@ -155,7 +155,7 @@ describe('who may read it', () => {
     const diagnosis = await scene.doctor(['--offline'])
     expect(diagnosis.code).toBe(1)
     expect(linesOf(diagnosis, 'fail')).toEqual([
-      `other users may look into ${scene.state} (mode 0755), which holds what agents were told and did → chmod -R go= ${scene.state}`,
+      `other users can read ${scene.state} (mode 0755), which contains prompts and actions of agents → chmod -R go= ${scene.state}`,
     ])
   })
 
@@ -164,7 +164,7 @@ describe('who may read it', () => {
     const diagnosis = await scene.doctor(['--offline'])
     expect(diagnosis.code).toBe(0)
     expect(linesOf(diagnosis, 'warn')).toEqual([
-      `1 file in ${scene.state} may be read by others once they get there; the first is ${scene.state}/traces/1-2.jsonl (mode 0640) → chmod -R go= ${scene.state}`,
+      `1 file in ${scene.state} are readable by other users; the first is ${scene.state}/traces/1-2.jsonl (mode 0640) → chmod -R go= ${scene.state}`,
     ])
   })
 
@@ -173,7 +173,7 @@ describe('who may read it', () => {
     const path = scene.put('.local/state/hookspan/kept/traces/1-2.jsonl', '', 0o640)
     for (const place of ['kept', 'kept/traces']) chmodSync(join(scene.state, place), 0o700)
     expect(linesOf(await scene.doctor(['--offline']), 'warn')).toEqual([
-      `1 file in ${scene.state} may be read by others once they get there; the first is ${path} (mode 0640) → chmod -R go= ${scene.state}`,
+      `1 file in ${scene.state} are readable by other users; the first is ${path} (mode 0640) → chmod -R go= ${scene.state}`,
     ])
   })
 

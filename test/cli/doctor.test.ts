@@ -17,7 +17,7 @@ test('without a backend, nothing leaves this machine, and all is well', async ()
   const diagnosis = await scene.doctor()
   expect(diagnosis).toMatchObject({ code: 0, stderr: '' })
   expect(section(diagnosis, 'Backends')).toEqual(['  ok    none is configured: nothing leaves this machine'])
-  expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('All is well.')
+  expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('No problems found.')
   expect(existsSync(scene.state)).toBe(false)
 })
 
@@ -106,17 +106,17 @@ describe('a backend with an API', () => {
         `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 1\\.0 s \\(it answers 200\\) → .*--wait 30000`,
       ),
     )
-    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('Nothing is wrong; 1 warning.')
+    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('No errors; 1 warning.')
   })
 
   test.each<[string, Partial<ServerBehaviour>, RegExp]>([
     ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 1\.0 s → /],
     ['fails', { apiStatus: 503 }, /^ {2}warn .* \(it answers 503\) → /],
-    ['refuses the key', { apiStatus: 403 }, /^ {2}warn .* answers 403 .* → .*key may read/],
+    ['refuses the key', { apiStatus: 403 }, /^ {2}warn .* answered the query with 403 → .*key has read access/],
     [
       'is a web page',
       { apiHeaders: { 'content-type': 'text/html; charset=utf-8' } },
-      /^ {2}note .*is a web page and no API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
+      /^ {2}note .*is a web page, not the API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
     ],
   ])('that %s', async (_what, behaviour, expected) => {
     const { line, code } = await phoenix(['--wait', '1000'], behaviour)
@@ -133,7 +133,7 @@ describe('a backend with an API', () => {
     expect(diagnosis.code).toBe(0)
     expect(section(diagnosis, 'Backends')).toEqual([
       expect.stringMatching(
-        `^  note  langfuse ${server.url}/v1/traces: delivered in .*; not read back: ${api} cannot be asked \\(ECONNREFUSED\\) → look for`,
+        `^  note  langfuse ${server.url}/v1/traces: delivered in .*; not read back: ${api} is not reachable \\(ECONNREFUSED\\) → look for`,
       ),
     ])
   })
@@ -192,7 +192,7 @@ describe('a backend for log events alone', () => {
     const diagnosis = await scene.doctor()
     expect(diagnosis.code).toBe(0)
     expect(section(diagnosis, 'Backends')).toEqual([
-      `  note  loki ${sink.url}/v1/logs: it is sent log events alone; those are not probed`,
+      `  note  loki ${sink.url}/v1/logs: it receives only log events, which are not probed`,
     ])
     expect(sink.requests).toEqual([])
   })
@@ -201,7 +201,7 @@ describe('a backend for log events alone', () => {
     const sink = await scene.otlpSink()
     scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false, metrics: false }]\n`)
     expect(section(await scene.doctor(), 'Backends')).toEqual([
-      expect.stringMatching(/^ {2}note {2}otlp.*: it is sent neither traces nor metrics$/),
+      expect.stringMatching(/^ {2}note {2}otlp.*: it receives neither traces nor metrics$/),
     ])
   })
 })
@@ -213,7 +213,7 @@ describe('a backend without an API', () => {
     expect(diagnosis.code).toBe(0)
     expect(section(diagnosis, 'Backends')).toEqual([
       expect.stringMatching(
-        `^  ok    otlp ${sink.url}/v1/traces: delivered in ${MILLIS}, and so was a metric; otlp has no API that it could be read back by$`,
+        `^  ok    otlp ${sink.url}/v1/traces: delivered in ${MILLIS}, and so was a metric; otlp has no API for reading it back$`,
       ),
     ])
     expect(sink.spanNames).toEqual(['hookspan.doctor'])
@@ -240,7 +240,7 @@ describe('a backend without an API', () => {
     const sink = await scene.otlpSink()
     scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false }]\n`)
     expect(section(await scene.doctor(), 'Backends')).toEqual([
-      `  ok    otlp ${sink.url}/v1/metrics: a metric was delivered; it is sent no traces`,
+      `  ok    otlp ${sink.url}/v1/metrics: a metric was delivered; it receives no traces`,
     ])
     expect(sink.spanNames).toEqual([])
   })
@@ -275,7 +275,7 @@ test('what the configuration keeps back does not keep back the probe', async () 
   const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`], { env })
   expect(section(diagnosis, 'Backends')).toEqual([expect.stringContaining('delivered and read back')])
   expect(linesOf(diagnosis, 'warn')).toEqual([
-    'nothing is recorded: hookspan is switched off (HOOKSPAN_ENABLED) → set enabled to true',
+    'nothing is recorded: hookspan is disabled (HOOKSPAN_ENABLED) → set enabled to true',
     'no trace is recorded: sample_rate is 0 (HOOKSPAN_SAMPLE_RATE) → raise sample_rate',
   ])
 })

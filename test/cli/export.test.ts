@@ -49,7 +49,7 @@ test('one turn becomes a page of its own, and says what is in it', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.replace(/\([\d.]+ KB\)/, '(N KB)')).toBe(
     `Wrote 1 trace as a page to ${path} (N KB)
-Before you share it, this is what is in it:
+Before you share it, check what it contains:
   1 span, 1 text of 62 characters in all
   secrets were masked in 1 value:
     agent  input.value
@@ -82,24 +82,24 @@ test('without a file it is the standard output, and what is in it stands beside 
 })
 
 test('traces that are left out are said, where the rest is said', async () => {
-  const line = '5 older ones are not in it: -n says how many'
+  const line = '5 older ones are left out; raise the limit with -n'
   const out = join(home, 'three.csv')
   const written = (await exported('-n', '3', '-F', 'csv', '-o', out)).stdout.split('\n')
-  expect(written.slice(1, 3)).toEqual([line, 'Before you share it, this is what is in it:'])
+  expect(written.slice(1, 3)).toEqual([line, 'Before you share it, check what it contains:'])
   expect((await exported('-n', '3', '-F', 'csv')).stderr.split('\n')[0]).toBe(line)
-  expect((await exported('-n', '7', '-F', 'csv')).stderr).toMatch(/^1 older one is not in it: /)
+  expect((await exported('-n', '7', '-F', 'csv')).stderr).toMatch(/^1 older one is left out; /)
   const turns = Array.from({ length: 1003 }, (_, index) =>
     exportLine({ ...turn(index, 's1'), trace: (4096 + index).toString(16).padStart(32, '0') }),
   )
   await writeFile(log, `${turns.join('\n')}\n`)
-  expect((await exported('--session', 's1', '-F', 'csv')).stderr).toMatch(/^3 older ones are not in it: /)
+  expect((await exported('--session', 's1', '-F', 'csv')).stderr).toMatch(/^3 older ones are left out; /)
   expect((await exported('-n', '1003', '-F', 'csv')).stderr).toMatch(/^Before/)
 })
 
 test('what is running is on the page, and said not to be among the lines of OTLP', async () => {
   await writeFile(log, `${noteLine(turn(1, 's1'))}\n`)
   expect((await exported('1111', '-F', 'html')).stdout).toContain('>running<')
-  expect((await exported('1111', '-F', 'otlp')).stderr).toContain('What is running in 1 trace is not in it')
+  expect((await exported('1111', '-F', 'otlp')).stderr).toContain('Running spans of 1 trace are left out')
 })
 
 test('no file is written over', async () => {
@@ -107,7 +107,7 @@ test('no file is written over', async () => {
   expect(await exported('-F', 'otlp', '-o', log)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `hookspan export: ${log} is there already; name another file, or remove it\n`,
+    stderr: `hookspan export: ${log} exists already; choose another file, or remove it\n`,
   })
   expect(await readFile(log, 'utf8')).toBe(before)
   expect((await exported('-F', 'html', '-o', join(home, 'no', 'x.html'))).stderr).toContain(
@@ -129,7 +129,7 @@ test('a file that cannot be written whole is not left behind', async () => {
 })
 
 test.each([
-  [[], '--format says as what: html, otlp, atif, atof, messages, csv'],
+  [[], '--format is required: html, otlp, atif, atof, messages, csv'],
   [['--format', 'xml'], '--format takes html, otlp, atif, atof, messages, csv; got "xml"'],
   [['-F', 'csv', '-n', 'x'], '--last takes a whole number, got "x"'],
 ])('%j is wrong use', async (args, message) => {

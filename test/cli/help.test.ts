@@ -94,7 +94,7 @@ Two.
   -n, --last N  the last N (default 5)
       --to T    to word word word word word word word word word word word word
                 end; may be given more than once
-  -h, --help    this text
+  -h, --help    print this help
 
 Exits.
 `)

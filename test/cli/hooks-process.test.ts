@@ -50,7 +50,7 @@ test('an endless loop in a thread is ended, and so is the program', async () => 
 test('what does not parse is said, and who says where', async () => {
   const { code, stderr } = await run({ 'no-rm.mjs': '\n\nexport default {{\n' }, '', 'hooks')
   expect(stderr).toMatch(
-    /^hookspan: hooks: \S+no-rm\.mjs is not loaded: Unexpected token '\{' \(node --check says where\); mend it/,
+    /^hookspan: hooks: \S+no-rm\.mjs is not loaded: Unexpected token '\{' \(node --check says where\); fix it/,
   )
   expect(code).toBe(1)
 })

@@ -33,7 +33,7 @@ function configure(scene: HooksScene, yaml: string): void {
 
 const TWO = `export default [
   { name: 'late', priority: 300, afterTool() {} },
-  { name: 'early', priority: 5, decides: ['ask', 'block'], onFailure: 'block', beforeTurn() {}, beforeTool() {} },
+  { name: 'early', priority: 5, decisions: ['ask', 'block'], onFailure: 'block', beforeTurn() {}, beforeTool() {} },
 ]
 `
 
@@ -41,8 +41,8 @@ describe('the list', () => {
   test('without anything it says where hooks would be', async () => {
     expect(await run(new HooksScene(), [])).toEqual({
       code: 0,
-      out: `Your folder:     ~/.config/hookspan/hooks (there is none)
-Of the project:  ~/project/.hookspan/hooks (there is none)
+      out: `Your folder:     ~/.config/hookspan/hooks (does not exist)
+Of the project:  ~/project/.hookspan/hooks (does not exist)
 
 No hooks are loaded.
 `,
@@ -70,7 +70,7 @@ Of the project:  ~/project/.hookspan/hooks (not loaded: hooks.project_local is o
   200       a      beforeTool             block      pass     ~/.config/hookspan/hooks/a.mjs
   300       late   afterTool              block      pass     ~/.config/hookspan/hooks/b.mjs
 
-Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
+Lower priority runs first before an action, and last after it. Guards that rewrite or inject run before the others.
 `,
       err: '',
     })
@@ -92,8 +92,8 @@ Lower comes first before something happens, and last after it; hooks that rewrit
         '  200       a     beforeTool  block    pass     ~/.config/hookspan/hooks/a.mjs',
         '  200       c     beforeTool  block    pass     ~/project/.hookspan/hooks/c.mjs',
         '',
-        'Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.',
-        'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.',
+        'Lower priority runs first before an action, and last after it. Guards that rewrite or inject run before the others.',
+        'Guards of the project run only in programs that call loadHooks({ project }), not in the receiver.',
         '',
       ])
     }
@@ -109,8 +109,8 @@ Lower comes first before something happens, and last after it; hooks that rewrit
     expect(out).toContain('No hooks are loaded.')
     expect(err.split('\n')).toEqual([
       'hookspan: config: hooks.time_limit_ms: expected a number ≥ 1, got "soon" (config.yaml line 1); leaving it out',
-      'hookspan: hooks: ~/.config/hookspan/hooks/a.mjs is not loaded: no luck; mend it, or take it out of the folder',
-      'hookspan: hooks: ~/project/.hookspan/hooks is not loaded: nobody has trusted it; look at what is in it, then: hookspan hooks trust',
+      'hookspan: hooks: ~/.config/hookspan/hooks/a.mjs is not loaded: no luck; fix it, or remove it from the folder',
+      'hookspan: hooks: ~/project/.hookspan/hooks is not loaded: it is not trusted; review it, then run: hookspan hooks trust',
       '',
     ])
   })
@@ -140,38 +140,41 @@ describe('trust', () => {
     expect(no.code).toBe(1)
     expect(no.out).toMatch(SHOWN)
     expect(no.err).toBe(
-      '\nPrograms of yours that call loadHooks({ project }) here will run this code, as you; the receiver does not. Have you read it, and trust it? [y/N] It is not trusted.\n',
+      '\nYour programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it? [y/N] It is not trusted.\n',
     )
     expect(await run(here, [])).toMatchObject({ code: 1 })
     expect(await run(here, ['trust'], 'yes\n')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('It is trusted as it is. Any change to a file of it ends that.\n'),
+      out: expect.stringContaining('Trusted. Any change to its files withdraws the trust.\n'),
     })
     expect(await run(here, [])).toMatchObject({ code: 0, out: expect.stringContaining('/a.mjs') })
     expect(await run(here, ['trust'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/It is trusted as it is\.\n$/),
+      out: expect.stringMatching(/Trusted already\.\n$/),
     })
   })
 
   test('asks nobody where there is no terminal, unless --yes has said it', async () => {
     const here = scene()
-    const err = 'hookspan hooks: not trusted: there is no terminal to ask on; --yes does it unasked\n'
+    const err = 'hookspan hooks: not trusted: no terminal for confirmation; use --yes\n'
     expect(await run(here, ['trust'])).toMatchObject({ code: 1, err })
     expect(await run(here, ['trust', '--yes'])).toMatchObject({ code: 0, err: '' })
     here.put(here.projectFolder, { 'a.mjs': blocker('b') })
     expect(await run(here, ['trust'])).toMatchObject({
       code: 1,
-      out: expect.stringContaining('It was trusted before, as it was then; it has changed.'),
+      out: expect.stringContaining('It was trusted before, and has changed since.'),
     })
-    expect(await run(here, [])).toMatchObject({ code: 1, err: expect.stringContaining('it is not as it was') })
+    expect(await run(here, [])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('it has changed since it was trusted'),
+    })
   })
 
   test.each([['.'], ['.hookspan/hooks'], ['../project']])('of the folder %s', async folder => {
     const here = scene()
     expect(await run(here, ['trust', folder, '-y'])).toMatchObject({ code: 0 })
     expect(await run(here, [])).toMatchObject({ code: 0 })
-    const out = '~/project/.hookspan/hooks is trusted no more.\n'
+    const out = '~/project/.hookspan/hooks is no longer trusted.\n'
     expect(await run(here, ['trust', folder, '--undo'])).toEqual({ code: 0, out, err: '' })
     expect(await run(here, ['trust', '--undo'])).toMatchObject({ out: expect.stringMatching(/^Nothing to do/) })
     expect(await run(here, [])).toMatchObject({ code: 1 })
@@ -180,7 +183,7 @@ describe('trust', () => {
   test('says where it is not loaded all the same', async () => {
     const here = scene()
     configure(here, '')
-    expect((await run(here, ['trust', '-y'])).out).toMatch(/It is not loaded yet: .* off\.\n$/)
+    expect((await run(here, ['trust', '-y'])).out).toMatch(/It is not loaded yet: set hooks\.project_local .*\.\n$/)
   })
 
   test('of what cannot be trusted, or is not there, is a failure', async () => {
@@ -260,8 +263,8 @@ describe('a trial over a recording', () => {
   t1    afterTool    bash  talking  block    ["rm x","gone",true]
   t1    afterTurn          talking  block    "Done"
 
-Asked: beforeTurn 1, afterTurn 1, beforeModel 1, afterModel 2, beforeTool 1, afterTool 1
-Not asked, because the recording has not got it: beforeTurn: no prompt 1, beforeTool: no arguments 1, afterTool: no result 1, afterModel: no answer 1
+Runs: beforeTurn 1, afterTurn 1, beforeModel 1, afterModel 2, beforeTool 1, afterTool 1
+Skipped, because the recording lacks a field: beforeTurn: no prompt 1, beforeTool: no arguments 1, afterTool: no result 1, afterModel: no answer 1
 
   hook     decided
   talking  block 7
@@ -284,7 +287,7 @@ Not asked, because the recording has not got it: beforeTurn: no prompt 1, before
   t2    beforeTool  bash  broken  failed   no luck
   t2    beforeTool  bash  second  block    Call 2
 
-Asked: beforeTool 3
+Runs: beforeTool 3
 
   hook    decided
   second  pass 2, block 1
@@ -296,11 +299,11 @@ Asked: beforeTool 3
   test('of a whole session', async () => {
     const scene = new HooksScene()
     const text =
-      "export default { name: 'none', decides: ['ask'], beforeTool: () => ({ decision: 'ask', question: 'Really?' }) }\n"
+      "export default { name: 'none', decisions: ['ask'], beforeTool: () => ({ decision: 'ask', question: 'Really?' }) }\n"
     scene.put(scene.project, { 'anywhere.mjs': text })
     const { code, out, err } = await run(scene, ['test', 'anywhere.mjs', fixture('demo-session.jsonl')])
     expect([code, err]).toEqual([0, ''])
-    expect(out).toMatch(/^Asked: beforeTool \d+$/m)
+    expect(out).toMatch(/^Runs: beforeTool \d+$/m)
     expect(out).toMatch(/^ {2}none +ask \d+$/m)
   })
 
@@ -358,7 +361,7 @@ Asked: beforeTool 3
     [
       'no file of the folder',
       scene => [join(scene.globalFolder, 'b.mjs'), '-'],
-      /b\.mjs is no file of hooks that can be loaded/,
+      /b\.mjs is not a loadable file of guards/,
     ],
   ])('%s is a failure', async (_, args, err) => {
     const scene = new HooksScene()

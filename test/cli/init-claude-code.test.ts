@@ -111,14 +111,16 @@ describe('hookspan init claude-code', () => {
     scene.put(FILE, json(USED), 0o644)
     const { stdout } = await scene.init(['claude-code'])
     expect(scene.mode(FILE)).toBe('600')
-    expect(stdout).toContain('the file is for you alone now')
+    expect(stdout).toContain('only your user can read it now')
   })
 
   test('has nothing to do the second time', async () => {
     hasRun()
     await scene.init(['claude-code'])
     const before = scene.read(FILE)
-    expect((await scene.init(['claude-code'])).stdout).toMatch(/^Nothing to do: Claude Code tells hookspan already/)
+    expect((await scene.init(['claude-code'])).stdout).toMatch(
+      /^Nothing to do: Claude Code sends its hooks to hookspan already/,
+    )
     expect(scene.read(FILE)).toBe(before)
   })
 

@@ -50,7 +50,7 @@ describe('hookspan init without a host', () => {
       'claude-code: would be set up',
       'codex: would be set up',
       'qwen: would be set up',
-      'ai-sdk: wants lines in your program, see below',
+      'ai-sdk: add lines to your program, see below',
     ])
     expect(stdout).toContain(`  codex        ${start.env['PATH']}/codex `)
     expect(stdout).toContain('  claude-code  ~/.claude ')
@@ -58,7 +58,7 @@ describe('hookspan init without a host', () => {
     const heads = stdout.split('\n').filter(line => /^(pi|claude-code|codex|qwen|ai-sdk|Done: .*|Add .*)$/.test(line))
     expect(heads).toEqual([
       ...['pi', 'claude-code', 'codex', 'qwen', 'ai-sdk'],
-      'Add these lines to your program (docs/agents/ai-sdk.md says more):',
+      'Add these lines to your program (docs/agents/ai-sdk.md has details):',
       'Done: Pi will load hookspan.',
       'Done: Claude Code will load hookspan.',
       'Done: Codex will load hookspan.',
@@ -98,9 +98,7 @@ describe('hookspan init without a host', () => {
     const { code, stdout, stderr } = await scene.init([], start)
     expect(code).toBe(1)
     expect(stdout).toContain(`${scene.path('.codex/hooks.json')} (new)\n+`)
-    expect(stderr).toBe(
-      'hookspan init: nothing has been written: there is no terminal to ask on; --yes does it unasked\n',
-    )
+    expect(stderr).toBe('hookspan init: nothing has been written: no terminal for confirmation; use --yes\n')
     expect(scene.names()).toEqual(before)
   })
 
@@ -132,10 +130,10 @@ describe('hookspan init without a host', () => {
     const { code, stdout, stderr } = await scene.init([], start)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(listed(stdout).slice(0, 4)).toEqual([
-      'pi: set up already',
-      'claude-code: set up already',
-      'codex: set up already',
-      'qwen: set up already',
+      'pi: already set up',
+      'claude-code: already set up',
+      'codex: already set up',
+      'qwen: already set up',
     ])
     expect(stdout).not.toContain('[y/N]')
   })
@@ -147,7 +145,7 @@ describe('hookspan init without a host', () => {
     const { code, stdout, stderr } = await scene.init(['--yes'], start)
     expect(code).toBe(1)
     expect(listed(stdout)).toEqual(
-      expect.arrayContaining(['openclaw: left to you, see below', 'gemini: cannot be changed, see below']),
+      expect.arrayContaining(['openclaw: change it by hand, see below', 'gemini: cannot be changed, see below']),
     )
     const [comments, broken, ...rest] = stderr.split('\n')
     expect(comments).toBe(
@@ -184,7 +182,7 @@ describe('hookspan init without a host', () => {
   test('in a terminal is coloured, and in a temporary folder warns once', async () => {
     const { stdout, stderr } = await scene.init(['-y'], { ...several(), columns: 80, isTemporary: true })
     expect(stdout).toContain('\u001b[32m+')
-    expect(stderr).toMatch(/^hookspan init: \S+ is in a temporary folder: .*, an agent finds no hookspan there\n$/)
+    expect(stderr).toMatch(/^hookspan init: \S+ is in a temporary folder: .*, an agent can no longer load hookspan\n$/)
   })
 
   test('one that has chosen another way keeps it', async () => {
@@ -194,7 +192,7 @@ describe('hookspan init without a host', () => {
     const webhook = scene.read('.hermes/config.yaml')
     expect(webhook).toContain('outbound')
     const { stdout } = await scene.init(['--yes'])
-    expect(listed(stdout)).toContain('hermes: set up already')
+    expect(listed(stdout)).toContain('hermes: already set up')
     expect(scene.read('.hermes/config.yaml')).toBe(webhook)
   })
 
@@ -261,11 +259,11 @@ describe('hookspan init --undo without a host', () => {
     expect(scene.names()).toEqual(set)
     const { code, stdout, stderr } = await scene.init(['--undo'], { typed: 'yes\n' })
     expect(code).toBe(0)
-    expect(stderr).toBe('\nTake hookspan out of pi, claude-code, codex and qwen? [y/N] ')
+    expect(stderr).toBe('\nRemove hookspan from pi, claude-code, codex and qwen? [y/N] ')
     expect(listed(stdout)).toEqual(
-      ['pi', 'claude-code', 'codex', 'qwen'].map(name => `${name}: hookspan would be taken out`),
+      ['pi', 'claude-code', 'codex', 'qwen'].map(name => `${name}: hookspan would be removed`),
     )
-    expect(stdout).toMatch(/\nDone: Codex does not load hookspan any more\.\n/)
+    expect(stdout).toMatch(/\nDone: Codex no longer loads hookspan\.\n/)
     expect(stdout).not.toContain('To take it')
     expect(scene.read('.claude/settings.json')).toBe(CLAUDE)
     expect(names().filter(name => !name.startsWith('.pi'))).toEqual(before.filter(name => !name.startsWith('.pi')))
@@ -285,7 +283,7 @@ describe('hookspan init --undo without a host', () => {
     scene.put('.gemini/settings.json', '{ "a": ')
     const { code, stdout, stderr } = await scene.init(['--undo', '--yes'])
     expect(code).toBe(1)
-    expect(stdout).toContain('Done: Pi does not load hookspan any more.')
+    expect(stdout).toContain('Done: Pi no longer loads hookspan.')
     expect(stderr).toMatch(/^hookspan init: gemini: .*\nhookspan init: not done: gemini \(see above\)\n$/)
   })
 })

@@ -67,7 +67,9 @@ describe('hookspan init gemini', () => {
     const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
     const path = join(folder, 'dist', 'hook.cjs').replace("'", String.raw`'\''`)
     expect(group?.hooks).toMatchObject([{ command: `${process.execPath} '${path}' gemini` }])
-    expect((await scene.init(['gemini'], { folder })).stdout).toContain('Gemini CLI tells hookspan already')
+    expect((await scene.init(['gemini'], { folder })).stdout).toContain(
+      'Gemini CLI sends its hooks to hookspan already',
+    )
   })
 
   test('what GEMINI_CLI_HOME names is a home', async () => {
@@ -125,7 +127,7 @@ describe.each([
     const both = { ...hooksOf(file)['PreToolUse'], ...hooksOf(file)['BeforeTool'] }
     expect(both[0]).toEqual(USED.hooks.BeforeTool[0])
     const once = scene.read(file)
-    expect((await scene.init([agent])).stdout).toContain('tells hookspan already')
+    expect((await scene.init([agent])).stdout).toContain('sends its hooks to hookspan already')
     expect(scene.read(file)).toBe(once)
   })
 

@@ -101,8 +101,8 @@ describe.each(['claude-code', 'qwen'] as const)('%s', host => {
       await scene.init([host, '--guards', 'open']),
       await scene.init([host, '--guards', 'closed']),
     ]
-    expect(open.stdout).toContain('Where the receiver is not there, it goes on.')
-    expect(closed.stdout).toContain('Where the receiver is not there, it runs no tool and takes no prompt.')
+    expect(open.stdout).toContain('If the receiver does not answer, it continues.')
+    expect(closed.stdout).toContain('If the receiver does not answer, it blocks tools and prompts.')
   })
 
   test('stays as it was set up, until somebody says otherwise', async () => {

@@ -189,7 +189,7 @@ describe('hookspan init hermes --webhook', () => {
     expect(stdout).toContain('"secret": "***"')
     expect(stdout).not.toContain(secret)
     const undone = await scene.init(['hermes', '--undo'])
-    expect(undone.stdout).toContain(`${scene.path(SECRET)} (goes)\n`)
+    expect(undone.stdout).toContain(`${scene.path(SECRET)} (removed)\n`)
     expect(undone.stdout).not.toContain(secret)
     expect(scene.names()).not.toContain(SECRET)
     expect(scene.read(FILE)).toBe('hooks: {outbound: [{name: mine, url: "http://localhost/x"}]}\n')
@@ -274,10 +274,10 @@ describe('hookspan init hermes --guards', () => {
       said: 'closed\n',
       mode: '600',
     })
-    expect(stdout).toContain('it runs no tool')
+    expect(stdout).toContain('it blocks tools and prompts')
     expect((await scene.init(['hermes'])).stdout).toMatch(/^Nothing to do: /)
     expect((await scene.init(['hermes', '--guards', 'closed'])).stdout).toMatch(/^Nothing to do: /)
-    expect((await scene.init(['hermes', '--guards', 'open'])).stdout).toContain('it goes on.')
+    expect((await scene.init(['hermes', '--guards', 'open'])).stdout).toContain('it continues.')
     expect(scene.read(GUARDS)).toBe('open\n')
     await scene.init(['hermes', '--guards', 'off'])
     expect(scene.names()).not.toContain(GUARDS)
@@ -294,6 +294,6 @@ describe('hookspan init hermes --guards', () => {
   test('is for the plugin: nobody waits for what a webhook is answered', async () => {
     const { code, stderr } = await scene.init(['hermes', '--webhook', '--guards', 'open'])
     expect(code).toBe(2)
-    expect(stderr).toContain('--guards is for the plugin')
+    expect(stderr).toContain('--guards needs the plugin')
   })
 })

@@ -16,12 +16,12 @@ interface Host {
 }
 
 const HOSTS: readonly Host[] = [
-  { host: 'codex', file: '.codex/hooks.json', next: /Start codex: it says "Hooks need review"/, folders: ['.codex'] },
-  { host: 'cursor', file: '.cursor/hooks.json', next: /This follows its documentation/, folders: ['.cursor'] },
+  { host: 'codex', file: '.codex/hooks.json', next: /Start codex: it shows "Hooks need review"/, folders: ['.codex'] },
+  { host: 'cursor', file: '.cursor/hooks.json', next: /It follows the documentation of Cursor/, folders: ['.cursor'] },
   {
     host: 'copilot',
     file: '.copilot/hooks/hookspan.json',
-    next: /Copilot reads it when it starts the next time/,
+    next: /Copilot loads it at its next start/,
     folders: ['.copilot', '.copilot/hooks'],
   },
 ]
@@ -59,7 +59,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
 
   test('--undo leaves nothing behind', async () => {
     await scene.init([host])
-    expect((await scene.init([host, '--undo'])).stdout).toContain('(goes)')
+    expect((await scene.init([host, '--undo'])).stdout).toContain('(removed)')
     expect(scene.names()).toEqual([])
     expect((await scene.init([host, '--undo'])).stdout).toMatch(/^Nothing to do: /)
   })

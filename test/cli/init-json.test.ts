@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editJson, NotEditable, readJson } from '../../src/cli/init/json-config.ts'
+import { editJson, JsonNotEditable, readJson } from '../../src/cli/init/json-config.ts'
 import { lineDiff } from '../../src/cli/init/line-diff.ts'
 import fc from '../support/fast-check.ts'
 
@@ -99,7 +99,7 @@ describe('an edit', () => {
     ["{ 'a': 1 }", 'JSON5'],
     ['{ a: 1 }', 'JSON5'],
   ])('of %s is refused: %s', text => {
-    expect(() => editJson(text, [{ path: ['x', 'y'], value: 2 }])).toThrow(NotEditable)
+    expect(() => editJson(text, [{ path: ['x', 'y'], value: 2 }])).toThrow(JsonNotEditable)
   })
 })
 

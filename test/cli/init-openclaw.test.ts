@@ -34,7 +34,7 @@ describe('hookspan init openclaw', () => {
     expect(scene.read(FILE)).toBe(json({ plugins: { load: { paths: [scene.folder] }, entries: { hookspan: ENTRY } } }))
     expect([scene.mode('.openclaw'), scene.mode(FILE)]).toEqual(['700', '600'])
     expect(stdout).toContain(`${scene.path('.openclaw')} did not exist before. Is OpenClaw installed, for this user?`)
-    expect(stdout).toMatch(/allowConversationAccess lets hookspan see prompts and answers.*with fewer facts/)
+    expect(stdout).toMatch(/allowConversationAccess lets hookspan read prompts and answers.*fewer attributes/)
     await scene.init(['openclaw', '--undo'])
     expect(scene.names()).toEqual([])
   })
@@ -50,7 +50,7 @@ describe('hookspan init openclaw', () => {
     })
     expect(scene.read(FILE)).toBe(json(config()))
     expect(scene.read(BACKUP)).toBe(json(USED))
-    expect(stdout).toContain(`What it was is kept in ${scene.path(BACKUP)}\n`)
+    expect(stdout).toContain(`Backup: ${scene.path(BACKUP)}\n`)
     expect(stdout.startsWith(`${scene.path(FILE)}\n`)).toBe(true)
     expect(stdout).toContain(`+         "${scene.folder}"\n`)
     expect(stdout).not.toContain('geheim')
@@ -283,7 +283,7 @@ describe('hookspan init openclaw --undo', () => {
       },
     })
     expect(scene.read(FILE)).toBe(json(config()))
-    expect(stdout).toContain('Done: OpenClaw does not load hookspan any more.')
+    expect(stdout).toContain('Done: OpenClaw no longer loads hookspan.')
     expect(scene.read(`${BACKUP}-2`)).toBe(json(later))
   })
 

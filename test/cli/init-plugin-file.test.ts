@@ -22,7 +22,7 @@ function moduleOf(host: string): string {
 
 function content(host: string, folder = scene.folder): string {
   return [
-    `// Written by "hookspan init ${host}"; "hookspan init ${host} --undo" takes it away.`,
+    `// Written by "hookspan init ${host}"; "hookspan init ${host} --undo" removes it.`,
     `export { ${host === 'pi' ? 'default' : 'HookspanPlugin'} } from '${folder}/dist/agents/${moduleOf(host)}/index.js'`,
     '',
   ].join('\n')
@@ -69,8 +69,8 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     await scene.init([host])
     const { code, stdout } = await scene.init([host, '--undo'])
     expect(code).toBe(0)
-    expect(stdout.split('\n')[0]).toBe(`${scene.path(file)} (goes)`)
-    expect(stdout).toMatch(/\nDone: \w+ does not load hookspan any more\.\n$/)
+    expect(stdout.split('\n')[0]).toBe(`${scene.path(file)} (removed)`)
+    expect(stdout).toMatch(/\nDone: \w+ no longer loads hookspan\.\n$/)
     expect(scene.names()).toEqual(['.config'])
     const again = await scene.init([host, '--undo'])
     expect(again).toMatchObject({ code: 0, stderr: '' })
@@ -90,7 +90,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     const names = scene.names()
     const { code, stdout } = await scene.init([host, '--undo', '--print'])
     expect(code).toBe(0)
-    expect(stdout).toMatch(/ \(goes\)\n- .*\n- .*\n$/)
+    expect(stdout).toMatch(/ \(removed\)\n- .*\n- .*\n$/)
     expect(scene.names()).toEqual(names)
   })
 
@@ -127,7 +127,7 @@ describe.each(HOSTS)('hookspan init %s', (host, file) => {
     for (const args of [[host], [host, '--undo']]) {
       const { code, stdout, stderr } = await scene.init(args)
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-      expect(stderr).toMatch(/^hookspan init: .*hookspan\.js is not what hookspan wrote; it stays as it is.*\n$/)
+      expect(stderr).toMatch(/^hookspan init: .*hookspan\.js was not written by hookspan and is left unchanged.*\n$/)
     }
     expect(scene.read(file)).toBe(own.replace(scene.folder, '/old'))
     scene.put(file, own)

@@ -15,7 +15,7 @@ describe('hookspan init', () => {
   test.each([
     [['--print'], /--print is for one host: pi, openclaw, .*, ai-sdk, locus\n/],
     [['--webhook'], /--webhook is for hermes\n/],
-    [['--json'], /--json without a host asks nothing: it wants --yes or --dry-run\n/],
+    [['--json'], /--json without a host needs --yes or --dry-run\n/],
     [
       ['zzz'],
       /there is no host "zzz"; hosts: pi, openclaw, opencode, kilo, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\. An agent of/,
@@ -44,7 +44,7 @@ describe('hookspan init', () => {
     expect(rest).toEqual({ host, file: null, changed: false, backup: null })
     expect(content).toBe(stdout)
     const undone = await scene.init([host, '--undo'])
-    expect(undone.stderr).toContain('take these lines out of your program')
+    expect(undone.stderr).toContain('remove these lines from your program')
     expect(undone.stdout.split('\n').filter(line => line !== '' && !line.startsWith('#'))).toEqual(
       stdout.split('\n').filter(line => line !== '' && !line.startsWith('#')),
     )
@@ -73,7 +73,7 @@ describe('hookspan init', () => {
       expect({ code, stdout }).toEqual({ code: 0, stdout: lasting.stdout })
       expect(JSON.parse(stdout)).toMatchObject({ changed: true })
       expect(stderr).toMatch(
-        /^hookspan init: \S+ is in a temporary folder: when that is emptied, \S+ finds no hookspan there\n$/,
+        /^hookspan init: \S+ is in a temporary folder: when it is cleaned, \S+ can no longer load hookspan\n$/,
       )
       expect((await scene.init([host, '--undo'], { isTemporary: true })).stderr).toBe('')
     },

@@ -127,7 +127,7 @@ describe('Ctrl-C while a backend does not answer', () => {
     expect(await ended).toBe(130)
     expect(io.written.stdout).toBe('')
     expect(io.written.stderr).toMatch(
-      /jaeger got 0 of ([\d ]+) spans; \1 are kept for it\nInterrupted.*: [\d ]+ records → \1 spans; stored in .*\n$/,
+      /jaeger got 0 of ([\d ]+) spans; \1 are pending\nInterrupted.*: [\d ]+ records → \1 spans; stored in .*\n$/,
     )
   })
 
@@ -147,8 +147,8 @@ describe('Ctrl-C while a backend does not answer', () => {
     await sink.until(() => sink.requests.length > 0)
     io.interrupt()
     expect(await ended).toBe(130)
-    expect(io.written.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
-    expect(io.written.stderr).toMatch(/hookspan send: interrupted; the same command goes on where it was\n$/)
+    expect(io.written.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are pending\n$/)
+    expect(io.written.stderr).toMatch(/hookspan send: interrupted; run the same command again to continue\n$/)
     sink.behaviour = { kind: 'ok' }
     sink.requests.length = 0
     expect(await send([], fakeIo({ home: scratch.home, env }))).toBe(0)
@@ -161,7 +161,7 @@ test('Ctrl-C in tree draws nothing of what was read by half', async () => {
   const file = scratch.put('log.jsonl', `${exportLine(...SAMPLE_TURN)}\n`.repeat(1000))
   expect(await tree([file], io)).toBe(130)
   expect(io.written.stdout).toBe('')
-  expect(io.written.stderr).toMatch(/^Interrupted at [1-8]\d %; nothing is drawn\n$/)
+  expect(io.written.stderr).toMatch(/^Interrupted at [1-8]\d %; nothing is printed\n$/)
 })
 
 test('what ends by itself before anybody interrupts has its own exit code', async () => {

@@ -54,6 +54,6 @@ test('send delivers what was kept to a server that asks for a certificate', asyn
   configure('otlp', sink.url, { ...CLIENT_FIELDS, metrics: false })
   const io = fakeIo({ home })
   expect(await send.run([], io)).toBe(0)
-  expect(io.written.stdout).toContain('otlp got 2 spans; nothing is left for it')
+  expect(io.written.stdout).toContain('otlp got 2 spans; nothing is pending')
   expect(sink.spanNames.toSorted()).toEqual(['agent', 'llm.m'])
 })

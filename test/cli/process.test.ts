@@ -41,7 +41,7 @@ describe(`hookspan, ${SAMPLED}`, () => {
     [[], 2, /^$/, /Usage: hookspan COMMAND/],
     [['demo', '--help'], 0, /^Usage: hookspan demo/, /^$/],
     [['replay'], 2, /^$/, /^hookspan replay: expected a FILE[^\n]*\nUsage: hookspan replay [^\n]*\n$/],
-    [['config', '--check'], 0, /^The configuration is good\.\n$/, /^$/],
+    [['config', '--check'], 0, /^The configuration is valid\.\n$/, /^$/],
   ]
 
   test.each(sample(CALLS, 3))('%j', async (args, code, stdout, stderr) => {
@@ -158,7 +158,7 @@ describe('replay', () => {
       const [first, ...others] = stderr.trimEnd().split('\n')
       expect(first).toMatch(cause)
       expect(others).toEqual([
-        'jaeger got 0 of 13 spans; 13 are kept for it',
+        'jaeger got 0 of 13 spans; 13 are pending',
         expect.stringMatching(/^28 records → 13 spans; stored in /),
       ])
     })

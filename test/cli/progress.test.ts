@@ -20,7 +20,7 @@ test('a line that is drawn anew every 200 ms at most', () => {
   const progress = new Progress(io)
   for (let millis = 0; millis < 1000; millis += 10) {
     pass(10)
-    progress.at(0, () => 'x')
+    progress.update(0, () => 'x')
   }
   expect(io.written.stderr).toBe(`${CLEAR_LINE}x`.repeat(5))
   progress.end()
@@ -30,9 +30,9 @@ test('a line that is drawn anew every 200 ms at most', () => {
 test('what is shown is worked out only when it is shown', () => {
   const { io, pass } = watched(80)
   const progress = new Progress(io)
-  progress.at(0, () => expect.fail('too early'))
+  progress.update(0, () => expect.fail('too early'))
   pass(500)
-  progress.at(0, seconds => `${300 / seconds} a second`)
+  progress.update(0, seconds => `${300 / seconds} a second`)
   expect(io.written.stderr).toBe(`${CLEAR_LINE}600 a second`)
 })
 
@@ -48,7 +48,7 @@ test.each([
   const { io, pass } = watched(80)
   const progress = new Progress(io, 1000)
   pass(millis)
-  progress.at(bytes, () => 'x')
+  progress.update(bytes, () => 'x')
   expect(io.written.stderr).toBe(CLEAR_LINE + shown)
   expect(progress.share).toBe(/\d+ %/.exec(shown)?.[0])
 })
@@ -57,14 +57,14 @@ test.each([undefined, 0])('no share of %s bytes', total => {
   const { io, pass } = watched(80)
   const progress = new Progress(io, total)
   pass(5000)
-  progress.at(70, () => 'x')
+  progress.update(70, () => 'x')
   expect(io.written.stderr).toBe(`${CLEAR_LINE}x`)
   expect(progress.share).toBeUndefined()
 })
 
 test('a narrow terminal does not break the line, which could not be taken away', () => {
   const { io } = watched(10)
-  new Progress(io).say('0123456789')
+  new Progress(io).showStep('0123456789')
   expect(io.written.stderr).toBe(`${CLEAR_LINE}012345678`)
 })
 
@@ -73,7 +73,7 @@ test('the line goes away only where there is one', () => {
   const progress = new Progress(io)
   progress.end()
   expect(io.written.stderr).toBe('')
-  progress.say('delivering …')
+  progress.showStep('delivering …')
   progress.end()
   progress.end()
   expect(io.written.stderr).toBe(`${CLEAR_LINE}delivering …${CLEAR_LINE}`)
@@ -82,7 +82,7 @@ test('the line goes away only where there is one', () => {
 test('a line that comes meanwhile has a line of its own', () => {
   const { io } = watched(80)
   const progress = new Progress(io)
-  progress.say('working …')
+  progress.showStep('working …')
   progress.stderr.write('hookspan: oh\n')
   progress.stderr.write('and more\n')
   expect(io.written.stderr).toBe(`${CLEAR_LINE}working …${CLEAR_LINE}hookspan: oh\nand more\n`)
@@ -92,8 +92,8 @@ test('nothing where nobody watches; the share is known all the same', () => {
   const { io, pass } = watched()
   const progress = new Progress(io, 100)
   pass(10_000)
-  progress.at(50, () => expect.fail('nobody watches'))
-  progress.say('delivering …')
+  progress.update(50, () => expect.fail('nobody watches'))
+  progress.showStep('delivering …')
   progress.end()
   expect(io.written.stderr).toBe('')
   expect(progress.share).toBe('50 %')

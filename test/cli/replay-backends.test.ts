@@ -50,7 +50,7 @@ test('one that gets none of them, because none is kept, is said to', async () =>
   writeFileSync(path, JSON.stringify({ backends, keep: { errors: false } }))
   const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: path } })
   expect([code, sink.spanNames]).toEqual([0, []])
-  expect(told(stderr)[0]).toBe('otlp got no spans: `keep` lets all of these turns go')
+  expect(told(stderr)[0]).toBe('otlp got no spans: `keep` selects none of these turns')
 })
 
 test('several get them, and the configured ones do not', async () => {
@@ -69,22 +69,18 @@ test('the configured ones get them when none is named', async () => {
   expect(sink.spanNames).toHaveLength(13)
 })
 
-const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are kept for it', '28 records → 13 spans; stored in …']
+const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are pending', '28 records → 13 spans; stored in …']
 
 describe('a backend that is not well is one line, and the exit code', () => {
   test.each<[string, SinkBehaviour, RegExp]>([
     ['401', { kind: 'status', status: 401 }, /answered 401: it refuses the credentials\. Set headers$/],
-    ['404', { kind: 'status', status: 404 }, /answered 404: nothing takes OTLP traces there\. The endpoint is /],
+    ['404', { kind: 'status', status: 404 }, /answered 404: there is no OTLP endpoint for traces\. The endpoint is /],
     [
       '415',
       { kind: 'status', status: 415 },
       /answered 415: it does not take http\/json\. Set protocol: http\/protobuf$/,
     ],
-    [
-      '503',
-      { kind: 'status', status: 503, headers: { 'retry-after': '60' } },
-      /answered 503: the server has a problem of its own/,
-    ],
+    ['503', { kind: 'status', status: 503, headers: { 'retry-after': '60' } }, /answered 503: the server failed/],
     ['hanging', { kind: 'hanging' }, /did not answer within \d+ ms\. /],
     ['closing the connection', { kind: 'reset' }, /closed the connection without an answer/],
     ['a web page', { kind: 'ok', contentType: 'text/html', body: '<html>' }, /answered with a web page/],
@@ -126,7 +122,9 @@ describe('a backend that is not well is one line, and the exit code', () => {
     const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: config } })
     expect(code).toBe(1)
     expect(told(stderr)).toEqual([
-      expect.stringMatching(/^hookspan: backend otlp: .*\/v1\/metrics answered 404: nothing takes OTLP metrics there/),
+      expect.stringMatching(
+        /^hookspan: backend otlp: .*\/v1\/metrics answered 404: there is no OTLP endpoint for metrics/,
+      ),
       NO_SPAN[1],
     ])
   })
@@ -144,5 +142,5 @@ test('a backend that fails half-way is told with what it got', async () => {
   // How many are in the first request, the time decides.
   const got = sink.requests[0]?.records.length ?? 0
   expect(got).toBeGreaterThan(0)
-  expect(told(stderr)[1]).toContain(`jaeger got ${got} of 13 spans; ${13 - got} are kept for it; the last trace: `)
+  expect(told(stderr)[1]).toContain(`jaeger got ${got} of 13 spans; ${13 - got} are pending; the last trace: `)
 })

@@ -46,7 +46,7 @@ describe('raw events', () => {
     const { events } = capture('pi')
     const { code, stderr } = await scratch.replay(['-'], { stdin: [events.split('\n')[0] as string] })
     expect(code).toBe(1)
-    expect(stderr).toContain(`line 1: a raw event of a host; say which with --host (${HOSTS.join(', ')})`)
+    expect(stderr).toContain(`line 1: a raw event without a host; name it with --host (${HOSTS.join(', ')})`)
   })
 
   test('of a host whose events cannot be read', async () => {
@@ -54,7 +54,7 @@ describe('raw events', () => {
     const { code, stderr } = await scratch.replay(['-', '--host', 'x'], { stdin: [events.split('\n')[0] as string] })
     expect(code).toBe(1)
     expect(stderr).toContain(
-      `line 1: a raw event of "x", whose events cannot be read; those of ${HOSTS.join(', ')} can; the line is skipped`,
+      `line 1: a raw event of "x", whose events are not supported; supported: ${HOSTS.join(', ')}; the line is skipped`,
     )
   })
 

@@ -107,7 +107,7 @@ describe('a line that is no record', () => {
     ['{"hook": " "}', 'its "hook" is empty'],
     [
       '{"event": "PreToolUse", "tool_name": "x"}',
-      'a raw event of a host; say which with --host (pi, openclaw, opencode, claude-agent-sdk, claude-code, openai-agents, ai-sdk, codex, cursor, copilot, gemini, qwen)',
+      'a raw event without a host; name it with --host (pi, openclaw, opencode, claude-agent-sdk, claude-code, openai-agents, ai-sdk, codex, cursor, copilot, gemini, qwen)',
     ],
     ['{"fixture": "hermes"}', 'it has no "hook"'],
   ]
@@ -172,6 +172,6 @@ describe('records that come to nothing', () => {
     ]
     const { code, stderr } = await scratch.replay(['-', '--out', scratch.path('o.jsonl')], { stdin: [asLines(odd)] })
     expect(code).toBe(0)
-    expect(stderr).toMatch(/\n4 records \(2 ignored, 1 duplicate, not read: 1 of unknown name\) → 1 span; /)
+    expect(stderr).toMatch(/\n4 records \(2 ignored, 1 duplicate, not read: 1 with unknown names\) → 1 span; /)
   })
 })

@@ -228,7 +228,7 @@ describe('is used wrongly', () => {
     [['x', '--out', ''], '--out takes a path'],
     [['x', '--metrics-out', 'y'], '--metrics-out goes with --out'],
     [['x', '--out', 'y', '--metrics-out', 'y'], '--out and --metrics-out are the same file'],
-    [['x', '--out', 'y', '--backend', 'jaeger'], '--out sends nothing anywhere, so it takes no --backend'],
+    [['x', '--out', 'y', '--backend', 'jaeger'], '--out sends nothing, so it cannot be combined with --backend'],
     [['x', '--speed', 'fast'], '--speed takes a number above 0, got "fast"'],
     [['x', '--speed', '0'], '--speed takes a number above 0, got "0"'],
     [['x', '--speed', 'Infinity'], '--speed takes a number above 0, got "Infinity"'],
@@ -275,7 +275,7 @@ describe('what is not read', () => {
     const file = scratch.put('slips.jsonl', SLIPS)
     const lax = await scratch.replay([file])
     expect(lax.code).toBe(0)
-    expect(lax.stderr).toContain('4 records (1 ignored, not read: 2 of unknown name, 1 of another type) → ')
+    expect(lax.stderr).toContain('4 records (1 ignored, not read: 2 with unknown names, 1 with wrong types) → ')
     expect(lax.stderr).toContain(
       'hookspan: there is no hook pre_tool_cal, so it is ignored; did you mean pre_tool_call?\n',
     )

@@ -144,6 +144,6 @@ test('without a program it says what to write', async () => {
   const { code, stderr } = await program.run(['run'])
   expect([code, stderr.split('\n').filter(line => line !== '')[0]]).toEqual([
     2,
-    'hookspan run: which program? hookspan run -- COMMAND',
+    'hookspan run: expected a program: hookspan run -- COMMAND',
   ])
 })

@@ -79,7 +79,7 @@ describe('send --all', () => {
     const [file] = listed('traces')
     expect(first.stdout).toContain(`  ${file}: 2 traces, 4 spans, from 2026-11-22 14:00:00 UTC`)
     const second = await send('--all', ...toSink())
-    expect(second).toEqual({ code: 0, stdout: 'jaeger has all of it already; nothing was sent\n', stderr: '' })
+    expect(second).toEqual({ code: 0, stdout: 'jaeger has everything already; nothing was sent\n', stderr: '' })
     expect(arrived()).toEqual(['a', 'b', 'c'])
     expect(listed('spool')).toEqual([])
   })
@@ -90,13 +90,13 @@ describe('send --all', () => {
     await record(['b'])
     const { stdout } = await send('--all', ...toSink())
     expect(arrived()).toEqual(['a', 'b'])
-    expect(stdout).toMatch(/jaeger got 1 trace, 2 spans, .*\n {2}1 further file it has already\n$/)
+    expect(stdout).toMatch(/jaeger got 1 trace, 2 spans, .*\n {2}1 further file already delivered\n$/)
   })
 
   test('a backend that got its traces as they were recorded gets none of them again', async () => {
     await record(['a'], `jaeger=${sink.url}`)
     expect(arrived()).toEqual(['a'])
-    expect((await send('--all', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    expect((await send('--all', ...toSink())).stdout).toBe('jaeger has everything already; nothing was sent\n')
     expect(arrived()).toEqual(['a'])
   })
 
@@ -129,7 +129,7 @@ describe('send --all', () => {
     expect(failed.stdout).toContain('jaeger got nothing\n')
     expect(failed.stderr).toMatch(/answered 500/)
     expect(failed.stderr).not.toContain('sent later')
-    expect(failed.stdout).toContain('not all of 3 files was sent; run this again: it goes on where it stopped')
+    expect(failed.stdout).toContain('not all of 3 files was sent; run this again to continue')
     expect(listed('spool')).toEqual([])
     sink.requests.splice(0)
     sink.behaviour = { kind: 'ok' }
@@ -146,7 +146,7 @@ describe('send --all', () => {
     expect(arrived()).toEqual(['done'])
     expect({ code, stdout }).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('1 file belongs to an agent that is running: run this again when it has ended'),
+      stdout: expect.stringContaining('1 file belongs to a running agent: run this again after it has ended'),
     })
     await plugin.shutdown()
     await send('--all', ...toSink())
@@ -205,7 +205,7 @@ describe('send --since', () => {
     await record(turns)
     expect((await send('--since', '2h', ...toSink())).code).toBe(0)
     expect(arrived()).toEqual(['new'])
-    expect((await send('--since', '2h', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    expect((await send('--since', '2h', ...toSink())).stdout).toBe('jaeger has everything already; nothing was sent\n')
     await send('--since', '2026-11-22T11:30', ...toSink())
     expect(arrived()).toEqual(['new', 'old'])
     await send('--all', ...toSink())
@@ -279,12 +279,12 @@ describe('send FILE', () => {
     sink.behaviour = { kind: 'status', status: 500 }
     const { code, stdout } = await send(join(state(), 'traces'), ...toSink())
     expect(code).toBe(1)
-    expect(stdout).toContain('not all of 1 file was sent; run this again: it sends all of them anew')
+    expect(stdout).toContain('not all of 1 file was sent; run this again to send all of them')
   })
 })
 
 const LET_GO = (files: number): string =>
-  `of ${files === 1 ? '1 file' : `${files} files`} it gets what is kept; what "keep" lets go stays here: hookspan send TRACE_ID sends one`
+  `of ${files === 1 ? '1 file' : `${files} files`} it receives the selected traces; "keep" did not select the others: hookspan send TRACE_ID sends one`
 
 describe('send TRACE_ID', () => {
   /** What a backend has got of the turns that it was not to get. */
@@ -305,7 +305,7 @@ describe('send TRACE_ID', () => {
     const all = await send('--all', ...toSink())
     expect({ code: all.code, stdout: all.stdout }).toEqual({
       code: 0,
-      stdout: `jaeger has what was kept; nothing was sent\n  ${LET_GO(1)}\n`,
+      stdout: `jaeger has all selected traces; nothing was sent\n  ${LET_GO(1)}\n`,
     })
     expect(arrived()).toEqual([])
     const { code, stdout, stderr } = await send(traceIdOf('b').slice(0, 12), ...toSink())
@@ -322,7 +322,7 @@ describe('send TRACE_ID', () => {
     const { code, stderr } = await send('0000', ...toSink())
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `hookspan send: there is no trace whose id begins with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name\n`,
+      stderr: `hookspan send: there is no trace whose id starts with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name\n`,
     })
   })
 
@@ -332,10 +332,10 @@ describe('send TRACE_ID', () => {
     await record(['c'], held())
     const { stdout } = await send('--all', ...toSink())
     expect(arrived()).toEqual(['a', 'b'])
-    expect(stdout).toMatch(/^jaeger got 1 trace, 2 spans, .*\n {2}1 further file it has already\n/)
+    expect(stdout).toMatch(/^jaeger got 1 trace, 2 spans, .*\n {2}1 further file already delivered\n/)
     expect(stdout).toContain(`  ${LET_GO(1)}\n`)
     expect((await send('--all', ...toSink())).stdout).toBe(
-      `jaeger has all of it but what was let go; nothing was sent\n  ${LET_GO(1)}\n`,
+      `jaeger has everything except traces that "keep" did not select; nothing was sent\n  ${LET_GO(1)}\n`,
     )
   })
 
@@ -345,9 +345,7 @@ describe('send TRACE_ID', () => {
     await record(['a'], `jaeger=${sink.url}`)
     const { code, stdout } = await send('--all', ...toSink())
     expect(code).toBe(1)
-    expect(stdout).toMatch(
-      /^jaeger got nothing\n {2}[\d.]+ KB of what was kept are left for it: hookspan send delivers it\n/,
-    )
+    expect(stdout).toMatch(/^jaeger got nothing\n {2}[\d.]+ KB of selected traces are pending: run hookspan send\n/)
   })
 
   test('what a killed process held, and nobody has judged, is not said to be there', async () => {
@@ -358,7 +356,7 @@ describe('send TRACE_ID', () => {
     expect({ code, stdout }).toEqual({
       code: 1,
       stdout:
-        'jaeger got nothing\n  nobody has judged 1 file of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one\n',
+        'jaeger got nothing\n  tail sampling is pending for 1 file of ended agents: run hookspan send with the same backends; hookspan send TRACE_ID sends one\n',
     })
     const io = fakeIo({ home, now: () => NOW, env: held() })
     expect(await run([], io)).toBe(0)

@@ -55,10 +55,10 @@ describe('hookspan send', () => {
     await recordTurn(`jaeger=${dead}`)
     expect(spool()).toHaveLength(1)
     const sent = await send([], `jaeger=${sink.url}`)
-    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is left for it\n', stderr: '' })
+    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is pending\n', stderr: '' })
     expect(sink.spanNames.sort()).toEqual(['agent', 'llm.m'])
     expect(spool()).toEqual([])
-    expect((await send([], `jaeger=${sink.url}`)).stdout).toBe('jaeger got 0 spans; nothing is left for it\n')
+    expect((await send([], `jaeger=${sink.url}`)).stdout).toBe('jaeger got 0 spans; nothing is pending\n')
     expect(sink.spanNames).toHaveLength(2)
   })
 
@@ -67,19 +67,19 @@ describe('hookspan send', () => {
     await recordTurn(backends, KEEP)
     leaveHeld(state(), 'held', 'held, too')
     const sent = await send([], backends, KEEP)
-    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is left for it\n', stderr: '' })
+    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is pending\n', stderr: '' })
     expect(sink.spanNames).toEqual(['held', 'held, too'])
-    expect((await send([], backends, KEEP)).stdout).toBe('jaeger got 0 spans; nothing is left for it\n')
+    expect((await send([], backends, KEEP)).stdout).toBe('jaeger got 0 spans; nothing is pending\n')
     leaveHeld(state(), 'another', 'another, too')
     const { stdout } = await send(['--all'], backends, KEEP)
-    expect(stdout).toMatch(/^jaeger got 2 spans that were kept for it\n/)
+    expect(stdout).toMatch(/^jaeger got 2 spans that were pending\n/)
   })
 
   test('fails when a backend still does not take it, and says why', async () => {
     await recordTurn(`jaeger=${dead}`)
     const { code, stdout, stderr } = await send([], `jaeger=${dead}`)
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
+    expect(stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are pending\n$/)
     expect(stderr).toMatch(/^hookspan: backend jaeger: nothing listens at .*\n$/)
     expect(spool()).toHaveLength(1)
   })
@@ -89,7 +89,7 @@ describe('hookspan send', () => {
     const { code, stdout } = await send(['--backend', 'jaeger'], `jaeger=${sink.url},phoenix=${sink.url}`)
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^jaeger got 2 spans; .*\n.*KB are kept for phoenix, which is not asked for or not configured\n$/,
+      /^jaeger got 2 spans; .*\n.*KB are pending for phoenix, which is not selected or not configured\n$/,
     )
     expect(sink.spanNames).toHaveLength(2)
     expect((await send([], `jaeger=${sink.url},phoenix=${sink.url}`)).stdout).toMatch(/phoenix got 2 spans/)
@@ -101,14 +101,14 @@ describe('hookspan send', () => {
     const { code, stdout } = await send(['--backend', `jaeger=${sink.url}`])
     const name = `jaeger@${new URL(sink.url).host}`
     expect({ code, spans: sink.spanNames }).toEqual({ code: 0, spans: [] })
-    expect(stdout).toContain(`${name} got 0 spans; nothing is left for it\n`)
-    expect(stdout).toMatch(/KB are kept for jaeger, which is not asked for or not configured\n$/)
+    expect(stdout).toContain(`${name} got 0 spans; nothing is pending\n`)
+    expect(stdout).toMatch(/KB are pending for jaeger, which is not selected or not configured\n$/)
     const asMeant = await send(['--backend', `jaeger=${dead}`])
-    expect(asMeant.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
+    expect(asMeant.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are pending\n$/)
   })
 
   test('says so when there is nothing to do', async () => {
-    const nothing = 'no backend is configured, and nothing is kept for any\n'
+    const nothing = 'no backend is configured, and nothing is pending\n'
     expect(await send([])).toEqual({ code: 0, stdout: nothing, stderr: '' })
   })
 
@@ -118,7 +118,7 @@ describe('hookspan send', () => {
     [['--backend', 'jaeger=nonsense'], /--backend jaeger: /],
     [['--backend', 'console'], /console is the terminal of an agent/],
     [['--since', 'yesterday'], /--since takes an age/],
-    [['--all', 'file.jsonl'], /--all is of the trace log/],
+    [['--all', 'file.jsonl'], /--all sends the trace log/],
     [['--sinc', '2h'], /unknown option --sinc. Did you mean --since\?/],
   ])('%j is wrong use', async (args, message) => {
     const { code, stderr } = await send(args, `jaeger=${sink.url}`)

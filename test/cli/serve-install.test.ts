@@ -43,7 +43,7 @@ describe('systemd', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`${scene.unit} (new)\n+ # Written by hookspan serve`)
     expect(stdout).toContain(START.map(line => `$ ${line}\n`).join(''))
-    expect(stdout).toMatch(/Done: systemd starts the receiver now, and when you log in\.\n/)
+    expect(stdout).toMatch(/Done: systemd runs the receiver now and at every login\.\n/)
     expect(scene.read()).toMatch(/^ExecStart="\/\S+" "\/\S+\/dist\/cli\/main\.js" "serve" "--idle-exit" "2h"$/m)
     expect(statSync(scene.unit).mode & 0o777).toBe(0o600)
     expect(scene.ran).toEqual(START)
@@ -70,7 +70,7 @@ describe('systemd', () => {
     scene.ran.length = 0
     const { code, stdout } = await scene.serve('--undo')
     expect(code).toBe(0)
-    expect(stdout).toContain(`${scene.unit} (goes)\n- # Written by hookspan serve`)
+    expect(stdout).toContain(`${scene.unit} (removed)\n- # Written by hookspan serve`)
     expect(scene.ran).toEqual(END)
     expect(existsSync(scene.unit)).toBe(false)
     expect((await scene.serve('--undo')).stdout).toMatch(/^Nothing to do: systemd does not start a receiver/)
@@ -82,7 +82,9 @@ describe('systemd', () => {
     writeFileSync(scene.unit, '[Unit]\n')
     const { code, stderr } = await scene.serve(args)
     expect(code).toBe(1)
-    expect(stderr).toBe(`hookspan serve: ${scene.unit} is not what hookspan wrote; it stays as it is: move it away\n`)
+    expect(stderr).toBe(
+      `hookspan serve: ${scene.unit} was not written by hookspan and is left unchanged: move it away\n`,
+    )
     expect(scene.read()).toBe('[Unit]\n')
     expect(scene.ran).toEqual([])
   })
@@ -92,9 +94,7 @@ describe('systemd', () => {
     scene.why = 'Failed to connect to bus'
     const { code, stderr } = await scene.serve('--install')
     expect(code).toBe(1)
-    expect(stderr).toBe(
-      `hookspan serve: "${START[0]}" failed: Failed to connect to bus; where it works, run it yourself\n`,
-    )
+    expect(stderr).toBe(`hookspan serve: "${START[0]}" failed: Failed to connect to bus; run it by hand\n`)
     expect(existsSync(scene.unit)).toBe(true)
     expect((await scene.serve('--undo')).code).toBe(1)
     expect(existsSync(scene.unit)).toBe(false)
@@ -107,7 +107,7 @@ describe('systemd', () => {
     const { stdout } = await scene.serve('--install', { env })
     expect(scene.read()).toContain(`Environment="XDG_STATE_HOME=${state}"\n`)
     expect(scene.read()).not.toContain('secret')
-    expect(stdout).toMatch(/put into the configuration what they say: HOOKSPAN_BACKENDS, OTEL_SERVICE_NAME\n/)
+    expect(stdout).toMatch(/move them to the configuration: HOOKSPAN_BACKENDS, OTEL_SERVICE_NAME\n/)
   })
 })
 
@@ -137,5 +137,5 @@ test('launchd', async () => {
 test('another system', async () => {
   const { code, stderr } = await new Scene().serve('--install', { platform: 'win32' })
   expect(code).toBe(1)
-  expect(stderr).toBe('hookspan serve: there is no service for win32; have "hookspan serve" started when you log in\n')
+  expect(stderr).toBe('hookspan serve: there is no service for win32; start "hookspan serve" at login yourself\n')
 })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { serve } from '../../src/cli/commands/serve.ts'
 import { startDetached } from '../../src/cli/serve/receiver-process.ts'
-import type { Address } from '../../src/receiver/address.ts'
+import type { Address } from '../../src/receiver/receiver-files.ts'
 import { until } from '../support/until.ts'
 import { fakeIo } from './fake-io.ts'
 import { type Child, Program, REPOSITORY } from './program.ts'
@@ -20,7 +20,7 @@ afterEach(async () => {
 })
 
 const STATE = join('.local', 'state', 'hookspan', 'receiver')
-const SERVE_LINE = /^A receiver runs: version \S+, pid (\d+), http:\/\/127\.0\.0\.1:\d+ {2}\S+receiver\.sock\n$/
+const SERVE_LINE = /^Receiver running: version \S+, pid (\d+), http:\/\/127\.0\.0\.1:\d+ {2}\S+receiver\.sock\n$/
 
 function file(name: string): string {
   return join(program.home, STATE, name)
@@ -107,7 +107,7 @@ test('in the background, once; it says what it has taken', async () => {
   expect(status.code).toBe(0)
   expect(status.stdout).toMatch(
     new RegExp(
-      `^A receiver runs: version ${packageJson.version}, pid ${pid}, since .*\n  listens .*\n  open {5}\\d turns?\n  taken {4}1 delivery\n$`,
+      `^Receiver running: version ${packageJson.version}, pid ${pid}, since .*\n  address .*\n  open {5}\\d turns?\n  received 1 delivery\n$`,
     ),
   )
   await send(ofTurn('no_such_hook', {}))
@@ -141,17 +141,18 @@ test('one that was killed holds up nobody, and what came meanwhile is taken', as
   expect(await program.run(['serve', '--detach'])).toMatchObject({ code: 0, stderr: '' })
   expect(address().pid).not.toBe(pid)
   await until(() => readdirSync(file('spool')).length === 0)
-  expect((await program.run(['serve', '--status'])).stdout).toMatch(
-    / {2}taken {4}1 delivery, 1 of them from the spool\n/,
-  )
+  expect((await program.run(['serve', '--status'])).stdout).toMatch(/ {2}received 1 delivery, 1 from the spool\n/)
 })
 
 test('nothing runs', async () => {
   const status = await program.run(['serve', '--status'])
-  expect(status).toMatchObject({ code: 1, stdout: 'No receiver runs; "hookspan serve --detach" starts one.\n' })
+  expect(status).toMatchObject({
+    code: 1,
+    stdout: 'No receiver is running; start one with "hookspan serve --detach".\n',
+  })
   expect(await program.run(['serve', '--stop'])).toMatchObject({
     code: 0,
-    stdout: 'Nothing to do: no receiver runs.\n',
+    stdout: 'Nothing to do: no receiver is running.\n',
   })
 })
 
@@ -160,7 +161,7 @@ test('one that does not answer is ended all the same', async () => {
   const { pid } = address()
   rmSync(file('address.json'))
   expect((await program.run(['serve', '--status'])).stdout).toBe(
-    `The receiver (pid ${pid}) does not answer; "hookspan serve --stop" ends it.\n`,
+    `The receiver (pid ${pid}) does not answer; stop it with "hookspan serve --stop".\n`,
   )
   expect((await program.run(['serve', '--stop'])).stdout).toContain(`Stopped (pid ${pid}).`)
 })
@@ -194,7 +195,7 @@ describe('wrong use', () => {
     ['--port http', /--port takes a number/],
     ['--idle-exit soon', /--idle-exit takes an age such as 15m or 2h, got "soon"/],
     ['--idle-exit 0s', /--idle-exit takes an age/],
-    ['--stop --status', /--status and --stop are two things; one at a time/],
+    ['--stop --status', /--status and --stop cannot be combined/],
     ['-n', /--dry-run is for --install and --undo/],
     ['--daemon', /Did you mean --detach\?/],
   ])('%s', async (args, message) => {
@@ -217,7 +218,7 @@ test('hooks of the person decide, and what cannot be loaded of them is said', as
     said += piece
   })
   await started(child)
-  expect(said).toContain('broken.mjs is not loaded: no luck; mend it, or take it out of the folder\n')
+  expect(said).toContain('broken.mjs is not loaded: no luck; fix it, or remove it from the folder\n')
   const call = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: 'Bash', tool_use_id: 'c' }
   const answer = await ask('/claude-code', { ...call, tool_input: { command: 'rm x' } })
   expect(JSON.parse(answer)).toMatchObject({

@@ -1,4 +1,4 @@
-/** `tree FILE` with what is no trace log: exit 1, and one line that says what it is. */
+/** `tree FILE` with what is not a trace log: exit 1, and one line that says what it is. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ test.each<[string, string | Uint8Array, string]>([
   ],
 ])('%s', async (_, content, problem) => {
   const path = await write(content)
-  const stderr = `hookspan tree: ${path} is no trace log: ${problem.replace('FILE', path)}\n`
+  const stderr = `hookspan tree: ${path} is not a trace log: ${problem.replace('FILE', path)}\n`
   expect(await tree([path])).toEqual({ code: 1, stdout: '', stderr })
   expect(await tree([path, '--json'])).toEqual({ code: 1, stdout: '', stderr })
   expect(await tree([path, 'abc'])).toEqual({ code: 1, stdout: '', stderr })
@@ -105,5 +105,5 @@ test('a directory says of which file it is', async () => {
   await writeFile(join(directory, 'd', 'r.jsonl'), '{"hook":"x"}\n')
   const { code, stderr } = await tree([join(directory, 'd')])
   expect(code).toBe(1)
-  expect(stderr).toContain(`${join(directory, 'd', 'r.jsonl')} is no trace log: these are hook records`)
+  expect(stderr).toContain(`${join(directory, 'd', 'r.jsonl')} is not a trace log: these are hook records`)
 })

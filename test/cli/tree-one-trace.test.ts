@@ -91,7 +91,7 @@ test('a beginning that several have is told which they are', async () => {
   const { code, stdout, stderr } = await tree('aabb')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toBe(
-    `hookspan tree: there are 2 traces whose id begins with aabb: ${ONE} (s1, 2026-11-21 10:15:00 UTC), ${OTHER} (s2, 2026-11-21 10:15:00 UTC); say more digits\n`,
+    `hookspan tree: there are 2 traces whose id starts with aabb: ${ONE} (s1, 2026-11-21 10:15:00 UTC), ${OTHER} (s2, 2026-11-21 10:15:00 UTC); give more digits\n`,
   )
 })
 
@@ -99,7 +99,7 @@ test('one that no trace has is told where it was looked for', async () => {
   expect(await tree('ffff', '--errors')).toEqual({
     code: 1,
     stdout: '',
-    stderr: `hookspan tree: there is no trace whose id begins with ffff, with an error, among the 3 in ${dirname(log)}, and no file of that name\n`,
+    stderr: `hookspan tree: there is no trace whose id starts with ffff, with an error, among the 3 in ${dirname(log)}, and no file of that name\n`,
   })
 })
 

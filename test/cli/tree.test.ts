@@ -126,7 +126,7 @@ describe('hookspan tree', () => {
 
   test('says how many it has left out when nobody said how many to draw', async () => {
     const path = await write('t.jsonl', ...[1, 2, 3, 4, 5, 6].map(number => exportLine(turn(number))))
-    expect((await tree([path])).stdout).toContain('  the last 5 of 6; -n N shows more\n')
+    expect((await tree([path])).stdout).toContain('  the last 5 of 6; show more with -n N\n')
     expect((await tree([path, '-n', '5'])).stdout).not.toContain('the last')
     expect((await tree([path, '-n', '6'])).stdout).not.toContain('the last')
     expect((await tree([path, '--json'])).stdout.trim().split('\n')).toHaveLength(5)

@@ -66,7 +66,10 @@ test('serves the built page, and the traces of the log; Ctrl-C ends it', async (
 test('a second call says where the first is', async () => {
   const { child, url } = await view()
   const { code, stdout } = await program.run(['view'])
-  expect({ code, stdout }).toEqual({ code: 0, stdout: `The viewer runs already (pid ${child.pid}):\n\n  ${url}\n` })
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: `The viewer is already running (pid ${child.pid}):\n\n  ${url}\n`,
+  })
 })
 
 test('shows a file that somebody was sent', async () => {

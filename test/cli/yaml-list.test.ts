@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { addItem, type Item, type ListPath, listAt, NotEditable, removeItems } from '../../src/cli/init/yaml-list.ts'
+import {
+  addItem,
+  type ListPath,
+  listAt,
+  NotEditable,
+  removeItems,
+  type YamlItem,
+} from '../../src/cli/init/yaml-list.ts'
 
 const PATH: ListPath = ['plugins', 'enabled']
-const OURS: Item = { value: 'hookspan', block: ['hookspan'], flow: 'hookspan' }
+const OURS: YamlItem = { value: 'hookspan', block: ['hookspan'], flow: 'hookspan' }
 const isOurs = (value: unknown): boolean => value === 'hookspan'
 
 const HEAD = '# mine\nmodel:\n  default: fake-1   # the small one\n  since: 0777\n'

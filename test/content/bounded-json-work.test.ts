@@ -29,7 +29,7 @@ describe('the work of writing JSON', () => {
     expect(reads).toBeLessThan(110)
   })
 
-  it('hands windows to the redactor, never a whole long text', () => {
+  it('passes windows to the redactor, never a whole long text', () => {
     const seen: number[] = []
     const leaf = (text: string): string => {
       seen.push(text.length)
@@ -40,7 +40,7 @@ describe('the work of writing JSON', () => {
     expect(seen.length).toBeLessThan(3)
   })
 
-  it('looks through a bounded length of text, however little is left of it', () => {
+  it('reads a bounded length of text, however little of it remains', () => {
     let read = 0
     const leaf = (text: string): string => {
       read += text.length
@@ -54,7 +54,7 @@ describe('the work of writing JSON', () => {
     expect(read).toBeLessThan(10 * 2000)
   })
 
-  it('lists the keys of an object that has very many once, and shows the first of them', () => {
+  it('lists the keys of a very wide object once, and shows the first ones', () => {
     const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}`)
     let lists = 0
     const wide = new Proxy(Object.fromEntries(keys.map(key => [key, 1])), {
@@ -71,7 +71,7 @@ describe('the work of writing JSON', () => {
     expect(lists).toBe(1)
   })
 
-  it('leaves a Set after the elements that fit', () => {
+  it('stops reading a Set after the elements that fit', () => {
     let taken = 0
     const set = new Set()
     set[Symbol.iterator] = function* () {

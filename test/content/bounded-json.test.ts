@@ -43,7 +43,7 @@ describe('JSON of a value', () => {
     )
   })
 
-  it('is what JSON.stringify writes when there is room', () => {
+  it('equals JSON.stringify if there is room', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
         const text = JSON.stringify(value)
@@ -52,7 +52,7 @@ describe('JSON of a value', () => {
     )
   })
 
-  it('is cut, and says so, when there is not', () => {
+  it('is cut and marked if there is not', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), caps, (value, cap) => {
         const whole = JSON.stringify(value)
@@ -69,7 +69,7 @@ describe('JSON of a value', () => {
     })
   })
 
-  it('leaves out what does not fit as a whole', () => {
+  it('drops what does not fit as a whole', () => {
     expect(boundedJson([1, 22, 333, 4444], 12, keepAll)).toEqual({ text: '[1,22,333]', truncated: true })
     expect(boundedJson({ a: 1, bcdefgh: 2 }, 12, keepAll)).toEqual({ text: '{"a":1}', truncated: true })
     expect(boundedJson(12345, 3, keepAll)).toEqual({ text: '""', truncated: true })
@@ -110,7 +110,7 @@ describe('forms', () => {
     expect(jsonOf(value)).toEqual(expected)
   })
 
-  it('says where a value could not be read, and keeps the rest', () => {
+  it('marks an unreadable value and keeps the rest', () => {
     const value = {
       a: 1,
       bad: new Proxy(
@@ -166,11 +166,11 @@ describe('secrets', () => {
     })
   })
 
-  it('shows that there is no secret', () => {
+  it('shows an absent secret', () => {
     expect(jsonOf({ password: null, token: '', auth: false })).toEqual({ password: null, token: '', auth: false })
   })
 
-  it('shows that there is nothing', () => {
+  it('shows an empty value', () => {
     const value = { cookies: [], credentials: {}, password: new Map([['a', 1]]), secrets: [1] }
     expect(jsonOf(value)).toEqual({ cookies: [], credentials: {}, password: '[REDACTED]', secrets: '[REDACTED]' })
     const revoked = Proxy.revocable({}, {})
@@ -178,7 +178,7 @@ describe('secrets', () => {
     expect(jsonOf({ password: revoked.proxy, a: 1 })).toEqual({ password: '[REDACTED]', a: 1 })
   })
 
-  it('masks what its neighbours say is a secret', () => {
+  it('masks secrets that their neighbours identify', () => {
     const masked = (value: unknown): unknown => JSON.parse(boundedJson(value, 5000, redact)?.text ?? '')
     expect(masked(['curl', '-u', 'bob:my pass', 'https://x'])).toEqual(['curl', '-u', '[REDACTED]', 'https://x'])
     expect(masked(['mysql', '-phunter2', 'shop'])).toEqual(['mysql', '[REDACTED]', 'shop'])
@@ -220,7 +220,7 @@ describe('secrets', () => {
     ])
   })
 
-  it('masks nothing by its neighbours when nothing is to be masked', () => {
+  it('masks nothing by neighbours if masking is off', () => {
     const value = { headers: [['Authorization', 'SSWS abc']], variables: [{ name: 'DB_PASSWORD', value: 'x' }] }
     expect(boundedJson(value, 5000, keepAll, () => false)?.text).toBe(JSON.stringify(value))
   })
@@ -234,7 +234,7 @@ describe('secrets', () => {
     expect(boundedJson({ [key]: 1 }, 100, redact)?.text).toBe('{"[REDACTED]":1}')
   })
 
-  it('masks a secret that the cut runs through', () => {
+  it('masks a secret that is cut', () => {
     const secret = `ghp_${'a1B2'.repeat(9)}`
     for (let cap = 10; cap < 90; cap++) {
       const text = boundedJson({ command: `echo ${secret} | sh`, after: secret }, cap, redact)?.text ?? ''

@@ -29,7 +29,7 @@ describe('full', () => {
 })
 
 describe('off', () => {
-  it('has no content of any kind, but ids', () => {
+  it('has ids but no content of any kind', () => {
     expect(off.content('x', 'llm_input')).toBeUndefined()
     expect(off.snippet('x')).toBeUndefined()
     expect(off.errorText('x')).toBeUndefined()
@@ -71,7 +71,7 @@ describe('ids', () => {
     expect(preview.id(value)).toBeUndefined()
   })
 
-  it('are computed once while they keep coming', () => {
+  it('are cached while they recur', () => {
     let redactions = 0
     const capture = captureWith({
       redact: text => {
@@ -99,7 +99,7 @@ describe('snippets and errors', () => {
     expect(preview.snippet(' ')).toBeUndefined()
   })
 
-  it('reads errors in the forms in which they come', () => {
+  it('reads errors of every form', () => {
     expect(preview.errorText('failed\n  badly')).toBe('failed badly')
     expect(preview.errorText(new Error('no route: password=hunter2'))).toBe('no route: password=[REDACTED]')
     expect(preview.errorText({ type: 'x', message: 'overloaded' })).toBe('overloaded')
@@ -145,7 +145,7 @@ describe('without redaction', () => {
 })
 
 describe('work', () => {
-  it('is that of the cap, not of the value', () => {
+  it('is linear in the cap, not in the value', () => {
     const seen: number[] = []
     const capture = captureWith({
       redact: text => {
@@ -164,7 +164,7 @@ describe('work', () => {
     expect(seen.length).toBeLessThan(12)
   })
 
-  it('is done once for a text that several spans ask for', () => {
+  it('is done once for a text of several spans', () => {
     let redactions = 0
     const capture = captureWith({
       redact: text => {

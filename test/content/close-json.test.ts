@@ -66,7 +66,7 @@ describe('the head of a JSON text', () => {
     expect(closeJson(text, 100)).toBeUndefined()
   })
 
-  it('does not fall over deep nesting', () => {
+  it('survives deep nesting', () => {
     const closed = closeJson('['.repeat(100_000), 50_000) ?? ''
     expect(closed).toBe('['.repeat(25_000) + ']'.repeat(25_000))
   })

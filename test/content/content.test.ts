@@ -61,7 +61,7 @@ describe('previews of text', () => {
     expect(previewOf('abcdefghijk', -5)).toBeUndefined()
   })
 
-  it('fills the cap with what is left after collapsing', () => {
+  it('fills the cap after collapsing', () => {
     expect(previewOf('word    \n    '.repeat(500), 1200)?.text.length).toBeGreaterThan(600)
     expect(previewOf('word '.repeat(5000), 1200)?.text.length).toBeGreaterThan(1190)
   })
@@ -102,7 +102,7 @@ describe('JSON text', () => {
     expect(content?.text.length).toBeGreaterThan(1100)
   })
 
-  it('that is none is text', () => {
+  it('that is malformed is text', () => {
     expect(preview.content('[INFO]  started {ok}', 'tool_output')).toEqual({
       text: '[INFO] started {ok}',
       mimeType: 'text/plain',
@@ -110,7 +110,7 @@ describe('JSON text', () => {
     })
   })
 
-  it('is masked where its keys say so, and in its strings', () => {
+  it('is masked under secret keys and in strings', () => {
     const text =
       '{"password": 12345, "headers": {"Cookie": {"a": ["}"]}}, "cmd": "a\\npassword=hunter2", "token": null}'
     expect(preview.content(text, 'tool_output')?.text).toBe(
@@ -158,7 +158,7 @@ describe('values', () => {
     expect(preview.content({ out: '\u001b[31mred\u001b[0m\n ok' }, 'tool_output')?.text).toBe('{"out":"red\\n ok"}')
   })
 
-  it('are looked at again each time, because an object can change', () => {
+  it('are read again each time, because an object can change', () => {
     const value = { a: 1 }
     expect(preview.content(value, 'tool_input')?.text).toBe('{"a":1}')
     value.a = 2

@@ -39,7 +39,7 @@ describe('a secret that a cut runs through', () => {
   // The lines of a private key are nothing by themselves: without its first line, its last one has to be seen.
   const recognisable = SECRETS.filter(({ secret }) => !/(?<!BEGIN .*)-----END/s.test(secret))
 
-  it('anywhere in a long text that shrinks when it is captured', () => {
+  it('is masked anywhere in a long text that shrinks when it is captured', () => {
     const filler = fc.constantFrom(
       '   \n\t  ',
       'word ',

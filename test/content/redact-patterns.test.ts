@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkPattern } from '../../src/content/redact-patterns.ts'
 
-describe('patterns that are taken', () => {
+describe('accepted patterns', () => {
   it.each(
     [
       ...[
@@ -117,12 +117,12 @@ describe('patterns that cannot be used', () => {
     },
   )
 
-  it('an endless one', () => {
+  it('refuses a pattern that is too long', () => {
     expect(checkPattern('a'.repeat(3000))).toEqual({ ok: false, reason: expect.stringContaining('2000') })
   })
 })
 
-it('uses Unicode rules where the pattern allows them, and the older ones where not', () => {
+it('uses Unicode rules if the pattern allows them, else the older ones', () => {
   const unicode = checkPattern('\\p{Lu}')
   const older = checkPattern('\\-\\_x')
   expect(unicode.ok && unicode.pattern.flags).toBe('gu')

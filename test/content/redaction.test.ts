@@ -10,7 +10,7 @@ import { allThatIsSaid, PLACEMENTS } from './secret-placements.ts'
 const redact = createRedactor({ enabled: true, patterns: [] })
 
 describe('secrets', () => {
-  it.each(SECRETS)('masks $what and leaves what stands around it', ({ before, secret, after, masked }) => {
+  it.each(SECRETS)('masks $what and keeps its surroundings', ({ before, secret, after, masked }) => {
     expect(redact(before + secret + after)).toBe(masked ?? `${before}[REDACTED]${after}`)
   })
 
@@ -29,7 +29,7 @@ describe('secrets', () => {
       expect(masked, what).not.toContain(secret)
   })
 
-  it('changes nothing more when it is run again', () => {
+  it('is idempotent', () => {
     const pieces = [...SECRETS.map(({ before, secret, after }) => before + secret + after), ...INNOCENTS]
     fc.assert(
       fc.property(
@@ -49,7 +49,7 @@ describe('secrets', () => {
     )
   })
 
-  it('takes no punctuation between two arguments for a password', () => {
+  it('does not mask punctuation between two arguments', () => {
     expect(redact(`run(['mysql', '-p', 'shop'])`)).toBe(`run(['mysql', '-p', 'shop'])`)
     expect(redact(`mysql -p shop; run(['sshpass', '-p', 'hunter2x'])`)).toBe(
       `mysql -p shop; run(['sshpass', '-p', '[REDACTED]'])`,
@@ -58,7 +58,7 @@ describe('secrets', () => {
 })
 
 describe('innocent look-alikes', () => {
-  it('are as many as are promised', () => {
+  it('has as many look-alikes as promised', () => {
     expect(new Set(INNOCENTS).size).toBeGreaterThanOrEqual(130)
   })
 
@@ -150,7 +150,7 @@ describe('own patterns', () => {
     )
   })
 
-  it('finds every match in a long text, where the pieces meet too', () => {
+  it('finds every match in a long text, even across pieces', () => {
     const own = createRedactor({ enabled: true, patterns: [/EMP-\d{6}/gu] })
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 9000 }), { maxLength: 6 }), gaps => {
@@ -160,7 +160,7 @@ describe('own patterns', () => {
     )
   })
 
-  it('comes to an end even with a pattern that nobody checked', () => {
+  it('terminates even with an unchecked pattern', () => {
     expect(createRedactor({ enabled: true, patterns: [/x*/g] })('axb')).toContain('b')
   })
 

@@ -25,11 +25,11 @@ async function unread(run: () => void): Promise<Writable> {
   return broken
 }
 
-test('a line of a hook that nobody reads does not end the process', async () => {
+test("survives a hook's line without a reader", async () => {
   expect((await unread(() => toStandardError('a line'))).listenerCount('error')).toBe(0)
 })
 
-test('a line of a host that nobody reads does not end the process', async () => {
+test("survives a host's line without a reader", async () => {
   const machine = {
     accept: () => {
       throw new Error('broken')

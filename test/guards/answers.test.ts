@@ -8,15 +8,15 @@ const ALL: readonly Decision[] = ['block', 'rewrite', 'inject', 'retry', 'ask']
 
 /** Answers that are none, and what the person reads of them. */
 const NONSENSE: readonly [answer: unknown, line: string, phase?: Phase][] = [
-  [null, 'it returned what is no verdict'],
-  [false, 'it returned what is no verdict'],
-  [true, 'it returned what is no verdict'],
-  [0, 'it returned what is no verdict'],
-  ['block', 'it returned what is no verdict'],
-  [[], 'it returned what is no verdict'],
-  [{}, 'it returned what is no verdict'],
-  [() => ({ decision: 'block' }), 'it returned what is no verdict'],
-  [{ decision: 5 }, 'it returned what is no verdict'],
+  [null, 'it returned no verdict'],
+  [false, 'it returned no verdict'],
+  [true, 'it returned no verdict'],
+  [0, 'it returned no verdict'],
+  ['block', 'it returned no verdict'],
+  [[], 'it returned no verdict'],
+  [{}, 'it returned no verdict'],
+  [() => ({ decision: 'block' }), 'it returned no verdict'],
+  [{ decision: 5 }, 'it returned no verdict'],
   [{ decision: 'deny' }, 'it decided "deny", which is nothing that beforeTool can do'],
   [{ decision: 'toString' }, 'it decided "toString", which is nothing that beforeTool can do'],
   [{ decision: `${'x'.repeat(50)}` }, `it decided "${'x'.repeat(40)}", which is nothing that beforeTool can do`],
@@ -40,18 +40,18 @@ const NONSENSE: readonly [answer: unknown, line: string, phase?: Phase][] = [
     'the delay of its "retry" is no number of milliseconds',
     'afterModel',
   ],
-  [{ decision: 'pass', metadata: 'all of it' }, 'its metadata is no object'],
-  [{ decision: 'rewrite' }, 'its rewrite is not of the shape that it was given'],
-  [{ decision: 'rewrite', value: 'ls' }, 'its rewrite is not of the shape that it was given'],
-  [{ decision: 'rewrite', value: ['ls'] }, 'its rewrite is not of the shape that it was given'],
-  [{ decision: 'rewrite', value: null }, 'its rewrite is not of the shape that it was given'],
-  [{ decision: 'rewrite', value: new Map() }, 'its rewrite is not of the shape that it was given'],
-  [{ decision: 'rewrite', value: undefined }, 'its rewrite is not of the shape that it was given', 'afterTool'],
-  [{ decision: 'rewrite', value: 5 }, 'its rewrite is not of the shape that it was given', 'beforeTurn'],
-  [{ decision: 'rewrite', value: [] }, 'its rewrite is not of the shape that it was given', 'beforeModel'],
+  [{ decision: 'pass', metadata: 'all of it' }, 'its metadata is not an object'],
+  [{ decision: 'rewrite' }, 'its rewrite does not have the shape of the input'],
+  [{ decision: 'rewrite', value: 'ls' }, 'its rewrite does not have the shape of the input'],
+  [{ decision: 'rewrite', value: ['ls'] }, 'its rewrite does not have the shape of the input'],
+  [{ decision: 'rewrite', value: null }, 'its rewrite does not have the shape of the input'],
+  [{ decision: 'rewrite', value: new Map() }, 'its rewrite does not have the shape of the input'],
+  [{ decision: 'rewrite', value: undefined }, 'its rewrite does not have the shape of the input', 'afterTool'],
+  [{ decision: 'rewrite', value: 5 }, 'its rewrite does not have the shape of the input', 'beforeTurn'],
+  [{ decision: 'rewrite', value: [] }, 'its rewrite does not have the shape of the input', 'beforeModel'],
   [
     { decision: 'rewrite', value: [{ role: 'user', text: 'a' }] },
-    'its rewrite is not of the shape that it was given',
+    'its rewrite does not have the shape of the input',
     'beforeModel',
   ],
   [
@@ -62,7 +62,7 @@ const NONSENSE: readonly [answer: unknown, line: string, phase?: Phase][] = [
         { role: 'system', text: 'b' },
       ],
     },
-    'its rewrite is not of the shape that it was given',
+    'its rewrite does not have the shape of the input',
     'beforeModel',
   ],
 ]
@@ -145,7 +145,7 @@ const HOSTILE: Record<string, () => unknown> = {
 
 function saying(answer: () => unknown, onFailure: 'pass' | 'block', phase: Phase, isLate = false): AnyHook {
   const hook = isLate ? async () => answer() : answer
-  return { name: 'broken', decides: ALL, onFailure, [phase]: hook } as AnyHook
+  return { name: 'broken', decisions: ALL, onFailure, [phase]: hook } as AnyHook
 }
 
 /** Nothing of it may be in what the others see, and those behind are asked. */
@@ -166,7 +166,7 @@ describe.each([
 
     const closed = await askIn(phase, [saying(() => answer, 'block', phase, isLate)])
     expect(inWords(closed.outcome)).toBe(
-      'block by broken: The hook broken could not judge this, and is set to block then.',
+      'block by broken: The hook broken failed to check this, and is set to block on failure.',
     )
     expect(closed.outcome.detail).toBe(line)
     expect(closed.lines).toEqual([`hook broken failed in ${phase}, which counts as block: ${line}`])
@@ -184,7 +184,7 @@ describe.each([
   })
 })
 
-test('a `then` that throws the second time', async () => {
+test('survives a `then` that throws the second time', async () => {
   let reads = 0
   const answer = {
     // biome-ignore lint/suspicious/noThenProperty: that is the point
@@ -198,12 +198,12 @@ test('a `then` that throws the second time', async () => {
   expect(lines).toEqual(['hook broken failed in beforeTool, which counts as block: no then'])
 })
 
-test('what the hook does not name in "decides" it does not decide', async () => {
-  const hook = { name: 'quiet', decides: [], beforeTool: () => ({ decision: 'block', reason: 'no' }) } as AnyHook
+test('what the hook does not name in "decisions" it does not decide', async () => {
+  const hook = { name: 'quiet', decisions: [], beforeTool: () => ({ decision: 'block', reason: 'no' }) } as AnyHook
   const { outcome, lines } = await askIn('beforeTool', [hook])
   expect(inWords(outcome)).toBe('pass')
   expect(lines).toEqual([
-    'hook quiet failed in beforeTool, which counts as pass: it decided "block", which its "decides" does not name',
+    'hook quiet failed in beforeTool, which counts as pass: it decided "block", which its "decisions" does not name',
   ])
 })
 
@@ -224,7 +224,7 @@ function named(hook: AnyHook): AnyHook {
   return { ...hook, name: 'short' }
 }
 
-test('an answer is read once: what it says the second time has no effect', async () => {
+test('reads a verdict once', async () => {
   let reads = 0
   const flip = {
     decision: 'block',
@@ -263,7 +263,7 @@ test('of a failure the person reads one line, without secrets', async () => {
   expect(JSON.stringify(outcome)).not.toContain(token)
 })
 
-test('a hook that fails where nobody can be told counts all the same', async () => {
+test('counts a failure even if the logger throws', async () => {
   const hook = saying(() => 'nonsense', 'block', 'beforeTool')
   const logger = {
     info() {},

@@ -1,7 +1,7 @@
+import type { Outcome } from '../../src/guards/chain.ts'
 import type { About } from '../../src/guards/context.ts'
 import { createHooks } from '../../src/guards/create-hooks.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import type { EventOf, Phase } from '../../src/guards/phases.ts'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
 

@@ -50,9 +50,9 @@ function hooksOf(phase: Phase, said: readonly Said[], seen: { name: string; even
       if (says === 'rewrite') return rewrite(added(phase, event, name))
       return { inject: inject(name), block: block(name), ask: ask(name), retry: retry({ feedback: name }) }[says]
     }
-    const decides = says === 'rewrite' || says === 'inject' ? [says] : (['block', 'ask', 'retry'] as const)
+    const decisions = says === 'rewrite' || says === 'inject' ? [says] : (['block', 'ask', 'retry'] as const)
     const hook = isLate ? async (event: unknown) => answer(event) : answer
-    return { name, priority, decides, onFailure: isClosed ? 'block' : 'pass', [phase]: hook } as AnyHook
+    return { name, priority, decisions, onFailure: isClosed ? 'block' : 'pass', [phase]: hook } as AnyHook
   })
 }
 
@@ -87,7 +87,7 @@ test('what transforms is asked before what judges, each by priority, and the oth
   )
 })
 
-test('the first block ends the chain, and is more than an ask or a retry before it', async () => {
+test('ends at the first block, which overrides an ask or a retry', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, async (phase, said) => {
       const { outcome, names } = await run(phase, said)
@@ -114,7 +114,7 @@ test('who asks first, or wants a retry first, is the one that did', async () => 
   )
 })
 
-test('a hook that fails and is open changes nothing for all others', async () => {
+test('continues with the other hooks if one fails open', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, fc.nat(), async (phase, said, where) => {
       const rest = said.map(each => ({ ...each, says: each.says === 'nonsense' ? ('throws' as const) : each.says }))
@@ -138,7 +138,7 @@ test('a hook that fails and is open changes nothing for all others', async () =>
   )
 })
 
-test('all hooks see what those before have made of it, and judges see the last of it', async () => {
+test('passes rewrites to later hooks, and the final value to judges', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, async (phase, said) => {
       const { outcome, seen } = await run(phase, said)
@@ -154,7 +154,7 @@ test('all hooks see what those before have made of it, and judges see the last o
   )
 })
 
-test('every event and value is frozen all the way down, also behind a rewrite', async () => {
+test('freezes every event and value deeply, also after a rewrite', async () => {
   await fc.assert(
     fc.asyncProperty(PHASE, CHAINS, async (phase, said) => {
       const { outcome, seen } = await run(phase, said)
@@ -187,13 +187,13 @@ test('what hooks hand on reaches those behind, and what they say later does not'
   ])
 })
 
-test('a rewrite that is none hands nothing on', async () => {
+test('drops the metadata of an invalid rewrite', async () => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
     {
       name: 'a',
       priority: 1,
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTurn: () => rewrite(5 as never, { metadata: { from: 'a' } }),
     },
     { name: 'b', priority: 2, beforeTurn: (_, ctx) => void seen.push(ctx.metadata) },
@@ -206,7 +206,7 @@ test('what a hook keeps of its rewrite it cannot change behind the judges', asyn
   const args = { command: 'ls', options: { long: true } }
   const judged: unknown[] = []
   const hooks: AnyHook[] = [
-    { name: 'rewriter', decides: ['rewrite'], beforeTool: () => rewrite(args) },
+    { name: 'rewriter', decisions: ['rewrite'], beforeTool: () => rewrite(args) },
     {
       name: 'judge',
       beforeTool: async ({ tool }) => {
@@ -241,7 +241,7 @@ test('what the host hands over it may change afterwards', async () => {
   expect(Object.isFrozen(args)).toBe(false)
 })
 
-test('hooks that answer at once are answered at once', () => {
+test('returns synchronously if all hooks do', () => {
   const hooks = createHooks([
     { name: 'a', beforeTool: () => undefined },
     { name: 'b', beforeTool: () => pass() },
@@ -262,25 +262,25 @@ test('a hook may be an object with methods, which finds itself', async () => {
   expect(counting.calls).toBe(1)
 })
 
-test('where a hook only looks it judges what came out, and decides nothing', async () => {
+test('lets an observing hook see the result, and decide nothing', async () => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [
     {
       name: 'looks',
       priority: 1,
-      decides: ['rewrite'],
-      looksIn: ['beforeTurn'],
+      decisions: ['rewrite'],
+      observeOnly: ['beforeTurn'],
       beforeTurn: ({ prompt }) => {
         seen.push(prompt)
         return rewrite('looked')
       },
     },
-    { name: 'rewrites', priority: 2, decides: ['rewrite'], beforeTurn: () => rewrite('rewritten') },
+    { name: 'rewrites', priority: 2, decisions: ['rewrite'], beforeTurn: () => rewrite('rewritten') },
   ]
   const { outcome, lines } = await askIn('beforeTurn', hooks)
   expect([outcome.value, seen]).toEqual(['rewritten', ['rewritten']])
   expect(lines).toEqual([
-    'hook looks failed in beforeTurn, which counts as pass: it decided "rewrite", which its "decides" does not name',
+    'hook looks failed in beforeTurn, which counts as pass: it decided "rewrite", which its "decisions" does not name',
   ])
 })
 

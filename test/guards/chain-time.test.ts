@@ -5,7 +5,7 @@ import type { AnyHook } from '../../src/guards/hook.ts'
 import { block, rewrite } from '../../src/guards/verdict.ts'
 import { about, EVENTS, inWords } from './asking.ts'
 
-const COULD_NOT = 'could not judge this, and is set to block then.'
+const COULD_NOT = 'failed to check this, and is set to block on failure.'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_800_000_000_000, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
@@ -44,7 +44,7 @@ test.each([
   expect(outcome.runs).toMatchObject([{ verdict: 'failed', failure: 'timed_out', durationMillis: 50 }])
 })
 
-test('all together have no more time than that, and who is left without is not asked', async () => {
+test('limits the time of all hooks together, and skips the rest', async () => {
   const names: string[] = []
   const slow = (name: string): AnyHook => ({
     name,
@@ -78,14 +78,14 @@ test.each([
   expect(lines).toEqual([`hook slow failed in beforeTool, which counts as pass: no answer within ${millis} ms`])
 })
 
-test('longer than a timer can be is as long as one can be', async () => {
+test('limits a time to that of a timer', async () => {
   const hook: AnyHook = { name: 'slow', beforeTool: () => after(60_000, block('No.')) }
   expect(inWords((await asked([hook], { total: 2 ** 40 })).outcome)).toBe('block by slow: No.')
   const patient: AnyHook = { ...hook, timeLimitMillis: Number.POSITIVE_INFINITY }
   expect(inWords((await asked([patient], { total: Number.POSITIVE_INFINITY })).outcome)).toBe('block by slow: No.')
 })
 
-test('what is answered too late has no effect, and its rejection is nobody’s', async () => {
+test('ignores a late answer and its rejection', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown): void => void unhandled.push(error)
   process.on('unhandledRejection', note)
@@ -94,7 +94,7 @@ test('what is answered too late has no effect, and its rejection is nobody’s',
       {
         name: 'late',
         timeLimitMillis: 10,
-        decides: ['rewrite'],
+        decisions: ['rewrite'],
         beforeTool: () => after(20, rewrite({ command: 'rm' })),
       },
       {
@@ -177,7 +177,7 @@ test.each(
   },
 )
 
-test('an agent that is stopped already waits for nobody, and takes what is there', async () => {
+test('does not wait if the agent is stopped already', async () => {
   const signal = AbortSignal.abort()
   const { outcome } = await asked(
     [
@@ -191,7 +191,7 @@ test('an agent that is stopped already waits for nobody, and takes what is there
   expect(inWords(outcome)).toBe('block by b: No.')
 })
 
-test('a hook that finds the agent stopped, and says so, has not failed', async () => {
+test('does not count an abort of a stopped agent as a failure', async () => {
   const hook: AnyHook = { name: 'a', onFailure: 'block', beforeTool: async (_, ctx) => ctx.signal.throwIfAborted() }
   const { outcome, lines } = await asked([hook], { signal: AbortSignal.abort() })
   expect([inWords(outcome), outcome.runs, lines]).toEqual([`block by a: The hook a ${COULD_NOT}`, [], []])
@@ -209,7 +209,7 @@ test('time that one hook was waited for is not the next one’s', async () => {
   expect((await outcome).runs).toMatchObject([{ hook: 'b', durationMillis: 0, startAt: 1_800_000_000_500 }])
 })
 
-test('a run that takes no time is counted, one that takes a millisecond is told', async () => {
+test('counts fast runs, and traces runs of a millisecond', async () => {
   const passes = (name: string, millis: number): AnyHook => ({
     name,
     beforeTool: () => (millis === 0 ? undefined : after(millis, undefined)),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import {
   type Extension,
   type FromProviderOptions,
@@ -7,7 +8,6 @@ import {
   type HookProvider,
   rewrite,
 } from '../../src/guards/index.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import type { Phase } from '../../src/guards/phases.ts'
 import { calling, EVENTS, inWords } from './asking.ts'
 import { Agent } from './builtin/steps.ts'
@@ -65,7 +65,7 @@ describe('what an extension answers', () => {
     expect((await closed.ask(phase)).decision).toBe('block')
   })
 
-  test('what is changed in place is no rewrite', async () => {
+  test('ignores changes in place', async () => {
     const extension: Extension = {
       intercept_tool_call: ({ tool_args }) => {
         tool_args['command'] = 'rm'
@@ -74,7 +74,7 @@ describe('what an extension answers', () => {
     await expectTold(new Agent(fromExtension(extension, { name: 'x' })), ['beforeTool', 'pass'])
   })
 
-  test('an extension that only blocks judges what others have made of it', async () => {
+  test('runs an extension that only blocks after those that rewrite', async () => {
     const judge: Extension = {
       intercept_tool_call: ({ tool_args }) =>
         tool_args['command'] === 'rm' ? { action: 'block', value: 'No.' } : undefined,
@@ -82,12 +82,12 @@ describe('what an extension answers', () => {
     const rewriter = {
       name: 'r',
       priority: 300,
-      decides: ['rewrite'] as const,
+      decisions: ['rewrite'] as const,
       beforeTool: () => rewrite({ command: 'rm' }),
     }
     const first = new Agent(fromExtension(judge, { name: 'x' }), rewriter)
     expect(await first.call('bash', { command: 'ls' })).toBe('pass')
-    const judging = new Agent(fromExtension(judge, { name: 'x', decides: ['block'] }), rewriter)
+    const judging = new Agent(fromExtension(judge, { name: 'x', decisions: ['block'] }), rewriter)
     expect(await judging.call('bash', { command: 'ls' })).toBe('block by x: No.')
   })
 
@@ -254,7 +254,7 @@ describe('what a provider does to an event', () => {
 
   test.each([
     [{}, 'pass'],
-    [{ onFailure: 'block' }, 'block by p: The hook p could not judge this, and is set to block then.'],
+    [{ onFailure: 'block' }, 'block by p: The hook p failed to check this, and is set to block on failure.'],
   ] as [FromProviderOptions, string][])('who throws, with %j: %s', async (options, words) => {
     const provider: HookProvider = {
       name: 'p',
@@ -271,13 +271,13 @@ describe('what a provider does to an event', () => {
       on_before_tool_call(): void {}
     }
     const provider = new Named()
-    const about = ({ name, priority, decides }: ReturnType<typeof fromProvider>) => [name, priority, decides]
+    const about = ({ name, priority, decisions }: ReturnType<typeof fromProvider>) => [name, priority, decisions]
     expect(about(fromProvider(provider))).toEqual([
       'Named',
       undefined,
       { beforeTool: ['block', 'rewrite'], afterTool: ['rewrite', 'retry'] },
     ])
-    expect(about(fromProvider(provider, { name: 'mine', priority: 7, decides: ['block'] }))).toEqual([
+    expect(about(fromProvider(provider, { name: 'mine', priority: 7, decisions: ['block'] }))).toEqual([
       'mine',
       7,
       { beforeTool: ['block'], afterTool: [] },

@@ -40,24 +40,24 @@ const WRONG: Record<string, readonly [hooks: readonly unknown[], line: string, o
     'timeLimitMillis of the hook "a" is a number of milliseconds above 0',
   ],
   'decisions that are no list': [
-    [{ name: 'a', beforeTool, decides: 'block' }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: 'block' }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a decision that is none, in a phase': [
-    [{ name: 'a', beforeTool, decides: { beforeTool: ['deny'] } }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: { beforeTool: ['deny'] } }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'decisions in a phase that is none': [
-    [{ name: 'a', beforeTool, decides: { before_tool: ['block'] } }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: { before_tool: ['block'] } }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a decision that is none': [
-    [{ name: 'a', beforeTool, decides: ['deny'] }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+    [{ name: 'a', beforeTool, decisions: ['deny'] }],
+    'decisions of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a phase to look in that is none': [
-    [{ name: 'a', beforeTool, looksIn: ['after_tool'] }],
-    'looksIn of the hook "a" is a list of beforeTurn, afterTurn, beforeModel, afterModel, beforeTool, afterTool',
+    [{ name: 'a', beforeTool, observeOnly: ['after_tool'] }],
+    'observeOnly of the hook "a" is a list of beforeTurn, afterTurn, beforeModel, afterModel, beforeTool, afterTool',
   ],
   'no time for all': [
     [{ name: 'a', beforeTool }],
@@ -70,45 +70,45 @@ test.each(Object.entries(WRONG))('%s is found when the hooks are made', (_, [hoo
   expect(() => createHooks(hooks as AnyHook[], options)).toThrow(new TypeError(`createHooks: ${line}`))
 })
 
-test('what is known of hooks before they run, by priority', () => {
+test('describes hooks by priority', () => {
   const hooks = createHooks([
-    { name: 'pretty', priority: PRIORITY.cosmetic, decides: [], afterTool: beforeTool },
+    { name: 'pretty', priority: PRIORITY.cosmetic, decisions: [], afterTool: beforeTool },
     defineHook({ name: 'guard', priority: PRIORITY.security, onFailure: 'block', beforeTool }),
-    { name: 'plain', decides: { beforeTool: ['block'] }, beforeTool, afterTool: beforeTool },
+    { name: 'plain', decisions: { beforeTool: ['block'] }, beforeTool, afterTool: beforeTool },
   ])
   expect(hooks.hooks).toEqual([
     {
       name: 'guard',
       priority: 0,
       phases: ['beforeTool'],
-      decides: ['block'],
-      decidesIn: { beforeTool: ['block'] },
+      decisions: ['block'],
+      decisionsByPhase: { beforeTool: ['block'] },
       onFailure: 'block',
-      isFailureUnsaid: false,
+      isFailurePolicyDefault: false,
     },
     {
       name: 'plain',
       priority: 200,
       phases: ['beforeTool', 'afterTool'],
-      decides: ['block'],
-      decidesIn: { beforeTool: ['block'], afterTool: [] },
+      decisions: ['block'],
+      decisionsByPhase: { beforeTool: ['block'], afterTool: [] },
       onFailure: 'pass',
-      isFailureUnsaid: true,
+      isFailurePolicyDefault: true,
     },
     {
       name: 'pretty',
       priority: 300,
       phases: ['afterTool'],
-      decides: [],
-      decidesIn: { afterTool: [] },
+      decisions: [],
+      decisionsByPhase: { afterTool: [] },
       onFailure: 'pass',
-      isFailureUnsaid: true,
+      isFailurePolicyDefault: true,
     },
   ])
   expect([hooks.handles('beforeTool'), hooks.handles('beforeTurn')]).toEqual([true, false])
 })
 
-test('no hooks: nothing is decided, nothing handled', () => {
+test('decides and handles nothing without hooks', () => {
   const none = createHooks([])
   expect(none.handles('beforeTool')).toBe(false)
   expect(none.run('beforeTool', EVENTS.beforeTool, about())).toMatchObject({
@@ -145,7 +145,7 @@ const UNREADABLE: Record<string, unknown> = {
 }
 
 test.each(Object.entries(UNREADABLE))('%s: open hooks pass, closed ones block, and nobody throws', (_, event) => {
-  const line = 'what my-agent has handed over in beforeTool cannot be read'
+  const line = 'the event of my-agent in beforeTool cannot be read'
   const open: AnyHook = { name: 'open', beforeTool }
   const closed: AnyHook = { name: 'closed', onFailure: 'block', beforeTool }
   const elsewhere: AnyHook = { name: 'elsewhere', onFailure: 'block', afterTool: beforeTool }
@@ -156,11 +156,11 @@ test.each(Object.entries(UNREADABLE))('%s: open hooks pass, closed ones block, a
   }
   const passed = run(open, elsewhere)
   expect(inWords(passed.outcome)).toBe('pass')
-  expect(passed.lines).toEqual([`${line}: the hooks could not be asked, which counts as pass`])
+  expect(passed.lines).toEqual([`${line}: the hooks did not run, which counts as pass`])
   const blocked = run(open, closed)
   expect(inWords(blocked.outcome)).toBe(
-    'block by closed: The hook closed could not judge this, and is set to block then.',
+    'block by closed: The hook closed failed to check this, and is set to block on failure.',
   )
   expect(blocked.outcome.detail).toBe(line)
-  expect(blocked.lines).toEqual([`${line}: the hooks could not be asked, which counts as block`])
+  expect(blocked.lines).toEqual([`${line}: the hooks did not run, which counts as block`])
 })

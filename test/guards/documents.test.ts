@@ -121,7 +121,7 @@ describe('the request: three places in the loop of an agent', () => {
     expect(seen).toEqual(['first saw go', 'second saw go first', 'stop saw go first second'])
   })
 
-  test('metadata is context for the hooks behind', async () => {
+  test('passes metadata to later hooks', async () => {
     const seen: unknown[] = []
     const agent = new Agent(
       fromExtension(
@@ -334,7 +334,7 @@ describe('the page of Locus: providers with six phases', () => {
     expect(one.hooks[0]?.phases).toEqual(['beforeTool'])
   })
 
-  test('lower numbers first before, and last after', async () => {
+  test('runs lower priorities first before, and last after', async () => {
     const order: string[] = []
     const at = (name: string, priority: number): AnyHook =>
       fromProvider({
@@ -382,7 +382,7 @@ describe('the page of Locus: providers with six phases', () => {
     expect(await agent.call('query', { sql: 'SELECT 1' })).toBe('pass')
   })
 
-  test('events are write-protected', async () => {
+  test('freezes events', async () => {
     const agent = new Agent(
       fromProvider(
         {
@@ -398,7 +398,7 @@ describe('the page of Locus: providers with six phases', () => {
       ),
     )
     // The page says that it is a ValidationError, and in its code it is an AttributeError; here it is a TypeError, and the hook has failed.
-    expect(await agent.call('ls')).toMatch(/^block by writes: The hook writes could not judge this/)
+    expect(await agent.call('ls')).toMatch(/^block by writes: The hook writes failed to check this/)
     expect(inWords(await agent.ask('afterTool'))).toMatch(/^block by writes: /)
     expect(agent.lines).toHaveLength(2)
     expect(agent.lines.join()).toMatch(/read only property.*not extensible/)

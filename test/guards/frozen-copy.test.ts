@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { frozenCopy, plainCopy } from '../../src/guards/frozen-copy.ts'
 
-test('plain data is copied and frozen all the way down; what it was is as it was', () => {
+test('copies and freezes plain data deeply', () => {
   const given = { a: [1, { b: 'c' }], d: null, e: undefined }
   const copy = frozenCopy(given)
   expect(copy).toEqual(given)
@@ -18,7 +18,7 @@ test('what was made in another realm is plain data, too', () => {
   expect(plainCopy(copy)).not.toBe(copy)
 })
 
-test('what is no plain data stays what it is', () => {
+test('keeps other objects by reference', () => {
   const map = new Map([['a', 1]])
   const date = new Date(0)
   expect(frozenCopy({ map, date }).map).toBe(map)
@@ -43,7 +43,7 @@ test('what is named many times costs what it is, and not what it would be writte
   expect(copy.left).toBe(copy.right)
 })
 
-test('an own `__proto__` of an argument is an argument', () => {
+test('keeps an own `__proto__` of the arguments', () => {
   const given = JSON.parse('{"__proto__": {"isAdmin": true}}')
   for (const copied of [frozenCopy(given), plainCopy(given)]) {
     expect(Object.keys(copied)).toEqual(['__proto__'])
@@ -51,7 +51,7 @@ test('an own `__proto__` of an argument is an argument', () => {
   }
 })
 
-test('a getter is asked once', () => {
+test('reads a getter once', () => {
   let reads = 0
   const copy = frozenCopy({
     get command() {

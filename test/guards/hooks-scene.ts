@@ -2,7 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type ConfiguredHooks, type HookSettings, loadConfiguredHooks } from '../../src/guards/configured-hooks.ts'
+import {
+  type ConfiguredHooks,
+  type HookFolderSettings,
+  loadConfiguredHooks,
+} from '../../src/guards/configured-hooks.ts'
 import type { About } from '../../src/guards/context.ts'
 import { REPOSITORY } from '../cli/program.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -37,11 +41,11 @@ export class HooksScene {
     }
   }
 
-  async load(settings: Partial<HookSettings> = {}, project?: string): Promise<ConfiguredHooks> {
+  async load(settings: Partial<HookFolderSettings> = {}, project?: string): Promise<ConfiguredHooks> {
     const { globalFolder, place } = this
     const usual = {
       globalFolder,
-      place,
+      privateFolder: place,
       isGlobalFolderNamed: false,
       isProjectLocal: false,
       timeLimitMillis: undefined,

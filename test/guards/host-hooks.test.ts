@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import { createHooks } from '../../src/guards/create-hooks.ts'
 import { fromExtension } from '../../src/guards/from-extension.ts'
 import { fromProvider } from '../../src/guards/from-provider.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { TracedPlugin } from '../../src/guards/hook-trace.ts'
 import {
   ALL_CAPABILITIES,
   type Capabilities,
+  capabilityTable,
   HostHooks,
   type HostHooksOptions,
-  tableOf,
+  type TracedPlugin,
 } from '../../src/guards/host-hooks.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import type { EventOf, Phase } from '../../src/guards/phases.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../src/guards/verdict.ts'
 import { EVENTS, inWords } from './asking.ts'
@@ -61,13 +61,13 @@ function hostHooks(
   return { hooks: made, lines, notes }
 }
 
-const decides = ['block', 'rewrite', 'inject', 'retry', 'ask'] as const
+const decisions = ['block', 'rewrite', 'inject', 'retry', 'ask'] as const
 
 function saying(phase: Phase, verdict: unknown, name = 'guard'): AnyHook {
-  return { name, decides, [phase]: () => verdict } as AnyHook
+  return { name, decisions, [phase]: () => verdict } as AnyHook
 }
 
-const ASKED = 'The hook guard wants a person to be asked, which is not possible here: May I?'
+const ASKED = 'The hook guard wants to ask the user, which is not possible here: May I?'
 
 /** What a hook says, what the host can do, what is done then, and what the trace says was done. */
 const FITTING: readonly (readonly [Phase, unknown, Capabilities, done: string, told: readonly string[]])[] = [
@@ -129,8 +129,8 @@ test('what is rewritten in front of a block is not said to have been done', asyn
 
 test('of several who ask the first is the one that did', async () => {
   const { hooks, notes } = hostHooks([
-    { name: 'a', decides: ['ask'], beforeTool: () => ask('a?') },
-    { name: 'b', decides: ['ask'], beforeTool: () => ask('b?') },
+    { name: 'a', decisions: ['ask'], beforeTool: () => ask('a?') },
+    { name: 'b', decisions: ['ask'], beforeTool: () => ask('b?') },
   ])
   expect(inWords(await hooks.run('beforeTool', IDS, EVENTS.beforeTool))).toBe('ask by a: a?')
   expect(notes.ends()).toEqual(['a ask asked', 'b ask none'])
@@ -149,7 +149,7 @@ test('a failure is told with what the host does, open and closed', async () => {
   expect(closed.lines).toEqual(['hookspan: codex: hook closed failed in beforeTool, which counts as block: broken'])
 })
 
-test('retries have an end, and the person reads where it was', async () => {
+test('limits retries, and reports the limit', async () => {
   const { hooks, lines, notes } = hostHooks([saying('afterTurn', retry())])
   const made: string[] = []
   for (let attempt = 0; attempt < 5; attempt++)
@@ -162,12 +162,12 @@ test('retries have an end, and the person reads where it was', async () => {
   expect(notes.ends().at(-1)).toBe('guard retry none')
 })
 
-test('state is of one turn: made with it, gone with it, the same for all phases', async () => {
+test('keeps state for one turn, across its phases', async () => {
   const seen: unknown[] = []
   const counts = (phase: Phase, name: string): AnyHook =>
     ({
       name,
-      decides: [],
+      decisions: [],
       [phase]: (_: unknown, { state }: { state: Record<string, number> }) => {
         state['count'] = (state['count'] ?? 0) + 1
         seen.push(state['count'])
@@ -182,17 +182,17 @@ test('state is of one turn: made with it, gone with it, the same for all phases'
   expect(seen).toEqual([1, 2, 1, 1])
 })
 
-test('ids that look alike when they are put together are two turns', async () => {
+test('keeps turns apart whose joined ids look alike', async () => {
   const states = new Set<unknown>()
-  const { hooks } = hostHooks([{ name: 'a', decides: [], beforeTool: (_, { state }) => void states.add(state) }])
+  const { hooks } = hostHooks([{ name: 'a', decisions: [], beforeTool: (_, { state }) => void states.add(state) }])
   await hooks.run('beforeTool', { sessionId: 'a b', turnId: 'c' }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { sessionId: 'a', turnId: 'b c' }, EVENTS.beforeTool)
   expect(states.size).toBe(2)
 })
 
-test('of turns that nobody ends the oldest go', async () => {
+test('evicts the oldest turns that never end', async () => {
   const states: unknown[] = []
-  const { hooks } = hostHooks([{ name: 'a', decides: [], beforeTool: (_, { state }) => void states.push(state) }])
+  const { hooks } = hostHooks([{ name: 'a', decisions: [], beforeTool: (_, { state }) => void states.push(state) }])
   for (let turn = 0; turn <= 1000; turn++) await hooks.run('beforeTool', { turnId: `t${turn}` }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { turnId: 't1' }, EVENTS.beforeTool)
   await hooks.run('beforeTool', { turnId: 't0' }, EVENTS.beforeTool)
@@ -203,7 +203,7 @@ test('of turns that nobody ends the oldest go', async () => {
 test('a turn that goes on is none of those, and what was counted in one that goes is told', async () => {
   const states = new Set<unknown>()
   const { hooks, notes } = hostHooks([
-    { name: 'a', decides: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
+    { name: 'a', decisions: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
   ])
   for (let turn = 0; turn <= 1100; turn++) {
     await hooks.run('beforeTool', { turnId: 'long' }, EVENTS.beforeTool)
@@ -214,7 +214,7 @@ test('a turn that goes on is none of those, and what was counted in one that goe
   expect(gone.at(-1)).toMatchObject({ hook: 'post_control_hook', payload: { hook_name: 'a', verdict: 'pass' } })
 })
 
-test('runs that nobody need look at are told as one number when the turn ends, once', async () => {
+test('emits the count of fast runs once, at the end of the turn', async () => {
   const passing = (name: string): AnyHook => ({ name, beforeTool: () => undefined, afterTool: () => pass() })
   const { hooks, notes } = hostHooks([passing('a'), passing('b')])
   // What takes more than a millisecond is told by itself: on a busy machine that may be any of them.
@@ -268,11 +268,11 @@ test('what decided is told with its beginning and its end, and what it said', as
   })
 })
 
-test('hooks are handed the ids of the host, and the trace of what they look at', async () => {
+test('passes the ids of the host and the traceparent to hooks', async () => {
   const seen: unknown[] = []
   const look: AnyHook = {
     name: 'look',
-    decides: [],
+    decisions: [],
     beforeTool: (_, ctx) => {
       seen.push(ctx.host, ctx.sessionId, ctx.turnId, ctx.phase, ctx.traceparent)
       ctx.logger.info('looked')
@@ -300,7 +300,7 @@ test.each([
     {
       name: 'logs',
       priority: 1,
-      decides: [],
+      decisions: [],
       beforeTool: (_, ctx) => void seen.push(ctx.traceparent === '', ctx.logger.info('x')),
     },
     { name: 'fails', priority: 2, beforeTool: throws },
@@ -321,7 +321,7 @@ test('what cannot be read is blocked where a hook is closed and the host can, el
   expect(inWords(run({ beforeTool: [] }))).toBe('pass')
 })
 
-test('a phase is handled where a hook has it, and the host a place for it', () => {
+test('handles a phase that a hook and the host have', () => {
   const { hooks } = hostHooks([saying('beforeTool', pass()), saying('beforeModel', pass(), 'b')], { beforeTool: [] })
   expect([hooks.handles('beforeTool'), hooks.handles('beforeModel'), hooks.handles('afterTool')]).toEqual([
     true,
@@ -336,62 +336,68 @@ const phases = (...names: Phase[]): object => Object.fromEntries(names.map(name 
 /** What the person reads when hooks are attached to a host that cannot do what they would decide. */
 const IMPOSSIBLE: readonly (readonly [hook: object, able: Capabilities, lines: readonly string[]])[] = [
   [{ ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
-  [phases('beforeModel'), {}, ['hook h is never asked in beforeModel: codex has no such place']],
+  [phases('beforeModel'), {}, ['hook h never runs in beforeModel: codex does not have this phase']],
   [
-    { decides: ['rewrite', 'block'], ...phases('beforeTool', 'afterTool') },
+    { decisions: ['rewrite', 'block'], ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['block', 'rewrite'] },
-    ['hook h cannot rewrite in beforeTool of codex: nothing is changed there'],
+    ['hook h cannot rewrite in beforeTool of codex: the value stays as it is'],
   ],
   [
-    { decides: ['ask'], ...phases('beforeTool') },
+    { decisions: ['ask'], ...phases('beforeTool') },
     { beforeTool: ['block'] },
-    ['hook h cannot ask in beforeTool of codex: it blocks there instead'],
+    ['hook h cannot ask in beforeTool of codex: it blocks instead'],
   ],
   [
-    { decides: ['ask'], ...phases('beforeTool') },
+    { decisions: ['ask'], ...phases('beforeTool') },
     { beforeTool: ['rewrite'] },
-    ['hook h cannot ask in beforeTool of codex: it goes on there'],
+    ['hook h cannot ask in beforeTool of codex: the operation continues'],
   ],
   [
-    { decides: ['inject'], ...phases('beforeTurn', 'beforeModel') },
+    { decisions: ['inject'], ...phases('beforeTurn', 'beforeModel') },
     { beforeTurn: [], beforeModel: [] },
-    ['hook h cannot inject in beforeTurn, beforeModel of codex: nothing is said there'],
+    ['hook h cannot inject in beforeTurn, beforeModel of codex: the text is not injected'],
   ],
   [
-    { decides: ['retry'], ...phases('afterTurn', 'beforeTurn') },
+    { decisions: ['retry'], ...phases('afterTurn', 'beforeTurn') },
     { afterTurn: ['block'], beforeTurn: ['block'] },
-    ['hook h cannot retry in afterTurn of codex: nothing is tried again there'],
+    ['hook h cannot retry in afterTurn of codex: it is not retried'],
   ],
-  [phases('afterTool'), { afterTool: ['rewrite'] }, ['hook h cannot block in afterTool of codex: it goes on there']],
-  [{ decides: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
   [
-    { decides: { beforeTool: ['block'], afterTool: ['rewrite'] }, ...phases('beforeTool', 'afterTool') },
+    phases('afterTool'),
+    { afterTool: ['rewrite'] },
+    ['hook h cannot block in afterTool of codex: the operation continues'],
+  ],
+  [{ decisions: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
+  [
+    { decisions: { beforeTool: ['block'], afterTool: ['rewrite'] }, ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['block'] },
-    ['hook h cannot rewrite in afterTool of codex: nothing is changed there'],
+    ['hook h cannot rewrite in afterTool of codex: the value stays as it is'],
   ],
   // It blocks before a tool, and only counts behind it.
   [
-    { looksIn: ['afterTool'], ...phases('beforeTool', 'afterTool') },
+    { observeOnly: ['afterTool'], ...phases('beforeTool', 'afterTool') },
     { beforeTool: ['block'], afterTool: ['rewrite'] },
     [],
   ],
   [
     { priority: 10, ...phases('beforeTool') },
     { beforeTool: ['block'] },
-    ['hook h guards, and a failure of it lets everything pass: say onFailure "block", or "pass" if that is meant'],
+    [
+      'hook h has a security priority, and its failure lets everything pass: set onFailure to "block", or to "pass" if intended',
+    ],
   ],
   [{ priority: 10, onFailure: 'pass', ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [{ priority: 10, ...quiet, ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
-  [{ priority: 10, decides: [], ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
+  [{ priority: 10, decisions: [], ...phases('beforeTool') }, { beforeTool: ['block'] }, []],
   [
-    { ...quiet, decides: ['rewrite'], ...phases('beforeTool') },
+    { ...quiet, decisions: ['rewrite'], ...phases('beforeTool') },
     { beforeTool: ['rewrite'] },
-    ['hook h cannot block in beforeTool of codex: it goes on there when it fails'],
+    ['hook h cannot block in beforeTool of codex: its failure lets the operation continue'],
   ],
   [
     { ...quiet, ...phases('beforeTool') },
     { beforeTool: ['rewrite'] },
-    ['hook h cannot block in beforeTool of codex: it goes on there'],
+    ['hook h cannot block in beforeTool of codex: the operation continues'],
   ],
 ]
 
@@ -413,14 +419,14 @@ test('says of a provider and an extension only what they decide in each phase', 
   const extension = { transform_user_input: method, before_llm_call: method, intercept_tool_call: method }
   const hooks = [fromProvider(provider), fromExtension(extension, { name: 'x' })]
   expect(hostHooks(hooks, able).lines).toEqual([
-    'hookspan: hook p cannot rewrite in beforeTool of codex: nothing is changed there',
-    'hookspan: hook x cannot block in beforeModel of codex: it goes on there',
-    'hookspan: hook x cannot rewrite in beforeTurn, beforeTool of codex: nothing is changed there',
+    'hookspan: hook p cannot rewrite in beforeTool of codex: the value stays as it is',
+    'hookspan: hook x cannot block in beforeModel of codex: the operation continues',
+    'hookspan: hook x cannot rewrite in beforeTurn, beforeTool of codex: the value stays as it is',
   ])
 })
 
-test('the table of a host names all phases', () => {
-  expect(tableOf({ beforeTool: ['block'] }).map(({ phase, decisions }) => [phase, decisions.join()])).toEqual([
+test('lists all phases of a host', () => {
+  expect(capabilityTable({ beforeTool: ['block'] }).map(({ phase, decisions }) => [phase, decisions.join()])).toEqual([
     ['beforeTurn', ''],
     ['afterTurn', ''],
     ['beforeModel', ''],

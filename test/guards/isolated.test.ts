@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Outcome } from '../../src/guards/chain.ts'
 import { type ControlHooks, createHooks } from '../../src/guards/create-hooks.ts'
 import type { AnyHook } from '../../src/guards/hook.ts'
-import type { Outcome } from '../../src/guards/outcome.ts'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
 import { about, HooksScene, plain } from './hooks-scene.ts'
 
@@ -10,7 +10,7 @@ const OBEDIENT = `
 let calls = 0
 export default options => ({
   name: 'obedient',
-  decides: ['block', 'rewrite'],
+  decisions: ['block', 'rewrite'],
   onFailure: 'block',
   timeLimitMillis: options.limit,
   async beforeTool({ tool }, ctx) {
@@ -53,17 +53,17 @@ async function askUntilAnswered(hooks: ControlHooks, command: string): Promise<O
   }
 }
 
-test('a hook in a thread says what it would say here', async () => {
+test('returns the same decisions from a thread', async () => {
   const hooks = await isolated()
   expect(hooks.hooks).toEqual([
     {
       name: 'obedient',
       priority: 200,
       phases: ['beforeTool'],
-      decides: ['block', 'rewrite'],
-      decidesIn: { beforeTool: ['block', 'rewrite'] },
+      decisions: ['block', 'rewrite'],
+      decisionsByPhase: { beforeTool: ['block', 'rewrite'] },
       onFailure: 'block',
-      isFailureUnsaid: false,
+      isFailurePolicyDefault: false,
     },
   ])
   expect(await ask(hooks, 'pass')).toMatchObject({ decision: 'pass', isRewritten: false })
@@ -71,7 +71,7 @@ test('a hook in a thread says what it would say here', async () => {
   expect(await ask(hooks, 'rewrite')).toMatchObject({ decision: 'pass', value: { command: 'ls' } })
 })
 
-test('state goes there and comes back, and so do its lines', async () => {
+test('passes state and log lines between thread and agent', async () => {
   const hooks = await isolated()
   const said: string[] = []
   const asked = about(said)
@@ -125,7 +125,7 @@ test.each([
   expect(await ask(hooks, 'rewrite')).toMatchObject({ decision: 'pass', isRewritten: true })
 })
 
-test('an endless loop is ended when its time is over, and a new thread answers the next call', async () => {
+test('terminates an endless loop, and answers the next call from a new thread', async () => {
   const hooks = await isolated(300)
   await askUntilAnswered(hooks, 'count')
   const outcome = await ask(hooks, 'loop')
@@ -141,7 +141,7 @@ test('whoever waits for a thread that is ended is told so', async () => {
   expect(other).toMatchObject({ decision: 'block', runs: [{ verdict: 'failed' }] })
 })
 
-test('an agent that is stopped stops the hook, and its thread lives on', async () => {
+test('aborts the hook of a stopped agent, and keeps its thread', async () => {
   const hooks = await isolated()
   expect((await ask(hooks, 'count')).reason).toBe('call 1')
   const controller = new AbortController()
@@ -153,9 +153,9 @@ test('an agent that is stopped stops the hook, and its thread lives on', async (
 
 test.each([
   ['export default 5\n', /a hook is an object with a name; it is left out/],
-  ["throw new Error('no luck')\n", /is not loaded: no luck; mend it/],
-  ['\n\nexport default {{\n', /is not loaded: Unexpected token '\{' \(node --check says where\); mend it/],
-  ['process.exit(3)\n', /is not loaded: its thread ended; mend it/],
+  ["throw new Error('no luck')\n", /is not loaded: no luck; fix it/],
+  ['\n\nexport default {{\n', /is not loaded: Unexpected token '\{' \(node --check says where\); fix it/],
+  ['process.exit(3)\n', /is not loaded: its thread ended; fix it/],
 ])('what cannot be loaded into a thread is a line: %s', async (text, line) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': text })
@@ -164,7 +164,7 @@ test.each([
   expect(plain(lines, scene)).toEqual([expect.stringMatching(line)])
 })
 
-test('a hook can tell that its time is over from an agent that is stopped', async () => {
+test('distinguishes a timeout from a stopped agent', async () => {
   const reasons: string[] = []
   const hook: AnyHook = {
     name: 'waiting',

@@ -1,14 +1,13 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { readFolder } from '../../src/guards/folder-files.ts'
 import { toolCallOf } from '../../src/guards/tool-call.ts'
-import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { readFolder, readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
 const CALL = { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) }
 
-test('each file of the folder, in the order of the names; what lies deeper is for them to import', async () => {
+test('loads the top-level files of the folder by name', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, {
     'c.js': blocker('c'),
@@ -30,7 +29,7 @@ test('each file of the folder, in the order of the names; what lies deeper is fo
   expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject({ decision: 'block', by: 'c', reason: 'c' })
 })
 
-test('a file is handed its options, by its name with or without the ending', async () => {
+test('passes options to a file, by its name with or without the extension', async () => {
   const scene = new HooksScene()
   const told = (name: string): string =>
     `export default async options => ({ name: '${name} ' + JSON.stringify(options), beforeTool() {} })\n`
@@ -53,7 +52,7 @@ test('options for a file that is not there are a line: a guard without them may 
   expect(plain(lines, scene)).toEqual(['hooks: there are options for aa, and no such file in ~/.config/hookspan/hooks'])
 })
 
-test('a hook of a folder imports hookspan/hooks, wherever that is installed', async () => {
+test('resolves hookspan/hooks for a hook of a folder', async () => {
   const scene = new HooksScene()
   const text = `import { block, defineHook } from 'hookspan/hooks'
     export default defineHook({ name: 'own', beforeTool: () => block('by import') })\n`
@@ -67,15 +66,15 @@ const NONE =
   'it exports no hook: a hook, a list of hooks, or a function of its options that returns either, as default, "hook" or "hooks"'
 
 test.each([
-  ['throws', "throw new Error('no\\nluck')\n", 'is not loaded: no luck; mend it, or take it out of the folder'],
+  ['throws', "throw new Error('no\\nluck')\n", 'is not loaded: no luck; fix it, or remove it from the folder'],
   [
     'throws in its function',
     'export default () => { throw 5 }\n',
-    'is not loaded: 5; mend it, or take it out of the folder',
+    'is not loaded: 5; fix it, or remove it from the folder',
   ],
   ['imports what is not there', "import './b.mjs'\n", /is not loaded: Cannot find module .*b\.mjs/],
-  ['exports nothing', 'export const x = 1\n', `is not loaded: ${NONE}; mend it, or take it out of the folder`],
-  ['exports an empty list', 'export default []\n', `is not loaded: ${NONE}; mend it, or take it out of the folder`],
+  ['exports nothing', 'export const x = 1\n', `is not loaded: ${NONE}; fix it, or remove it from the folder`],
+  ['exports an empty list', 'export default []\n', `is not loaded: ${NONE}; fix it, or remove it from the folder`],
   ['exports what is no hook', 'export default [5, null]\n', ': a hook is an object with a name; it is left out'],
   ['has no phase', "export default { name: 'x' }\n", /: the hook "x" has no phase: .*; it is left out/],
 ])('a file that %s is a line, and costs no other file', async (_, text, line) => {
@@ -90,7 +89,7 @@ test.each([
   else expect(said).toMatch(line)
 })
 
-test('one hook has a name: the first keeps it', async () => {
+test('keeps the first hook of a name', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('same'), 'b.mjs': blocker('same') })
   const { loaded, lines } = await scene.load()
@@ -139,7 +138,7 @@ test.each<[string, string, (folder: string) => void]>([
   expect(lines).toHaveLength(1)
 })
 
-test('a link that leads nowhere costs no other file', async () => {
+test('loads other files beside a broken link', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'z.mjs': blocker('z') })
   symlinkSync('/nowhere', join(scene.globalFolder, 'b.mjs'))
@@ -150,7 +149,7 @@ test('a link that leads nowhere costs no other file', async () => {
   ])
 })
 
-test('links of the person are followed, and one that leads back ends', async () => {
+test('follows links of the user, and ends at a cycle', async () => {
   const scene = new HooksScene()
   scene.put(join(scene.home, 'dotfiles'), { 'a.mjs': blocker('a') })
   mkdirSync(scene.globalFolder, { recursive: true })
@@ -161,7 +160,7 @@ test('links of the person are followed, and one that leads back ends', async () 
   expect(lines.join('\n')).toMatch(/is nested too deeply/)
 })
 
-test('a folder that is a disk is not loaded', async () => {
+test('does not load a folder that is a whole disk', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   scene.put(scene.globalFolder, { 'b.bin': '' })
@@ -191,11 +190,11 @@ test.each([
   expect(await new HooksScene().load(settings)).toMatchObject({ hooks: undefined, lines: [], notes: [], loaded: [] })
 })
 
-test('a folder that cannot be copied is a line', async () => {
+test('reports a folder that cannot be copied', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   writeFileSync(join(scene.home, 'file'), '')
-  const { hooks, lines } = await scene.load({ place: join(scene.home, 'file', 'x') })
+  const { hooks, lines } = await scene.load({ privateFolder: join(scene.home, 'file', 'x') })
   expect(hooks).toBeUndefined()
   expect(plain(lines, scene)).toEqual([
     'hooks: ~/.config/hookspan/hooks is not loaded: no copy of it can be run from ~/file/x: a part of the path is not a directory',
@@ -234,12 +233,12 @@ test('a required file that only a trusted project has stays closed, and says why
   const { hooks, lines } = await scene.load(settings, scene.project)
   expect(hooks?.hooks.map(({ name }) => name)).toEqual(['required:a', 'a'])
   expect(plain(lines, scene)).toEqual([
-    "hooks: required is for files of your own folder, and a is in the project's: everything is blocked until it is in ~/.config/hookspan/hooks, or required is gone from its options",
+    "hooks: required is for files of your own folder, and a is in the project's: everything is blocked until it is in ~/.config/hookspan/hooks, or required is removed from its options",
   ])
   expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject({
     decision: 'block',
     by: 'required:a',
-    reason: "A hook that is required here is in the project's folder, and has to be in the person's own.",
+    reason: "A hook that is required here is in the project's folder, and must be in the user's own folder.",
     detail: "required is for files of your own folder; a is in the project's",
   })
 })
@@ -248,11 +247,11 @@ test('a required file that is nowhere is a line, also where it could be meant fo
   const scene = new HooksScene()
   const { lines } = await scene.load({ isProjectLocal: true, options: { a: { required: true }, b: {} } })
   expect(plain(lines, scene)).toEqual([
-    'hooks: a is required, and no such file of ~/.config/hookspan/hooks is loaded: everything is blocked until one is, or required is gone from its options',
+    'hooks: a is required, and no such file of ~/.config/hookspan/hooks is loaded: everything is blocked until one is, or required is removed from its options',
   ])
 })
 
-test('a required file closes also where its folder is refused, and not where hooks are off', async () => {
+test('blocks for a required file if its folder is rejected, but not if hooks are off', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   chmodSync(scene.globalFolder, 0o777)
@@ -261,12 +260,12 @@ test('a required file closes also where its folder is refused, and not where hoo
   expect((await scene.load({ options, globalFolder: undefined })).hooks).toBeUndefined()
 })
 
-test('what belongs to another user is not loaded', async () => {
+test('does not load files of another user', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   if (process.getuid?.() === 0) for (const path of ['', 'a.mjs']) chownSync(join(scene.globalFolder, path), 4242, 4242)
   vi.spyOn(process, 'geteuid').mockReturnValue(4343)
-  const { lines } = readFolder(scene.globalFolder, { mayLink: true })
+  const { lines } = readFolder(scene.globalFolder, { followsLinks: true })
   vi.restoreAllMocks()
   expect(plain(lines, scene)).toEqual(['hooks: ~/.config/hookspan/hooks is not loaded: it belongs to another user'])
 })

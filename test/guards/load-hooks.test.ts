@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { hookSettings } from '../../src/guards/configured-hooks.ts'
+import { hookFolderSettings } from '../../src/guards/configured-hooks.ts'
 import { loadHooks } from '../../src/guards/load-hooks.ts'
 import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import { resolved } from '../plugin/config/scratch-home.ts'
@@ -8,7 +8,7 @@ import { afterwards } from '../support/afterwards.ts'
 import { blocker, HooksScene, plain } from './hooks-scene.ts'
 
 function settings(yaml: string, env: Readonly<Record<string, string>> = {}, home = '/home/a'): object {
-  return hookSettings(resolved({ yaml }).config, env, home)
+  return hookFolderSettings(resolved({ yaml }).config, env, home)
 }
 
 const USUAL = {
@@ -17,7 +17,7 @@ const USUAL = {
   isProjectLocal: false,
   timeLimitMillis: undefined,
   options: {},
-  place: '/home/a/.local/state/hookspan/hooks',
+  privateFolder: '/home/a/.local/state/hookspan/hooks',
 }
 
 test.each<[string, object]>([
@@ -32,9 +32,9 @@ test.each<[string, object]>([
 test('the usual places of the system count, and without a home directory there are none', () => {
   expect(settings('', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' })).toMatchObject({
     globalFolder: '/c/hookspan/hooks',
-    place: '/s/hookspan/hooks',
+    privateFolder: '/s/hookspan/hooks',
   })
-  expect(settings('', {}, '')).toMatchObject({ globalFolder: undefined, place: undefined })
+  expect(settings('', {}, '')).toMatchObject({ globalFolder: undefined, privateFolder: undefined })
 })
 
 /** A person with this configuration, as a program of theirs finds them. */
@@ -88,7 +88,7 @@ test('without a place nothing is trusted', async () => {
   const scene = new HooksScene()
   scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
-  const { hooks, lines } = await scene.load({ isProjectLocal: true, place: undefined }, scene.project)
+  const { hooks, lines } = await scene.load({ isProjectLocal: true, privateFolder: undefined }, scene.project)
   expect(hooks).toBeUndefined()
   expect(lines).toHaveLength(1)
 })

@@ -11,13 +11,13 @@ const noRm = defineHook({
 })
 const trash = defineHook({
   name: 'trash',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: ({ tool }) =>
     tool.command === 'rm -i x' ? rewrite({ ...tool.arguments, command: 'mv x /trash' }) : undefined,
 })
 const careful = defineHook({
   name: 'careful',
-  decides: ['ask'],
+  decisions: ['ask'],
   beforeTool: ({ tool }) => (tool.command === 'git push' ? ask('Push to origin?') : undefined),
 })
 
@@ -60,10 +60,10 @@ test.each(RUNS)('%s: %s, and the trace names who decided', async (command, resul
   expect(plugin.reported).toEqual([])
 })
 
-test('the trace that a hook is handed is the one in which it is seen', async () => {
+test('passes the traceparent of the trace that shows the hook', async () => {
   const plugin = createTestPlugin({ host: 'my-agent' })
   const seen: (string | undefined)[] = []
-  const look = defineHook({ name: 'look', decides: [], beforeTool: (_, ctx) => void seen.push(ctx.traceparent) })
+  const look = defineHook({ name: 'look', decisions: [], beforeTool: (_, ctx) => void seen.push(ctx.traceparent) })
   const hooks = runHooks(createHooks([look]), { host: 'my-agent', plugin: () => plugin })
   const told = { session_id: 's1', turn_id: 't1' }
   plugin.emit('pre_llm_call', { ...told, user_message: 'Tidy up.' })
@@ -87,7 +87,7 @@ async function askIn(host: string, plugin?: TestPlugin | (() => undefined)): Pro
   return lines
 }
 
-test('hooks are traced by the plugin that runs for their host, until it is shut down', async () => {
+test('traces hooks by the running plugin of their host, until it shuts down', async () => {
   const options = { local_log: false, handle_signals: false }
   const [other, plugin] = [createPlugin({ host: 'other', ...options }), createPlugin({ host: 'own', ...options })]
   const emitted = vi.spyOn(plugin, 'emitUntyped')
@@ -104,13 +104,13 @@ test('hooks are traced by the plugin that runs for their host, until it is shut 
 
 test('without a plugin one line says that nothing is traced, unless none is wanted', async () => {
   expect(await askIn('alone')).toEqual([
-    'hookspan: alone: what hooks decide is not traced: no plugin of this host runs in this process; ' +
-      "make one before, by createPlugin({ host: 'alone' })",
+    'hookspan: alone: decisions of hooks are not traced: no plugin of this host runs in this process; ' +
+      "create one first, by createPlugin({ host: 'alone' })",
   ])
   expect(await askIn('alone', () => undefined)).toEqual([])
 })
 
-test('a plugin may be given as it is', async () => {
+test('accepts a plugin itself', async () => {
   const plugin = createTestPlugin({ host: 'my-agent' })
   plugin.emit('pre_llm_call', { session_id: 's1', turn_id: 't1' })
   expect(await askIn('my-agent', plugin)).toEqual([])

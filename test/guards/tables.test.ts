@@ -9,7 +9,7 @@ import { ABLE as opencode } from '../../src/agents/opencode/hooks.ts'
 import { ABLE as pi } from '../../src/agents/pi/hooks.ts'
 import * as builtin from '../../src/guards/builtin/index.ts'
 import type { AnyHook, HookContext } from '../../src/guards/hook.ts'
-import { tableOf } from '../../src/guards/host-hooks.ts'
+import { capabilityTable } from '../../src/guards/host-hooks.ts'
 import type { Capabilities } from '../../src/guards/index.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../../src/guards/phases.ts'
 import { TOOL_KINDS, type ToolCall } from '../../src/guards/tool-call.ts'
@@ -35,7 +35,7 @@ const COLUMNS = ['beforeTurn', 'beforeModel', 'afterModel', 'beforeTool', 'after
 
 test.each(Object.entries(AGENTS))('lists the decisions that %s supports', (agent, able) => {
   const decided = new Map(
-    tableOf(able ?? {}).map(({ phase, decisions }) => [phase as string, decisions.join(', ') || '–']),
+    capabilityTable(able ?? {}).map(({ phase, decisions }) => [phase as string, decisions.join(', ') || '–']),
   )
   expect(PAGE).toContain(`\n| ${agent} | ${COLUMNS.map(phase => decided.get(phase)).join(' | ')} |\n`)
 })
@@ -61,7 +61,7 @@ function named(text: string | undefined): string[] {
 type Complete<Type> = { readonly [Field in keyof Type]-?: true }
 
 const MEMBERS: Complete<AnyHook> = {
-  ...{ name: true, priority: true, decides: true, looksIn: true, onFailure: true, timeLimitMillis: true },
+  ...{ name: true, priority: true, decisions: true, observeOnly: true, onFailure: true, timeLimitMillis: true },
   ...{ beforeTurn: true, afterTurn: true, beforeModel: true, afterModel: true, beforeTool: true, afterTool: true },
 }
 const FIELDS: { readonly [P in Phase]: Complete<EventOf<P>> } = {

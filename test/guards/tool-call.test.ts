@@ -123,7 +123,7 @@ test('a folder that is named is resolved against that of the agent, which is tol
   expect(call('~/src')).toMatchObject({ cwd: '~/src', agentCwd: '/home/me' })
 })
 
-test('a shell whose arguments name several commands has them all', () => {
+test('joins all commands in the arguments of a shell', () => {
   const args = { cmd: 'rm x', command: 'ls', script: ['a b', 'c'] }
   expect(toolCallOf({ name: 'shell', arguments: args }).command).toBe("ls\nrm x\n'a b' c")
 })

@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hashOf } from '../../src/guards/folder-files.ts'
-import { readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
+import { hashOf, readProjectFolder, TrustStore } from '../../src/guards/trust.ts'
 import fc from '../support/fast-check.ts'
 import { blocker, HooksScene, plain } from './hooks-scene.ts'
 
@@ -22,10 +21,10 @@ async function namesAndLines(scene: HooksScene, isProjectLocal = true): Promise<
 }
 
 const FOLDER = '~/project/.hookspan/hooks'
-const UNTRUSTED = `hooks: ${FOLDER} is not loaded: nobody has trusted it; look at what is in it, then: hookspan hooks trust`
-const CHANGED = `hooks: ${FOLDER} is not loaded: it is not as it was when it was trusted; look at what is in it, then: hookspan hooks trust`
+const UNTRUSTED = `hooks: ${FOLDER} is not loaded: it is not trusted; review it, then run: hookspan hooks trust`
+const CHANGED = `hooks: ${FOLDER} is not loaded: it has changed since it was trusted; review it, then run: hookspan hooks trust`
 
-test('a project is loaded where that was asked for and the folder was trusted, and not else', async () => {
+test('loads a project only if it is enabled and trusted', async () => {
   const scene = sceneWith({ 'a.mjs': blocker('a') })
   scene.put(scene.globalFolder, { 'g.mjs': blocker('g') })
   expect(await namesAndLines(scene, false)).toEqual([
@@ -60,7 +59,7 @@ test.each<[string, (scene: HooksScene) => void]>([
   expect(await namesAndLines(scene)).toEqual([['a'], [], []])
 })
 
-test('trust is for one place: the same files elsewhere are not trusted', async () => {
+test('trusts files in one folder only', async () => {
   const scene = sceneWith({ 'a.mjs': blocker('a') })
   trust(scene)
   const other = join(scene.home, 'other')
@@ -102,7 +101,7 @@ test.each<[string, (scene: HooksScene) => void, string]>([
   expect(await namesAndLines(scene)).toEqual([[], [line], []])
 })
 
-test('a project takes neither the place of a hook of the person nor its options', async () => {
+test('keeps hooks and options of the user from being replaced by a project', async () => {
   const telling = (name: string): string =>
     `export default options => ({ name: '${name}' + Object.keys(options), beforeTool() {} })\n`
   const scene = sceneWith({ 'mine.mjs': telling('p'), 'guard.mjs': blocker('guard'), 'own.mjs': telling('o') })
@@ -138,7 +137,7 @@ test.each<[string, (scene: HooksScene) => void]>([
   expect([unnamed.loaded.map(({ hook }) => hook.name), unnamed.lines]).toEqual([['otoken'], []])
 })
 
-test('the list is for its owner alone; one that others could have written trusts nothing', async () => {
+test('trusts nothing if other users could have written the list', async () => {
   const scene = sceneWith({ 'a.mjs': blocker('a') })
   trust(scene)
   const file = join(scene.place, 'trusted.json')
@@ -159,18 +158,18 @@ test('the list is for its owner alone; one that others could have written trusts
   }
 })
 
-test('trust can be taken back', () => {
+test('revokes trust', () => {
   const scene = sceneWith({ 'a.mjs': blocker('a') })
   const store = new TrustStore(scene.place)
-  expect(store.withdraw(scene.projectFolder)).toBe(false)
+  expect(store.revoke(scene.projectFolder)).toBe(false)
   trust(scene)
   expect(store.hashOf(scene.projectFolder)).toMatch(/^[0-9a-f]{64}$/)
-  expect(store.withdraw(scene.projectFolder)).toBe(true)
+  expect(store.revoke(scene.projectFolder)).toBe(true)
   expect(store.hashOf(scene.projectFolder)).toBeUndefined()
   expect(store.hashOf('__proto__')).toBeUndefined()
 })
 
-test('two sets of files have one hash only where they are the same', () => {
+test('hashes different files differently', () => {
   const sets = fc.uniqueArray(fc.tuple(fc.string({ maxLength: 3 }), fc.string({ maxLength: 3 })), {
     selector: ([path]) => path,
     maxLength: 4,

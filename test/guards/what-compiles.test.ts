@@ -18,17 +18,17 @@ const hooks = [
   // What compiles.
   defineHook({ name: 'blocks', beforeTool: ({ tool }) => (tool.kind === 'shell' ? block('No.') : undefined) }),
   defineHook({ name: 'passes', beforeTool: () => pass(), afterTurn: async () => undefined }),
-  defineHook({ name: 'rewrites', decides: ['rewrite'], beforeTurn: ({ prompt }) => rewrite(`${prompt}!`) }),
+  defineHook({ name: 'rewrites', decisions: ['rewrite'], beforeTurn: ({ prompt }) => rewrite(`${prompt}!`) }),
   defineHook({
     name: 'several',
-    decides: ['block', 'ask', 'rewrite', 'inject', 'retry'],
+    decisions: ['block', 'ask', 'rewrite', 'inject', 'retry'],
     beforeTool: async ({ tool }) => (tool.command === undefined ? ask('May I?') : rewrite({ command: 'ls' })),
     beforeModel: () => inject('Be brief.', 'system'),
     afterModel: ({ text }) => (text === '' ? retry({ delayMillis: 5 }) : rewrite('.')),
     afterTool: () => inject('Mind.'),
     afterTurn: () => (Math.random() > 2 ? block('No.') : retry({ feedback: 'Once more.' })),
   }),
-  defineHook({ name: 'looks', decides: [], afterTool: () => undefined }),
+  defineHook({ name: 'looks', decisions: [], afterTool: () => undefined }),
 
   // What a hook does not say that it decides.
   // @ts-expect-error it decides nothing else than `block`, unsaid
@@ -36,31 +36,31 @@ const hooks = [
   // @ts-expect-error the same, later
   defineHook({ name: 'b', beforeTool: async () => ask('May I?') }),
   // @ts-expect-error it says that it rewrites, and not that it blocks
-  defineHook({ name: 'c', decides: ['rewrite'], beforeTool: () => block('No.') }),
+  defineHook({ name: 'c', decisions: ['rewrite'], beforeTool: () => block('No.') }),
   // @ts-expect-error it says that it decides nothing
-  defineHook({ name: 'd', decides: [], beforeTool: () => block('No.') }),
+  defineHook({ name: 'd', decisions: [], beforeTool: () => block('No.') }),
   // @ts-expect-error there is no such decision
-  defineHook({ name: 'e', decides: ['allow'], beforeTool: () => undefined }),
+  defineHook({ name: 'e', decisions: ['allow'], beforeTool: () => undefined }),
 
   // What a phase cannot do.
   // @ts-expect-error a tool that has run is asked about no more
-  defineHook({ name: 'f', decides: ['ask'], afterTool: () => ask('May I?') }),
+  defineHook({ name: 'f', decisions: ['ask'], afterTool: () => ask('May I?') }),
   // @ts-expect-error behind a turn there is nothing to say something to
-  defineHook({ name: 'g', decides: ['inject'], afterTurn: () => inject('Mind.') }),
+  defineHook({ name: 'g', decisions: ['inject'], afterTurn: () => inject('Mind.') }),
   // @ts-expect-error what has not happened is not tried again
-  defineHook({ name: 'h', decides: ['retry'], beforeTool: () => retry() }),
+  defineHook({ name: 'h', decisions: ['retry'], beforeTool: () => retry() }),
   // @ts-expect-error neither is a turn
-  defineHook({ name: 'i', decides: ['retry'], beforeTurn: () => retry() }),
+  defineHook({ name: 'i', decisions: ['retry'], beforeTurn: () => retry() }),
   // @ts-expect-error nobody is asked about what the model is sent
-  defineHook({ name: 'j', decides: ['ask'], beforeModel: () => ask('May I?') }),
+  defineHook({ name: 'j', decisions: ['ask'], beforeModel: () => ask('May I?') }),
 
   // What a rewrite of a phase is.
   // @ts-expect-error arguments are an object
-  defineHook({ name: 'k', decides: ['rewrite'], beforeTool: () => rewrite('ls') }),
+  defineHook({ name: 'k', decisions: ['rewrite'], beforeTool: () => rewrite('ls') }),
   // @ts-expect-error a prompt is a text
-  defineHook({ name: 'l', decides: ['rewrite'], beforeTurn: () => rewrite({ prompt: 'x' }) }),
+  defineHook({ name: 'l', decisions: ['rewrite'], beforeTurn: () => rewrite({ prompt: 'x' }) }),
   // @ts-expect-error messages have texts
-  defineHook({ name: 'm', decides: ['rewrite'], beforeModel: () => rewrite([{ role: 'user' }]) }),
+  defineHook({ name: 'm', decisions: ['rewrite'], beforeModel: () => rewrite([{ role: 'user' }]) }),
 
   // What is no answer.
   // @ts-expect-error a word is no verdict
@@ -70,7 +70,7 @@ const hooks = [
   // @ts-expect-error a block says why
   defineHook({ name: 'p', beforeTool: () => block() }),
   // @ts-expect-error it is for the system or the user
-  defineHook({ name: 'q', decides: ['inject'], beforeTurn: () => inject('Mind.', 'assistant') }),
+  defineHook({ name: 'q', decisions: ['inject'], beforeTurn: () => inject('Mind.', 'assistant') }),
 
   // What is no hook.
   // @ts-expect-error one hook has a name
@@ -101,7 +101,7 @@ defineHook({
   },
 })
 
-const typed: Hook<'block' | 'rewrite'> = { name: 'typed', decides: ['rewrite'], beforeTurn: () => rewrite('x') }
+const typed: Hook<'block' | 'rewrite'> = { name: 'typed', decisions: ['rewrite'], beforeTurn: () => rewrite('x') }
 const verdict: Verdict<'afterTool'> = retry()
 // @ts-expect-error a tool that has run is asked about no more
 const impossible: Verdict<'afterTool'> = ask('May I?')

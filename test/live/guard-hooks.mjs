@@ -57,18 +57,18 @@ const DECISIONS = ['block', 'rewrite', 'inject', 'ask', 'retry']
 const REWRITES = {
   name: 'rewriter',
   onFailure: 'block',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: event => (isRm(event) ? rewrite({ ...event.tool.arguments, command: 'rm other.txt' }) : undefined),
 }
 
 /** @param guard a name of the above; `onFailure` what its failure means */
 export function hooksOf({ guard, onFailure, rewritesFirst }) {
-  const decides = DECISIONS.filter(each => guard.split(' ').includes(each))
+  const decisions = DECISIONS.filter(each => guard.split(' ').includes(each))
   const hook = {
     name: 'guard',
     priority: 10,
     onFailure: onFailure ?? 'block',
-    decides: decides.length > 0 ? decides : ['block'],
+    decisions: decisions.length > 0 ? decisions : ['block'],
     ...GUARDS[guard],
   }
   return createHooks([hook, ...(rewritesFirst ? [REWRITES] : [])])

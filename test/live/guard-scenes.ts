@@ -61,7 +61,7 @@ export class GuardScenes {
 
 /** Source of a hook: what it has, and the function of its phase. */
 export function hook(phase: Phase, decides: Decision, body: string, more = ''): string {
-  return `{ name: 'guard', priority: 10, onFailure: 'block', decides: ['${decides}'], ${more} ${phase}: async (event, ctx) => { ${body} } }`
+  return `{ name: 'guard', priority: 10, onFailure: 'block', decisions: ['${decides}'], ${more} ${phase}: async (event, ctx) => { ${body} } }`
 }
 
 /** The guard of the first page of the documentation. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
-import { tableOf } from '../../src/guards/host-hooks.ts'
+import { capabilityTable } from '../../src/guards/host-hooks.ts'
 import type { AnyHook, Capabilities, Phase } from '../../src/guards/index.ts'
 import { createHooks } from '../../src/guards/index.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
+import type { ReceiverServer } from '../../src/receiver/receiver.ts'
 import { openRecorder } from '../../src/receiver/recorder.ts'
 import { startReceiver } from '../../src/receiver/start.ts'
 import { hookspanFolder, hostNode, runHost, type Traces, tracesOf } from './live-host.ts'
@@ -24,7 +24,7 @@ export interface Guards {
 export class GuardedReceiver {
   readonly lines: string[]
   readonly #home: string
-  readonly #receiver: Receiver
+  readonly #receiver: ReceiverServer
 
   static async start({ home, host, adapter, endpoint, hooks, guards }: Guards): Promise<GuardedReceiver> {
     const program = join(hookspanFolder(), 'dist', 'cli', 'main.js')
@@ -44,7 +44,7 @@ export class GuardedReceiver {
     return new GuardedReceiver(home, started.receiver, lines)
   }
 
-  private constructor(home: string, receiver: Receiver, lines: string[]) {
+  private constructor(home: string, receiver: ReceiverServer, lines: string[]) {
     this.#home = home
     this.#receiver = receiver
     this.lines = lines
@@ -75,7 +75,7 @@ export function decided({ spans }: Traces): string[] {
 
 /** A table of an agent, as `beforeTool ask`: what the scenes of a suite have to show. */
 export function claims(able: Capabilities): string[] {
-  return tableOf(able)
+  return capabilityTable(able)
     .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
     .sort()
 }

@@ -154,7 +154,7 @@ describe('a backend that takes no logs for now', () => {
     })
     expect(lines).toEqual([
       `backend loki: nothing listens at ${url}/v1/logs. Start it, or correct endpoint (usual for otlp: http://127.0.0.1:4318/); until then its logs are kept in memory, up to a limit, until the process ends (ECONNREFUSED)`,
-      'backend loki: its logs were not sent: the process ended before they were taken',
+      'backend loki: its logs were not sent: the process ended before they were sent',
     ])
   })
 })

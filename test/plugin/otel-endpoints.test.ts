@@ -73,6 +73,6 @@ test('an address without the path is answered with what is amiss', async () => {
   const lines = new Lines()
   await deliver({ env: { [TRACES]: sink.url } }, lines)
   expect(lines.said).toEqual([
-    `backend otlp: ${sink.url}/ answered 404: nothing takes OTLP traces there. The endpoint is used as it is and usually ends in /v1/traces; correct endpoint (usual for otlp: http://127.0.0.1:4318/)`,
+    `backend otlp: ${sink.url}/ answered 404: there is no OTLP endpoint for traces. The endpoint is used as it is and usually ends in /v1/traces; correct endpoint (usual for otlp: http://127.0.0.1:4318/)`,
   ])
 })

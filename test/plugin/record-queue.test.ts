@@ -373,7 +373,7 @@ describe('the end of a session', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const flush = vi.fn(() => Promise.resolve())
     const save = vi.fn()
-    const plugin = createLivePlugin({}, { flush, save })
+    const plugin = createLivePlugin({}, { flush, startLogFlush: save })
     const turn = (turn_id: string): Promise<void> | undefined => {
       plugin.emit('pre_llm_call', { ...ids, turn_id })
       return plugin.emit('on_session_end', { ...ids, turn_id, completed: true })

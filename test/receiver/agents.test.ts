@@ -4,7 +4,7 @@ import type { HostEvent } from '../../src/agents/host-event.ts'
 import { MACHINES } from '../../src/agents/machines.ts'
 import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
-import type { Told } from '../../src/receiver/recorder.ts'
+import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
 import { inOrder, treesOf, World } from './world.ts'
 
@@ -37,7 +37,7 @@ const RUNS = [
 ]
 
 /** What was captured of a real run, as it would have been told to a receiver. */
-function toldIn(run: string): Told[] {
+function toldIn(run: string): ReceivedEvent[] {
   const [host = ''] = run.split('/')
   const lines = readFileSync(new URL(`${run}.jsonl`, FIXTURES), 'utf8').split('\n')
   const records = lines.flatMap(line => (line === '' ? [] : [JSON.parse(line) as object])).filter(isTold)
@@ -52,12 +52,12 @@ function toldIn(run: string): Told[] {
 const isTold = (record: object): boolean => !('fixture' in record)
 
 /** Of one receiver behind another: each is told what stands before one of the cuts. */
-async function recorded(told: readonly Told[], cuts: readonly number[]): Promise<StoredSpan[]> {
+async function recorded(told: readonly ReceivedEvent[], cuts: readonly number[]): Promise<StoredSpan[]> {
   const world = await World.create()
   let from = 0
   for (const to of [...cuts, told.length]) {
     const receiver = await world.open()
-    for (const one of told.slice(from, to)) receiver.take(one)
+    for (const one of told.slice(from, to)) receiver.recordEvent(one)
     await receiver.close(to === told.length ? 'end' : 'handover')
     from = to
   }
@@ -87,21 +87,21 @@ const FILE_RUNS = Object.values(RECEIVER_ENDPOINTS).flatMap(({ host, adapter }) 
   adapter.enrich === undefined ? [] : runsOf(host),
 )
 
-function isOfFile({ event }: Told): boolean {
+function isOfFile({ event }: ReceivedEvent): boolean {
   return OF_FILE.has(event.event.split(':')[0] as string)
 }
 
-function turnOf({ event }: Told): unknown {
+function turnOf({ event }: ReceivedEvent): unknown {
   const { prompt_id, turn_id } = event.data as { readonly prompt_id?: unknown; readonly turn_id?: unknown }
   return prompt_id ?? turn_id
 }
 
 /** A receiver that begins at the cut reads files from their start: behind the first hook it tells the turn's again. */
-function readAgain(told: readonly Told[], cut: number): readonly Told[] {
+function readAgain(told: readonly ReceivedEvent[], cut: number): readonly ReceivedEvent[] {
   const at = told.findIndex((one, index) => index >= cut && !isOfFile(one) && isOfFile(told[index + 1] ?? one))
   const hook = told[at]
   if (hook === undefined) return told
-  const isAgain = (one: Told): boolean =>
+  const isAgain = (one: ReceivedEvent): boolean =>
     isOfFile(one) && !one.event.event.endsWith(':read') && [undefined, turnOf(one)].includes(turnOf(hook) as undefined)
   return [...told.slice(0, at + 1), ...told.slice(0, cut).filter(isAgain), ...told.slice(at + 1)]
 }

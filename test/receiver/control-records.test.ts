@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import { CONTROL } from '../../src/receiver/agent-plugins.ts'
+import { CONTROL_PREFIX } from '../../src/receiver/agent-plugins.ts'
 import { once, treesOf, World } from './world.ts'
 
 const BEGAN_AT = Date.now() - 60_000
@@ -23,8 +23,11 @@ const EVENTS: readonly HostEvent[] = [
   { event: 'transcript:read', data: IDS },
   { event: 'PreToolUse', data: TOOL },
   { event: 'transcript:read', data: IDS },
-  { event: `${CONTROL}pre_control_hook`, data: HOOK },
-  { event: `${CONTROL}post_control_hook`, data: { ...HOOK, verdict: 'block', action: 'blocked', reason: 'No.' } },
+  { event: `${CONTROL_PREFIX}pre_control_hook`, data: HOOK },
+  {
+    event: `${CONTROL_PREFIX}post_control_hook`,
+    data: { ...HOOK, verdict: 'block', action: 'blocked', reason: 'No.' },
+  },
   { event: 'PostToolBatch', data: { ...IDS, tool_calls: [{ ...TOOL, tool_response: 'No.' }] } },
   { event: 'transcript:read', data: IDS },
   { event: 'Stop', data: IDS },
@@ -37,7 +40,7 @@ test.each([EVENTS.length, 3, 4, 5, 6])(
     const world = await World.create()
     for (const part of [EVENTS.slice(0, count), EVENTS.slice(count)]) {
       const recorder = await world.open()
-      for (const event of part) recorder.take({ host: 'claude-code', event })
+      for (const event of part) recorder.recordEvent({ host: 'claude-code', event })
       await recorder.flush()
       await recorder.close('handover')
     }
@@ -51,12 +54,12 @@ test.each([EVENTS.length, 3, 4, 5, 6])(
   },
 )
 
-test('a tool that is open has a traceparent, one that nobody has told of has none', async () => {
+test('returns a traceparent for an open tool only', async () => {
   const world = await World.create()
   const recorder = await world.open()
   const ids = { session_id: 's', turn_id: 'p' }
   expect(recorder.traceparent('claude-code', ids)).toBeUndefined()
-  for (const event of EVENTS.slice(0, 4)) recorder.take({ host: 'claude-code', event })
+  for (const event of EVENTS.slice(0, 4)) recorder.recordEvent({ host: 'claude-code', event })
   await recorder.flush()
   expect(recorder.traceparent('claude-code', { ...ids, tool_call_id: 't' })).toMatch(
     /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/,

@@ -5,11 +5,11 @@ import type { GuardProtocol } from '../../src/agents/guard-protocol.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
 import { type AnyHook, ask, block, createHooks, defineHook, inject, retry } from '../../src/guards/index.ts'
-import { setReply } from '../../src/receiver/asking.ts'
-import { Deciding } from '../../src/receiver/deciding.ts'
-import type { HooksFound } from '../../src/receiver/load-hooks.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
-import type { StartOptions } from '../../src/receiver/start.ts'
+import { HookDecisions } from '../../src/receiver/hook-decisions.ts'
+import type { LoadedHookSet } from '../../src/receiver/load-decisions.ts'
+import type { ReceiverServer } from '../../src/receiver/receiver.ts'
+import { setReply } from '../../src/receiver/request-handler.ts'
+import type { StartReceiverOptions } from '../../src/receiver/start.ts'
 import { until } from '../support/until.ts'
 import { type Answer, type Asked, Scene } from './scene.ts'
 
@@ -31,15 +31,15 @@ const events: ReceiverAdapter['events'] = ({ body, at }) => [
   { event: String((body as { hook_event_name: unknown }).hook_event_name), at, data: body } as HostEvent,
 ]
 
-interface Guarded extends Partial<StartOptions> {
+interface Guarded extends Partial<StartReceiverOptions> {
   readonly hooks?: readonly AnyHook[]
-  readonly found?: Partial<HooksFound>
+  readonly found?: Partial<LoadedHookSet>
   readonly adapter?: ReceiverAdapter
 }
 
 /** A receiver with hooks, and what of an agent comes to it. */
 class GuardedScene extends Scene {
-  async guarded({ hooks, found, adapter = { events }, ...options }: Guarded): Promise<Receiver> {
+  async guarded({ hooks, found, adapter = { events }, ...options }: Guarded): Promise<ReceiverServer> {
     const whole = { hooks: hooks && createHooks(hooks), lines: [], close: () => undefined, ...found }
     return this.start({
       endpoints: { '/claude-code': { host: 'claude-code', adapter } },
@@ -49,7 +49,7 @@ class GuardedScene extends Scene {
   }
 
   async asks(
-    receiver: Receiver,
+    receiver: ReceiverServer,
     body: unknown = TOOL,
     failing: string | null = 'open',
     asked: Asked = {},
@@ -66,7 +66,7 @@ const noRm = defineHook({
   beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Not that.') : undefined),
 })
 
-test('what a hook decides is the answer, and told behind the event', async () => {
+test('answers with the decision of a hook, and records it after the event', async () => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded({ hooks: [noRm] })
   const { status, headers, text } = await scene.asks(receiver)
@@ -84,7 +84,7 @@ test('what a hook decides is the answer, and told behind the event', async () =>
   })
 })
 
-test('no objection is no word', async () => {
+test('answers without a body if no hook objects', async () => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded({ hooks: [noRm] })
   expect(await scene.asks(receiver, { ...TOOL, tool_input: { command: 'ls' } })).toMatchObject(NOTHING)
@@ -92,7 +92,7 @@ test('no objection is no word', async () => {
   expect(await scene.asks(receiver, { ...TOOL, hook_event_name: 'Notification' })).toMatchObject(NOTHING)
 })
 
-test('an event is recorded while a hook thinks, and others are answered', async () => {
+test('records an event while a hook runs, and answers others', async () => {
   const scene = new GuardedScene()
   let decide: (() => void) | undefined
   const slow = defineHook({
@@ -152,7 +152,7 @@ test.each([
   const [open, closed] = [new GuardedScene(), new GuardedScene()]
   expect(await open.asks(await open.guarded({ hooks: [hook('pass')] }))).toMatchObject(NOTHING)
   const { text } = await closed.asks(await closed.guarded({ hooks: [hook('block')] }))
-  expect(JSON.parse(text)).toEqual(DENIED(`The hook ${name} could not judge this, and is set to block then.`))
+  expect(JSON.parse(text)).toEqual(DENIED(`The hook ${name} failed to check this, and is set to block on failure.`))
   expect(open.lines.join('\n')).toContain(`hook ${name} failed in beforeTool, which counts as pass`)
 })
 
@@ -162,7 +162,7 @@ describe('who waits for no answer', () => {
     const receiver = await scene.guarded({ hooks: [noRm] })
     for (let turn = 0; turn < 2; turn++) expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
     expect(scene.lines.filter(line => line.includes('--guards'))).toEqual([
-      'there are hooks that act, and claude-code does not wait for what they say: "hookspan init claude-code --guards open" has it wait',
+      'there are guards, and claude-code does not wait for their decisions: "hookspan init claude-code --guards open" has it wait',
     ])
     expect(scene.recorder.names).toEqual(['PreToolUse', 'PreToolUse'])
   })
@@ -196,10 +196,10 @@ test.each<[string, object, Asked, number]>([
   expect(times).toBe(0)
 })
 
-test.each<[string, Partial<StartOptions>]>([
+test.each<[string, Partial<StartReceiverOptions>]>([
   ['nobody loads them', { loadHooks: undefined }],
   ['there are none', { loadHooks: () => Promise.resolve(undefined) }],
-])('without hooks there is no answer, also where it is closed: %s', async (_, options) => {
+])('without hooks there is no answer, also where it is failClosedReply: %s', async (_, options) => {
   const scene = new GuardedScene()
   const receiver = await scene.guarded(options)
   expect(await scene.asks(receiver, TOOL, 'closed')).toMatchObject(NOTHING)
@@ -209,7 +209,7 @@ test.each<[string, Partial<StartOptions>]>([
 const CLOSED = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
 
 describe('hooks of which some are not there', () => {
-  const WHY: Record<string, Partial<StartOptions>> = {
+  const WHY: Record<string, Partial<StartReceiverOptions>> = {
     'one of them is broken': {
       loadHooks: () => Promise.resolve({ hooks: createHooks([noRm]), lines: ['hooks: a.mjs'], close: () => undefined }),
     },
@@ -217,7 +217,7 @@ describe('hooks of which some are not there', () => {
     'they are never loaded': { loadHooks: () => new Promise(() => undefined), loadMillis: 5 },
   }
 
-  test.each(Object.entries(WHY))('close what was to be closed: %s', async (_, options) => {
+  test.each(Object.entries(WHY))('close what was to be failClosedReply: %s', async (_, options) => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded(options)
     const harmless = { ...TOOL, tool_input: { command: 'ls' } }
@@ -236,7 +236,7 @@ describe('hooks of which some are not there', () => {
 })
 
 describe('a configuration', () => {
-  const start = (scene: GuardedScene, yaml: string, found?: HooksFound): Promise<Receiver> => {
+  const start = (scene: GuardedScene, yaml: string, found?: LoadedHookSet): Promise<ReceiverServer> => {
     const folder = join(scene.home, '.config', 'hookspan')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'config.yaml'), yaml, { mode: 0o600 })
@@ -276,7 +276,7 @@ describe('a configuration', () => {
   })
 })
 
-test('hooks are let go with the receiver', async () => {
+test('closes the hooks with the receiver', async () => {
   const scene = new GuardedScene()
   let isClosed = false
   const close = (): void => {
@@ -287,9 +287,9 @@ test('hooks are let go with the receiver', async () => {
   await until(() => isClosed)
 })
 
-test('a turn is sent on three times, though its agent says only that it was', async () => {
+test('retries a turn three times, although its agent does not count', async () => {
   const scene = new GuardedScene()
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
   const receiver = await scene.guarded({ hooks: [again] })
   const answers: number[] = []
   for (const stop_hook_active of [false, true, true, true, false]) {
@@ -299,7 +299,7 @@ test('a turn is sent on three times, though its agent says only that it was', as
   expect(answers).toEqual([200, 200, 200, 204, 200])
 })
 
-test('state is that of a turn, and what only passed is counted when it is over', async () => {
+test('keeps the state of a turn, and emits its counts at its end', async () => {
   const scene = new GuardedScene()
   const seen: unknown[] = []
   const counts = defineHook({
@@ -338,41 +338,41 @@ describe('an agent whose words cannot be read', () => {
     failClosedReply: (_, error) => ({ exitCode: 2, error }),
     isEndOfTurn: () => false,
   }
-  const trace = { remark: () => undefined, traceparent: () => undefined }
+  const trace = { recordEvent: () => undefined, traceparent: () => undefined }
   const about = { host: 'odd', told: 'odd', lane: 'odd', body: TOOL }
 
   test('is told what was agreed, and the person one line', async () => {
     const lines: string[] = []
     const say = (line: string): void => void lines.push(line)
     const hooks = createHooks([noRm])
-    const deciding = new Deciding({ hooks, isWhole: true, trace, say, guards: { odd: broken } })
+    const deciding = new HookDecisions({ hooks, isComplete: true, trace, report: say, guards: { odd: broken } })
     expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
     expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
-    expect(lines).toEqual(['odd: what it asks the hooks could not be read (TypeError); they were not asked'])
+    expect(lines).toEqual(['odd: its question to the guards could not be read (TypeError); they did not run'])
   })
 
   test('the same where it cannot be told what was decided', async () => {
-    const question: GuardProtocol['requestIn'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
+    const requestIn: GuardProtocol['requestIn'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
     const odd: GuardProtocol = {
       ...broken,
       capabilities: { beforeTurn: ['inject'] },
-      requestIn: question,
+      requestIn,
       reply: broken.requestIn as never,
     }
-    const says = defineHook({ name: 'says', decides: ['inject'], beforeTurn: () => inject('a line') })
+    const says = defineHook({ name: 'says', decisions: ['inject'], beforeTurn: () => inject('a line') })
     const hooks = createHooks([says])
-    const deciding = new Deciding({ hooks, isWhole: true, trace, say: () => undefined, guards: { odd } })
+    const deciding = new HookDecisions({ hooks, isComplete: true, trace, report: () => undefined, guards: { odd } })
     expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
     expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
   })
 
-  test('an agent in which hooks cannot act is none of theirs', () => {
-    const deciding = new Deciding({ hooks: createHooks([noRm]), isWhole: true, trace, say: () => undefined })
+  test('ignores an agent without guards', () => {
+    const deciding = new HookDecisions({ hooks: createHooks([noRm]), isComplete: true, trace, report: () => undefined })
     expect(deciding.decide({ ...about, host: 'toString', failing: 'closed' })).toBeUndefined()
   })
 })
 
-test('the traceparent is that of the turn, where the tool is not told yet', async () => {
+test('uses the traceparent of the turn if the tool is not recorded yet', async () => {
   const seen: unknown[] = []
   const looks = defineHook({ name: 'looks', beforeTool: (_, { traceparent }) => void seen.push(traceparent) })
   const asked: object[] = []
@@ -380,9 +380,9 @@ test('the traceparent is that of the turn, where the tool is not told yet', asyn
     asked.push(ids)
     return 'tool_call_id' in ids ? undefined : '00-1-2-01'
   }
-  const trace = { remark: () => undefined, traceparent }
-  const deciding = new Deciding({ hooks: createHooks([looks]), isWhole: true, trace, say: () => undefined })
-  await deciding.decide({ host: 'claude-code', told: 'claude-code', lane: 'l', body: TOOL, failing: 'open' })
+  const trace = { recordEvent: () => undefined, traceparent }
+  const deciding = new HookDecisions({ hooks: createHooks([looks]), isComplete: true, trace, report: () => undefined })
+  await deciding.decide({ host: 'claude-code', recordedHost: 'claude-code', lane: 'l', body: TOOL, failing: 'open' })
   expect(seen).toEqual(['00-1-2-01'])
   expect(asked).toEqual([
     { session_id: 's', turn_id: 'p', tool_call_id: 't' },
@@ -390,7 +390,7 @@ test('the traceparent is that of the turn, where the tool is not told yet', asyn
   ])
 })
 
-test('how a command ends is said in headers', () => {
+test('sends the exit code and the error of a command as headers', () => {
   const headers: Record<string, unknown> = {}
   const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) }
   const text = setReply(response as never, { exitCode: 2, error: 'Ünless\nasked', body: { a: 1 } })
@@ -400,16 +400,24 @@ test('how a command ends is said in headers', () => {
   expect(setReply(response as never, undefined)).toBeUndefined()
 })
 
-test('what a host cannot do with a decision is said once, when it is first asked', async () => {
+test('reports a decision that the host does not support once, at the first question', async () => {
   const scene = new GuardedScene()
   const careful = defineHook({
     name: 'careful',
-    decides: ['ask'],
+    decisions: ['ask'],
     beforeModel: () => undefined,
     beforeTool: () => ask('?'),
   })
   const receiver = await scene.guarded({ hooks: [careful] })
   expect(scene.lines).toEqual([])
   for (let turn = 0; turn < 2; turn++) await scene.asks(receiver)
-  expect(scene.lines.filter(line => line.includes('is never asked in beforeModel'))).toHaveLength(1)
+  expect(scene.lines.filter(line => line.includes('never runs in beforeModel'))).toHaveLength(1)
+})
+
+test('closes the guards if the receiver cannot listen', async () => {
+  const { port } = (await new Scene().start()).address
+  let closed = 0
+  const loadHooks = () => Promise.resolve({ hooks: createHooks([noRm]), lines: [], close: () => void closed++ })
+  await expect(new Scene().begin({ port: port as number, loadHooks })).rejects.toThrow(/^port \d+ cannot be used/)
+  expect(closed).toBe(1)
 })

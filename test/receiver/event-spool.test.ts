@@ -96,7 +96,7 @@ test('what its client knows of it comes with it', async () => {
   ])
 })
 
-test('a file is removed only when the recorder has written it down', async () => {
+test('removes a file only after the recorder has journalled it', async () => {
   const scene = new Scene()
   spool(scene, 'x')
   let write: () => void = () => undefined
@@ -116,7 +116,7 @@ test('what an adapter finds besides comes behind its event, and before the next 
   let find: (events: HostEvent[]) => void = () => undefined
   const adapter = {
     ...ECHO.adapter,
-    enrich: ({ event }: HostEvent) =>
+    more: ({ event }: HostEvent) =>
       event === 'stop' ? new Promise<HostEvent[]>(resolve => (find = resolve)) : Promise.resolve([]),
   }
   const receiver = await scene.start({ endpoints: { '/agent': { host: 'agent', adapter }, '/echo': ECHO } })
@@ -142,9 +142,9 @@ test('what an adapter finds besides comes behind its event, and before the next 
   ])
 })
 
-test('an adapter that finds no end holds nothing up for ever', async () => {
+test('does not wait forever for an adapter', async () => {
   const scene = new Scene()
-  const adapter = { ...ECHO.adapter, enrich: () => new Promise<HostEvent[]>(() => undefined) }
+  const adapter = { ...ECHO.adapter, more: () => new Promise<HostEvent[]>(() => undefined) }
   const receiver = await scene.start({
     endpoints: { '/echo': { host: 'echo', adapter } },
     limits: { moreMillis: 10 },
@@ -201,7 +201,7 @@ describe('refused, left where it is, counted once', () => {
     expect(existsSync(file)).toBe(true)
     expect(receiver.counts.refused).toEqual({ spoolFile: 1 })
     expect(scene.lines).toEqual([
-      `in ${scene.place.spool} are files that no client of hookspan wrote, or not to their end; they stay there, not read`,
+      `in ${scene.place.spool} are files that no client of hookspan wrote completely; they are not read`,
     ])
     expect(scene.recorder.names).toEqual(['good'])
   })
@@ -232,13 +232,13 @@ describe('refused, left where it is, counted once', () => {
     expect(scene.recorder.names).toEqual(['sent'])
     expect(receiver.counts.refused.spoolPlace).toBeGreaterThan(0)
     expect(scene.lines).toContain(
-      `${scene.place.spool} is no directory of its own; move it away: what finds no receiver is lost`,
+      `${scene.place.spool} is no directory of its own; move it away: events that find no receiver are lost`,
     )
     unlinkSync(scene.place.spool)
   })
 })
 
-test('what a client that died left half-written is cleared away, once nobody writes it any more', async () => {
+test('removes unfinished files of dead clients', async () => {
   const scene = new Scene()
   const clock = new FakeClock()
   mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })
@@ -248,7 +248,7 @@ test('what a client that died left half-written is cleared away, once nobody wri
   expect(scene.spooled).toEqual([young])
 })
 
-test('events that clients had no room for are told and counted', async () => {
+test('reports and counts events that clients dropped', async () => {
   const scene = new Scene()
   mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })
   writeFileSync(join(scene.place.spool, 'dropped'), '1\n1\nx\n5\n', { mode: 0o600 })

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { ReceiverAdapter } from '../../src/agents/receiver-adapter.ts'
-import type { Address } from '../../src/receiver/address.ts'
-import type { Health } from '../../src/receiver/peer.ts'
+import type { Address } from '../../src/receiver/receiver-files.ts'
+import type { Health } from '../../src/receiver/running-receiver.ts'
 import { until } from '../support/until.ts'
 import { type Asked, ECHO, plug, Scene, untilClosed } from './scene.ts'
 
-test('an event is answered without a word, and recorded', async () => {
+test('answers an event without a body, and records it', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   const answer = await scene.ask(receiver, '/echo', { body: '{"event":"prompted","data":{"n":1}}' })
@@ -18,7 +18,7 @@ test('an event is answered without a word, and recorded', async () => {
   expect(scene.recorder.told[0]).toMatchObject({ host: 'echo', event: { event: 'prompted', data: { n: 1 } } })
 })
 
-test('by the socket, which is for its owner alone, as by the port', async () => {
+test('accepts events by the private socket and by the port', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   expect(receiver.address.socket).toBe(join(scene.home, 'r/hookspan/receiver.sock'))
@@ -47,7 +47,7 @@ test('its process id is where a shell looks for it, and gone when it ends', asyn
   expect(existsSync(file)).toBe(false)
 })
 
-test('one that ends does not keep the next one from being started, however short ago it was started itself', async () => {
+test('allows the next start at once when it exits', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   writeFileSync(scene.place.starting, '\n')
@@ -74,7 +74,7 @@ test('the token may be the first part of the path', async () => {
   expect(answer.status).toBe(204)
 })
 
-test('healthz says what there is to say', async () => {
+test('reports its state at /healthz', async () => {
   const scene = new Scene()
   const receiver = await scene.start()
   scene.recorder.openTurns = 3
@@ -159,7 +159,7 @@ describe('refused and counted', () => {
     }
   })
 
-  test('a gzip bomb costs what the limit allows', async () => {
+  test('limits the memory of a gzip bomb', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { bodyBytes: 100_000 } })
     const bomb = gzipSync(Buffer.alloc(50_000_000))
@@ -229,7 +229,7 @@ describe('refused and counted', () => {
 })
 
 describe('connections', () => {
-  test('one that sends no request is closed', async () => {
+  test('closes a connection without a request', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { headersMillis: 20, requestMillis: 30, checkMillis: 5 } })
     expect(await untilClosed(await plug(receiver))).toContain('408')
@@ -388,7 +388,7 @@ describe('a delivery', () => {
     expect(scene.recorder.told[0]?.event.at).toBe(expected)
   })
 
-  test('its adapter gets the headers, without what is secret in them', async () => {
+  test('passes headers to the adapter, without secrets', async () => {
     const scene = new Scene()
     const found: unknown[] = []
     const adapter: ReceiverAdapter = {
@@ -419,7 +419,7 @@ describe('a delivery', () => {
     const second = await scene.start({ endpoints: { '/echo': { host: 'echo', adapter } } })
     for (const name of ['a', 'b']) expect(await scene.send(second, name)).toBe(204)
     await until(() => second.counts.unreadable === 2)
-    expect(scene.lines).toEqual(['echo: what it sent could not be read (TypeError); the trace lacks it'])
+    expect(scene.lines).toEqual(['echo: an event could not be read (TypeError); the trace lacks it'])
   })
 })
 
@@ -436,7 +436,7 @@ describe('a signature', () => {
     return [scene, await scene.start()]
   }
 
-  test('is wanted from who sends the token in the path, where a secret was agreed', async () => {
+  test('requires a signature of senders with the token in the path, if a secret is set', async () => {
     const [scene, receiver] = await withSecret()
     const path = `/t/${scene.token}/echo`
     const status = async (headers: Record<string, string>): Promise<number> =>
@@ -450,7 +450,7 @@ describe('a signature', () => {
     expect((await scene.ask(receiver, '/echo', { body: BODY })).status).toBe(204)
   })
 
-  test('goes by the secret that is agreed now: another, or none any more', async () => {
+  test('uses the current secret, if there is one', async () => {
     const [scene, receiver] = await withSecret()
     const file = join(scene.place.directory, 'echo-secret')
     const status = async (headers: Record<string, string>): Promise<number> =>
@@ -461,7 +461,7 @@ describe('a signature', () => {
     expect(await status({})).toBe(204)
   })
 
-  test('is right for nobody where the secret cannot be read, which is said once', async () => {
+  test('refuses all requests if the secret cannot be read, and reports it once', async () => {
     const scene = new Scene()
     mkdirSync(scene.place.directory, { recursive: true, mode: 0o700 })
     symlinkSync('/etc/hostname', join(scene.place.directory, 'echo-secret'))
@@ -472,7 +472,7 @@ describe('a signature', () => {
   })
 })
 
-test('the lines that were told are in what it says of itself', async () => {
+test('includes its last lines in its health', async () => {
   const scene = new Scene()
   const receiver = await scene.start({
     openRecorder: ({ report }) => {

@@ -1,13 +1,13 @@
-import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findRunning } from '../../src/cli/serve/receiver-process.ts'
 import { acquireLock } from '../../src/delivery/trace-log/index.ts'
 import { ownerToken, systemProbes } from '../../src/delivery/trace-log/owner.ts'
-import { readAddress } from '../../src/receiver/address.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
-import { isNewer } from '../../src/receiver/version.ts'
+import type { ReceiverServer } from '../../src/receiver/receiver.ts'
+import { readAddress } from '../../src/receiver/receiver-files.ts'
+import { isNewer } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { until } from '../support/until.ts'
 import { FakeClock, MemoryRecorder, Scene } from './scene.ts'
@@ -16,7 +16,7 @@ import { FakeClock, MemoryRecorder, Scene } from './scene.ts'
 const OURS = expect.stringMatching(/^~/)
 
 describe('one receiver of a user', () => {
-  test('stays when another of its version, or an older one, is started', async () => {
+  test('keeps running when a receiver of the same or an older version starts', async () => {
     const scene = new Scene()
     const receiver = await scene.start({ version: '1.2.0' })
     for (const version of ['1.2.0', '1.1.9', '1.2.0-beta.1']) {
@@ -25,7 +25,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('is replaced by a newer one, which gets all that comes', async () => {
+  test('is replaced by a newer receiver, which receives all events', async () => {
     const scene = new Scene()
     const old = scene.recorder
     const first = await scene.start()
@@ -42,7 +42,7 @@ describe('one receiver of a user', () => {
     await until(() => young.told.length === 2)
   })
 
-  test('lays by, for the newer one, what comes before that listens; in order', async () => {
+  test('spools events for the newer receiver until it listens, in order', async () => {
     const scene = new Scene()
     const first = await scene.start()
     await scene.send(first, '1', { headers: { 'x-hookspan-delivery': 'one' } })
@@ -73,10 +73,10 @@ describe('one receiver of a user', () => {
     await until(() => scene.spooled.length === 0)
   })
 
-  test('loses nothing of what is sent all the time, whichever way', async () => {
+  test('loses no event that is sent during a handover', async () => {
     const scene = new Scene()
     const sent: string[] = []
-    let receiver: Pick<Receiver, 'address'> = await scene.start()
+    let receiver: Pick<ReceiverServer, 'address'> = await scene.start()
     let isOver = false
     // As a client does: by the door, again where that is closed, in the order in which it fires.
     const client = async (name: string, isBySocket: boolean): Promise<void> => {
@@ -159,7 +159,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('wants the token of who replaces or stops it', async () => {
+  test('requires the token to replace or stop it', async () => {
     const scene = new Scene()
     const receiver = await scene.start()
     for (const path of ['/v1/replace', '/v1/leave', '/v1/stop']) {
@@ -168,7 +168,7 @@ describe('one receiver of a user', () => {
     expect(await scene.send(receiver, 'x')).toBe(204)
   })
 
-  test('two newer ones at once: one of them', async () => {
+  test('hands over to one of two newer receivers', async () => {
     const scene = new Scene()
     await scene.start()
     const openRecorder = () => Promise.resolve(new MemoryRecorder())
@@ -214,7 +214,7 @@ describe('the end', () => {
     expect(next.address.port).toBe(receiver.address.port)
   })
 
-  test('comes when nothing has come for long, and no turn is open', async () => {
+  test('exits after idle time without open turns', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
     const receiver = await scene.start({ clock, idleMillis: 900_000 })
@@ -237,7 +237,7 @@ describe('the end', () => {
 })
 
 describe('what somebody clears away', () => {
-  test('the socket and the address are there again', async () => {
+  test('recreates the socket and the address', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
     const receiver = await scene.start({ clock })
@@ -251,6 +251,29 @@ describe('what somebody clears away', () => {
     await receiver.stop()
   })
 
+  test('retries a socket that could not be recreated', async () => {
+    const scene = new Scene()
+    const clock = new FakeClock()
+    const receiver = await scene.start({ clock })
+    const [runtime, inState] = [scene.env['XDG_RUNTIME_DIR'] as string, scene.place.sockets[1] as string]
+    rmSync(runtime, { recursive: true })
+    symlinkSync(join(scene.home, 'nowhere'), runtime)
+    mkdirSync(inState)
+    clock.pass(30_000)
+    await until(() => receiver.address.socket === null)
+    clock.pass(30_000)
+    await until(() => scene.lines.some(line => line.startsWith('no socket: ')))
+    rmSync(runtime)
+    rmSync(inState, { recursive: true })
+    await until(() => {
+      clock.pass(30_000)
+      return receiver.address.socket !== null
+    })
+    expect(scene.lines.filter(line => line.startsWith('no socket: '))).toHaveLength(1)
+    expect(await scene.send(receiver, 'x', { isBySocket: true })).toBe(204)
+    await receiver.stop()
+  })
+
   test('without its directory it ends, and another may begin', async () => {
     const scene = new Scene()
     const clock = new FakeClock()
@@ -258,7 +281,7 @@ describe('what somebody clears away', () => {
     rmSync(scene.place.directory, { recursive: true })
     clock.pass(30_000)
     await receiver.closed
-    expect(scene.lines).toContain(`${scene.place.directory} is gone, or another's: this receiver ends`)
+    expect(scene.lines).toContain(`${scene.place.directory} is gone, or belongs to another receiver: this one exits`)
     expect(await scene.start({ openRecorder: () => Promise.resolve(new MemoryRecorder()) })).toBeDefined()
   })
 
@@ -317,7 +340,7 @@ describe('the lock', () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'lock.1'), '')
     const later = (): number => Date.now() + 60_000
-    expect(acquireLock(scene.home, later)).toHaveProperty('free')
+    expect(acquireLock(scene.home, later)).toHaveProperty('release')
     expect(acquireLock(scene.home, later)).toMatchObject({ pid: process.pid })
   })
 

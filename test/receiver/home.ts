@@ -4,10 +4,9 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { readAddress } from '../../src/receiver/address.ts'
-import { Peer } from '../../src/receiver/peer.ts'
-import { type Place, placeOf, readToken } from '../../src/receiver/place.ts'
-import type { Told } from '../../src/receiver/recorder.ts'
+import { type ReceiverFiles, readAddress, readToken, receiverFiles } from '../../src/receiver/receiver-files.ts'
+import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
+import { ReceiverClient } from '../../src/receiver/running-receiver.ts'
 import { afterwards } from '../support/afterwards.ts'
 import type { World } from './world.ts'
 
@@ -16,14 +15,14 @@ const PROGRAM = fileURLToPath(new URL('serving-program.mjs', import.meta.url))
 /** A home in which an agent works, and receivers come and go. */
 export class Home {
   readonly #world: World
-  readonly #place: Place
+  readonly #place: ReceiverFiles
   #receiver: { readonly child: ChildProcess; readonly ended: Promise<unknown> } | undefined
   #version = 0
   #spooled = 0
 
   constructor(world: World) {
     this.#world = world
-    this.#place = placeOf(world.env, world.home)
+    this.#place = receiverFiles(world.env, world.home)
   }
 
   /** One that is newer than all before it: it replaces the one that runs, if there is one. */
@@ -53,7 +52,7 @@ export class Home {
   }
 
   /** As an agent's hook does: to the receiver, and into the spool where that does not take it. */
-  async tell({ id, event }: Told): Promise<void> {
+  async tell({ id, event }: ReceivedEvent): Promise<void> {
     const { event: hook, at, data: payload, context } = event
     const body = { hook, at, payload, ...(context as object) }
     if ((await this.#send(JSON.stringify(body), String(id)).catch(() => 0)) === 204) return
@@ -63,9 +62,9 @@ export class Home {
     writeFileSync(join(this.#place.spool, `${at}-1-${number}.json`), text, { mode: 0o600 })
   }
 
-  #peer(): Peer | undefined {
+  #peer(): ReceiverClient | undefined {
     const [address, token] = [readAddress(this.#place), readToken(this.#place)]
-    return address && token !== undefined ? new Peer(address, token) : undefined
+    return address && token !== undefined ? new ReceiverClient(address, token) : undefined
   }
 
   #send(body: string, id: string): Promise<number> {

@@ -3,8 +3,15 @@ import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { SegmentFile } from '../../src/delivery/trace-log/index.ts'
 import { Journal } from '../../src/receiver/journal.ts'
+import {
+  type EntryLocation,
+  isCompactionWorthwhile,
+  limitPlan,
+  MAX_JOURNAL_BYTES,
+  type PlannedEntry,
+  planRetention,
+} from '../../src/receiver/journal-compaction.ts'
 import { entryLine, type JournalEntry, readLine } from '../../src/receiver/journal-line.ts'
-import { bounded, isWorthIt, MAX_BYTES, type Place, type Planned, planOf } from '../../src/receiver/journal-plan.ts'
 import { scratchHome } from '../plugin/scratch-plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { toldOf, twoTurns } from './scenario.ts'
@@ -18,11 +25,11 @@ const FIRST = EVENTS.slice(0, -5)
 /** What is told, with eight events to a receiver that hands over, and the rest to the next. */
 async function interrupted(world: World, between: () => void): Promise<void> {
   const one = await world.open()
-  for (const told of OPEN) one.take(told)
+  for (const told of OPEN) one.recordEvent(told)
   await one.close('handover')
   between()
   const other = await world.open()
-  for (const told of EVENTS.slice(OPEN.length)) other.take(told)
+  for (const told of EVENTS.slice(OPEN.length)) other.recordEvent(told)
   await other.close('end')
 }
 
@@ -33,21 +40,21 @@ function entry(event: string, at: number, data: unknown = {}): JournalEntry {
 test('it is the person’s own, and holds what is open', async () => {
   const world = await World.create()
   const receiver = await world.open()
-  for (const told of OPEN) receiver.take(told)
+  for (const told of OPEN) receiver.recordEvent(told)
   await receiver.close('handover')
   expect(statSync(world.journalPath).mode & 0o777).toBe(0o600)
   expect(statSync(dirname(world.journalPath)).mode & 0o777).toBe(0o700)
   expect(world.journal.trim().split('\n')).toHaveLength(1 + OPEN.length)
 })
 
-test('of what has been over for a while it keeps what tells where a session stands, which the next receiver knows', async () => {
+test('keeps session records of ended turns for the next receiver', async () => {
   const world = await World.create({ root_span_ttl_ms: 600_000 })
   const untroubled = await World.create({ root_span_ttl_ms: 600_000 })
   const only = await untroubled.open()
-  for (const told of EVENTS) only.take(told)
+  for (const told of EVENTS) only.recordEvent(told)
   await only.close('end')
   const first = await world.open()
-  for (const told of FIRST) first.take(told)
+  for (const told of FIRST) first.recordEvent(told)
   await first.close('handover')
   expect(events(world.journal)).toEqual(FIRST.map(({ event }) => event.event))
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 700_000 })
@@ -59,7 +66,7 @@ test('of what has been over for a while it keeps what tells where a session stan
     ),
   )
   const last = await world.open()
-  for (const told of EVENTS) last.take(told)
+  for (const told of EVENTS) last.recordEvent(told)
   await last.close('end')
   expect(inOrder(world.collected)).toEqual(inOrder(untroubled.collected))
 })
@@ -77,7 +84,7 @@ function events(journal: string): string[] {
   })
 }
 
-test('a damaged line costs what it told, and is said', async () => {
+test('drops and reports a damaged line', async () => {
   const world = await World.create()
   await interrupted(world, () => {
     const lines = world.journal.split('\n')
@@ -85,10 +92,10 @@ test('a damaged line costs what it told, and is said', async () => {
     writeFileSync(world.journalPath, damaged.join('\n'))
   })
   expect(treesOf(world.collected)).toContain('tool.terminal OK 760 ms\n      approval OK 250 ms')
-  expect(world.lines).toEqual([`journal: ${world.journalPath} has 2 damaged lines: what they told is missing`])
+  expect(world.lines).toEqual([`journal: ${world.journalPath} has 2 damaged lines: their events are missing`])
 })
 
-test('a line that was cut off by a kill is no damage', async () => {
+test('accepts a line that was cut off by a kill', async () => {
   const world = await World.create()
   await interrupted(world, () => writeFileSync(world.journalPath, `${world.journal}{"host":"","at":17`))
   expect(inOrder(world.collected).length).toBe(once(world.collected).length)
@@ -96,12 +103,12 @@ test('a line that was cut off by a kill is no damage', async () => {
   expect(world.lines).toEqual([])
 })
 
-test('a journal of a newer version is not read: what it held open has crashed', async () => {
+test('ends open turns as crashed if the journal has a newer version', async () => {
   const world = await World.create()
   await interrupted(world, () => writeFileSync(world.journalPath, world.journal.replace('"version":1', '"version":2')))
   expect(treesOf(world.collected, false)).toContain('tool.terminal UNSET (incomplete: crashed)')
   expect(world.lines[0]).toBe(
-    `journal: ${world.journalPath} was written by a newer version, which this one cannot read: what was open is ended as crashed`,
+    `journal: ${world.journalPath} was written by a newer version, which this one cannot read: open turns are ended as crashed`,
   )
 })
 
@@ -115,11 +122,11 @@ test('what somebody else has put in its place is neither read nor written', asyn
   expect(readFileSync(precious, 'utf8')).toBe('precious')
   expect(treesOf(world.collected)).toContain('api.qwen3')
   expect(world.lines).toContain(
-    `journal: ${world.journalPath} is no file of ours (ENOTPRIVATE); remove it. Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} is no file of ours (ENOTPRIVATE); remove it. Recording goes on, but open turns would not survive a restart of the receiver`,
   )
 })
 
-test('a directory that others could write to is made the person’s own', async () => {
+test('makes a directory private that others could write to', async () => {
   const world = await World.create()
   await interrupted(world, () => chmodSync(dirname(world.journalPath), 0o777))
   expect(statSync(dirname(world.journalPath)).mode & 0o777).toBe(0o700)
@@ -132,7 +139,7 @@ test('where it cannot be written, recording goes on, and that is said once', asy
   writeFileSync(dirname(world.journalPath), 'a file in the place of the directory')
   const receiver = await world.open()
   for (const told of EVENTS) {
-    receiver.take(told)
+    receiver.recordEvent(told)
     await receiver.flush()
   }
   await receiver.close('end')
@@ -141,30 +148,30 @@ test('where it cannot be written, recording goes on, and that is said once', asy
   expect(world.lines[0]).toMatch(/^journal: .*journal\.jsonl cannot be written \(E\w+\)\. Recording goes on/)
 })
 
-test('on a disk that fails, recording goes on; when it is well again, what is told is kept again', async () => {
+test('continues recording on a failing disk, and journals again when it recovers', async () => {
   const world = await World.create()
   const receiver = await world.open()
   const failing = vi
     .spyOn(SegmentFile.prototype, 'append')
     .mockRejectedValue(Object.assign(new Error(), { code: 'EIO' }))
-  for (const told of OPEN.slice(0, 4)) receiver.take(told)
+  for (const told of OPEN.slice(0, 4)) receiver.recordEvent(told)
   await until(() => receiver.waiting === 0)
   failing.mockRestore()
-  for (const told of OPEN.slice(4)) receiver.take(told)
+  for (const told of OPEN.slice(4)) receiver.recordEvent(told)
   await receiver.close('handover')
   expect(world.lines.filter(line => line.startsWith('journal:'))).toEqual([
-    `journal: ${world.journalPath} cannot be written (EIO). Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} cannot be written (EIO). Recording goes on, but open turns would not survive a restart of the receiver`,
   ])
   expect(events(world.journal)).toEqual(OPEN.slice(4).map(({ event }) => event.event))
 })
 
-test('a disk that hangs is not waited for', async () => {
+test('does not wait for a hanging disk', async () => {
   const world = await World.create()
   const receiver = await world.open()
   const hanging = vi.spyOn(SegmentFile.prototype, 'append').mockReturnValueOnce(new Promise(() => undefined))
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   afterwards(() => vi.useRealTimers())
-  for (const told of OPEN) receiver.take(told)
+  for (const told of OPEN) receiver.recordEvent(told)
   vi.advanceTimersByTime(100)
   await until(() => hanging.mock.calls.length > 0)
   expect(receiver.waiting).toBe(OPEN.length)
@@ -173,18 +180,18 @@ test('a disk that hangs is not waited for', async () => {
   vi.useRealTimers()
   expect(receiver.openTurns).toBe(1)
   expect(world.lines).toEqual([
-    `journal: ${world.journalPath} cannot be written (ETIMEDOUT). Recording goes on, but what is open would not survive a restart of the receiver`,
+    `journal: ${world.journalPath} cannot be written (ETIMEDOUT). Recording goes on, but open turns would not survive a restart of the receiver`,
   ])
   hanging.mockRestore()
 })
 
-test('somebody removes it while it is written: it is made again', async () => {
+test('recreates the journal if it is removed while it is written', async () => {
   const world = await World.create()
   const receiver = await world.open()
-  for (const told of OPEN.slice(0, 4)) receiver.take(told)
+  for (const told of OPEN.slice(0, 4)) receiver.recordEvent(told)
   await until(() => receiver.waiting === 0)
   rmSync(world.journalPath)
-  for (const told of OPEN.slice(4)) receiver.take(told)
+  for (const told of OPEN.slice(4)) receiver.recordEvent(told)
   await receiver.close('handover')
   expect(events(world.journal)).toEqual(OPEN.slice(4).map(({ event }) => event.event))
   expect(existsSync(`${world.journalPath}.tmp`)).toBe(false)
@@ -197,7 +204,7 @@ test('what is told within milliseconds is one write', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   afterwards(() => vi.useRealTimers())
   for (const told of EVENTS) {
-    receiver.take(told)
+    receiver.recordEvent(told)
     await new Promise(setImmediate)
   }
   vi.advanceTimersByTime(1000)
@@ -208,21 +215,21 @@ test('what is told within milliseconds is one write', async () => {
   await receiver.close('end')
 })
 
-test('a turn without an end takes no more than there is room for, and that is said', async () => {
+test('limits the journal of a turn without an end, and reports it', async () => {
   const lines: string[] = []
   const report = { warn: (line: string) => void lines.push(line), error: () => undefined, debug: () => undefined }
   const journal = new Journal(join(scratchHome(), 'journal'), report)
-  const data = 'x'.repeat(MAX_BYTES / 5)
+  const data = 'x'.repeat(MAX_JOURNAL_BYTES / 5)
   for (let at = 1; at <= 6; at++) {
     const told = entry(`e${at}`, at, data)
     const [place] = await journal.append([{ entry: told, line: entryLine(told) }])
-    if (place !== undefined) place.isSpine = at === 1
-    if (journal.isFull) await journal.tidy({ openSince: () => 1, recentMillis: 0 }, [])
+    if (place !== undefined) place.isSessionRecord = at === 1
+    if (journal.isFull) await journal.compact({ openSince: () => 1, recentMillis: 0 }, [])
   }
-  expect(journal.bytes).toBeLessThan(MAX_BYTES)
+  expect(journal.bytes).toBeLessThan(MAX_JOURNAL_BYTES)
   journal.close()
   expect(lines).toHaveLength(1)
-  expect(lines[0]).toContain('has room for 64 MiB of what is open, and more was told')
+  expect(lines[0]).toContain('has room for 64 MiB of open turns, and more was received')
 })
 
 test('what is copied is whole, and so is what is copied again', async () => {
@@ -232,12 +239,12 @@ test('what is copied is whole, and so is what is copied again', async () => {
   const tell = async (event: string, eventAt: number, told: Partial<JournalEntry> = {}): Promise<void> => {
     const one = { ...entry(event, eventAt, 'ü'.repeat(eventAt)), at: Date.now(), ...told }
     const [place] = await journal.append([{ entry: one, line: entryLine(one) }])
-    if (place !== undefined) place.isSpine = false
+    if (place !== undefined) place.isSessionRecord = false
   }
   const tidied = async (since: number): Promise<string[]> => {
     await tell('forgotten', 10_000, { host: 'codex', at: 0 })
     const openSince = (host: string): number | undefined => (host === 'pi' ? since : undefined)
-    await journal.tidy({ openSince, recentMillis: 60_000 }, [])
+    await journal.compact({ openSince, recentMillis: 60_000 }, [])
     return events(readFileSync(join(directory, 'journal.jsonl'), 'utf8'))
   }
   for (const [at, event] of [...'abcd'].entries()) await tell(event, at + 1)
@@ -247,50 +254,50 @@ test('what is copied is whole, and so is what is copied again', async () => {
   journal.close()
   const next = new Journal(directory, silent)
   afterwards(() => next.close())
-  expect(next.takeRead().entries.map(({ entry: { event } }) => event.data)).toEqual(
+  expect(next.takeRecovered().entries.map(({ entry: { event } }) => event.data)).toEqual(
     [1, 2, 3, 4, 5].map(at => 'ü'.repeat(at)),
   )
 })
 
 test('while something is open, all stays that was told since; before that, what is recent, and where sessions stand', () => {
   const now = Date.now()
-  const place = (host: string, eventAt: number, about: Partial<Place>): Place => ({
+  const place = (host: string, eventAt: number, about: Partial<EntryLocation>): EntryLocation => ({
     host,
     at: now,
     eventAt,
     offset: 0,
     bytes: 1,
     isPast: false,
-    isSpine: false,
+    isSessionRecord: false,
     ...about,
   })
   const old = { at: now - 60_000 }
-  const plan = planOf(
+  const plan = planRetention(
     [
       place('pi', 1, old),
-      place('pi', 2, { ...old, isSpine: true }),
+      place('pi', 2, { ...old, isSessionRecord: true }),
       place('pi', 3, {}),
       place('codex', 4, old),
       place('pi', 10, old),
       place('pi', 5, old),
-      place('codex', 12, { at: now - 90_000_000, isSpine: true }),
+      place('codex', 12, { at: now - 90_000_000, isSessionRecord: true }),
     ],
     { openSince: host => (host === 'pi' ? 10 : undefined), recentMillis: 10_000 },
   )
-  expect(plan.map(({ becomes }) => becomes)).toEqual(['nothing', 'past', 'past', 'nothing', 'live', 'live', 'nothing'])
-  expect(isWorthIt(plan)).toBe(true)
-  expect(isWorthIt(plan.slice(1, 6))).toBe(false)
+  expect(plan.map(({ fate }) => fate)).toEqual(['nothing', 'past', 'past', 'nothing', 'live', 'live', 'nothing'])
+  expect(isCompactionWorthwhile(plan)).toBe(true)
+  expect(isCompactionWorthwhile(plan.slice(1, 6))).toBe(false)
 })
 
 test('what is left out of too much is the oldest, but never where its session stands', () => {
-  const quarter = MAX_BYTES / 4
-  const planned = (eventAt: number, isSpine: boolean): Planned => ({
-    place: { host: 'pi', at: eventAt, eventAt, offset: 0, bytes: quarter, isPast: false, isSpine },
-    becomes: 'live',
+  const quarter = MAX_JOURNAL_BYTES / 4
+  const planned = (eventAt: number, isSessionRecord: boolean): PlannedEntry => ({
+    location: { host: 'pi', at: eventAt, eventAt, offset: 0, bytes: quarter, isPast: false, isSessionRecord },
+    fate: 'live',
   })
   const plan = [planned(1, true), planned(2, false), planned(3, false), planned(4, false), planned(5, false)]
   let leftOut = 0
-  const becomes = bounded(plan, true, () => leftOut++).map(one => one.becomes)
-  expect(becomes).toEqual(['live', 'nothing', 'nothing', 'live', 'live'])
+  const fate = limitPlan(plan, true, () => leftOut++).map(one => one.fate)
+  expect(fate).toEqual(['live', 'nothing', 'nothing', 'live', 'live'])
   expect(leftOut).toBe(2)
 })

@@ -79,7 +79,7 @@ test('keeps what was answered and not journalled yet', async () => {
   expect(late.recorder.names).toEqual([])
 })
 
-test('takes what was received before a kill first, then the spool, then what is sent', async () => {
+test('processes recovered requests first, then the spool, then new requests', async () => {
   const scene = new Scene()
   scene.recorder.written = new Promise(() => undefined)
   const receiver = await scene.start()
@@ -95,7 +95,7 @@ test('takes what was received before a kill first, then the spool, then what is 
   expect(next.recorder.names).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('an event that was sent and spooled comes in the order of the spool, not behind all of it', async () => {
+test('orders an event that was sent and spooled by the spool', async () => {
   const scene = new Scene()
   let write: () => void = () => undefined
   scene.recorder.written = new Promise(resolve => {
@@ -113,7 +113,7 @@ test('an event that was sent and spooled comes in the order of the spool, not be
   expect(receiver.counts).toMatchObject({ deliveries: 301, duplicates: 1 })
 })
 
-test('empties the spool while the recorder is never at rest', async () => {
+test('empties the spool while the recorder is busy', async () => {
   const scene = new Scene()
   // As it is while events come by the socket all the time; what it was told is journalled all the same.
   scene.recorder.waiting = 1
@@ -125,7 +125,7 @@ test('empties the spool while the recorder is never at rest', async () => {
   expect(performance.now() - since).toBeLessThan(30_000)
 })
 
-test('loses nothing that was answered, whenever it is killed', async () => {
+test('loses no answered event when killed', async () => {
   const alone = await told([])
   const troubled = await told([5, 9])
   expect(treesOf(troubled.logged)).toBe(treesOf(alone.logged))

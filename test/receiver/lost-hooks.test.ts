@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { showStatus } from '../../src/cli/serve/status.ts'
-import type { Health } from '../../src/receiver/peer.ts'
+import type { Health } from '../../src/receiver/running-receiver.ts'
 import { fakeIo } from '../cli/fake-io.ts'
 import { ECHO, Scene } from './scene.ts'
 
@@ -18,5 +18,5 @@ test('reports the lost hooks of each agent', async () => {
   expect((await health()).lostHooks).toEqual({ echo: 4 })
   const io = fakeIo({ home: scene.home, env: scene.env })
   expect(await showStatus(io)).toBe(0)
-  expect(io.written.stdout).toContain('\n  lost     4 hooks of echo: fired and never received\n')
+  expect(io.written.stdout).toContain('\n  lost     4 hooks of echo: sent and never received\n')
 })

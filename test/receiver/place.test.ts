@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { makePlace, type Place, tokenOf } from '../../src/receiver/place.ts'
+import { createReceiverFolders, ensureToken, type ReceiverFiles } from '../../src/receiver/receiver-files.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { MemoryRecorder, Scene } from './scene.ts'
 
@@ -18,9 +18,9 @@ async function listens(where: { port: number; host: string } | { path: string })
 }
 
 /** Undefined where somebody has removed it meanwhile. */
-function tokenIn(place: Place): string | undefined {
+function tokenIn(place: ReceiverFiles): string | undefined {
   try {
-    return tokenOf(place, () => undefined)
+    return ensureToken(place, () => undefined)
   } catch (error) {
     if (!(error instanceof Error && error.message.includes('ENOENT'))) throw error
     return undefined
@@ -37,7 +37,7 @@ describe('the token', () => {
     return join(scene.place.directory, 'token')
   }
 
-  test('is another for each user, and stays', async () => {
+  test('differs for each user, and stays the same', async () => {
     const [one, other] = [new Scene(), new Scene()]
     await (await one.start()).stop()
     await (await other.start()).stop()
@@ -48,9 +48,9 @@ describe('the token', () => {
     expect(one.token).toBe(token)
   })
 
-  test('is never seen half written, by whoever starts at the same moment', async () => {
+  test('is never half written, even if two start at once', async () => {
     const { place } = new Scene()
-    makePlace(place, () => undefined)
+    createReceiverFolders(place, () => undefined)
     const looks = new Worker(
       `const { readFileSync, unlinkSync } = require('node:fs')
       const { workerData, parentPort } = require('node:worker_threads')
@@ -104,7 +104,7 @@ describe('the token', () => {
     await scene.start()
     expect(statSync(join(scene.place.directory, 'token')).mode & 0o777).toBe(0o600)
     expect(scene.lines).toEqual([
-      `others could read ${scene.place.directory}/token; that is taken from them. If this machine has other users, delete it, and run "hookspan init" for your agents again`,
+      `others could read ${scene.place.directory}/token; its permissions are restricted now. If this machine has other users, delete it, and run "hookspan init" for your agents again`,
     ])
   })
 })
@@ -195,7 +195,7 @@ describe('the socket', () => {
     )
   })
 
-  test('goes to the state directory where the runtime directory is none', async () => {
+  test('falls back to the state directory without a runtime directory', async () => {
     const scene = new Scene()
     for (const runtime of ['', 'relative', '/proc/nowhere']) {
       scene.env['XDG_RUNTIME_DIR'] = runtime
@@ -264,7 +264,7 @@ describe('the port', () => {
     expect(scene.lines).toHaveLength(1)
     expect(scene.lines[0]).toMatch(
       new RegExp(
-        `^port ${port}, which agents may have been told, cannot be used: another program listens there.* has ${receiver.address.port}`,
+        `^port ${port}, which agents may be configured with, cannot be used: another program listens there.* has ${receiver.address.port}`,
       ),
     )
     expect(readFileSync(join(scene.place.directory, 'port'), 'utf8')).toBe(`${receiver.address.port}\n`)

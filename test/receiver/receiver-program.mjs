@@ -49,7 +49,7 @@ async function worked() {
 
 const ORDERS = {
   take: told => {
-    for (const one of told) recorder.take(one)
+    for (const one of told) recorder.recordEvent(one)
   },
   worked,
   flush: () => recorder.flush(),

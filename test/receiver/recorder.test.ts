@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StoredSpan } from '../../src/reading/stored-span.ts'
-import type { Told } from '../../src/receiver/recorder.ts'
+import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
 import fc from '../support/fast-check.ts'
 import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
 import { metricSums } from './metric-sums.ts'
@@ -15,30 +15,30 @@ interface Recorded {
 }
 
 /** The events, cut behind some of them: all that is told to one receiver after another. */
-function pieces(count: number): Told[][] {
+function pieces(count: number): ReceivedEvent[][] {
   const cuts = sample([...EVENTS.keys()], count)
   return cuts.map((cut, index) => EVENTS.slice(index === 0 ? 0 : (cuts[index - 1] as number) + 1, cut + 1))
 }
 
 /** What nobody was told of these. */
-function rest(told: readonly Told[][]): Told[] {
+function rest(told: readonly ReceivedEvent[][]): ReceivedEvent[] {
   return EVENTS.slice(told.flat().length)
 }
 
 /** What is recorded of them by a receiver that nothing happens to. */
-async function untroubled(events: readonly Told[] = EVENTS): Promise<Recorded> {
+async function untroubled(events: readonly ReceivedEvent[] = EVENTS): Promise<Recorded> {
   const world = await World.create()
   const recorder = await world.open()
-  for (const told of events) recorder.take(told)
+  for (const told of events) recorder.recordEvent(told)
   await recorder.flush()
   await recorder.close('end')
   return { spans: inOrder(world.collected), metrics: metricSums([world.sink.requests]) }
 }
 
 /** What a receiver makes of it that is the last one, in this process. */
-async function atLast(world: World, events: readonly Told[] = []): Promise<void> {
+async function atLast(world: World, events: readonly ReceivedEvent[] = []): Promise<void> {
   const last = await world.open()
-  for (const told of events) last.take(told)
+  for (const told of events) last.recordEvent(told)
   await last.flush()
   expect(last.openTurns).toBe(0)
   await last.close('end')
@@ -65,7 +65,7 @@ test('what agents tell is a tree', async () => {
   `)
 })
 
-test('killed behind any event, with all of it sent, what comes of it is one tree, and measured once', async () => {
+test('records one tree, measured once, if killed after any event', async () => {
   const world = await World.create()
   const requests = []
   const told = pieces(3)
@@ -88,7 +88,7 @@ test('killed behind any event, with all of it sent, what comes of it is one tree
   expect(world.spool).toEqual([])
 })
 
-test('killed as soon as any event is worked off, before anything of it is written, it is no other', async () => {
+test('records the same tree if killed right after processing any event', async () => {
   const world = await World.create()
   const told = pieces(2)
   for (const piece of told) {
@@ -105,13 +105,13 @@ test('killed as soon as any event is worked off, before anything of it is writte
   expect(world.spool).toEqual([])
 })
 
-test('handed over after each event, what comes of it is one tree, sent once and measured once', async () => {
+test('records one tree, sent and measured once, if handed over after each event', async () => {
   const world = await World.create()
   const requests = []
   for (const told of EVENTS) {
     const before = world.sink.requests.length
     const receiver = await world.open()
-    receiver.take(told)
+    receiver.recordEvent(told)
     await receiver.close('handover')
     requests.push(world.sink.requests.slice(before))
   }
@@ -138,7 +138,7 @@ test.each(sample(['exit', 'throw'] as const, 1))(
 )
 
 if (IS_DEEP) {
-  test('two sessions at once, told in any order, killed at any place: as if nothing had happened', async () => {
+  test('records two interleaved sessions in any order with a kill at any place', async () => {
     const sessions = [toldOf(twoTurns('a')), toldOf(twoTurns('b'), 'other')] as const
     const places = fc.array(fc.nat({ max: sessions[0].length * 2 }), { minLength: 1, maxLength: 2 })
     await fc.assert(
@@ -166,7 +166,7 @@ if (IS_DEEP) {
 test('what is open is ended where no receiver is to come', async () => {
   const world = await World.create()
   const receiver = await world.open()
-  for (const told of EVENTS.slice(0, 6)) receiver.take(told)
+  for (const told of EVENTS.slice(0, 6)) receiver.recordEvent(told)
   await receiver.close('end')
   expect(treesOf(world.collected, false)).toMatchInlineSnapshot(`
     "agent UNSET (incomplete: shutdown) [hermes.turn.number=1, hermes.turn.final_status=incomplete, hermes.span.incomplete=shutdown]
@@ -179,10 +179,10 @@ test('what is open is ended where no receiver is to come', async () => {
   expect(next.openTurns).toBe(0)
 })
 
-test('the same delivery twice is one event, also when the second comes to the next receiver', async () => {
+test('records a repeated delivery once, also across two receivers', async () => {
   const world = await World.create()
   const one = await world.open()
-  for (const told of [...EVENTS, ...EVENTS]) one.take(told)
+  for (const told of [...EVENTS, ...EVENTS]) one.recordEvent(told)
   await one.close('handover')
   await atLast(world, EVENTS)
   expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
@@ -192,13 +192,13 @@ test('where nothing is open, a receiver that ends leaves where sessions stand to
   const world = await World.create()
   const first = EVENTS.slice(0, -5)
   const one = await world.open()
-  for (const told of first) one.take(told)
+  for (const told of first) one.recordEvent(told)
   await one.close('end')
   await atLast(world, EVENTS.slice(first.length))
   expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
 })
 
-test('an event without a time is as old as the one before, also when it is read again', async () => {
+test('gives an event without a time that of the previous one, also in a replay', async () => {
   const timeless = EVENTS.map((told, index) => {
     const { at, ...event } = told.event
     return index % 4 === 3 ? { ...told, event } : told
@@ -208,7 +208,7 @@ test('an event without a time is as old as the one before, also when it is read 
   )
   const world = await World.create()
   const one = await world.open()
-  for (const told of timeless.slice(0, 7)) one.take(told)
+  for (const told of timeless.slice(0, 7)) one.recordEvent(told)
   await one.close('handover')
   await atLast(world, timeless.slice(7))
   expect(inOrder(world.collected)).toEqual((await untroubled(asOld)).spans)
@@ -217,8 +217,8 @@ test('an event without a time is as old as the one before, also when it is read 
 test('what is wrong with the configuration is said once, however many agents there are', async () => {
   const world = await World.create({ root_spam_ttl_ms: 1 })
   const receiver = await world.open()
-  receiver.take(EVENTS[0] as Told)
-  receiver.take({ host: 'pi', event: { event: 'session_start', at: Date.now(), data: {} } })
+  receiver.recordEvent(EVENTS[0] as ReceivedEvent)
+  receiver.recordEvent({ host: 'pi', event: { event: 'session_start', at: Date.now(), data: {} } })
   await receiver.flush()
   expect(world.lines).toHaveLength(1)
   expect(world.lines[0]).toContain('root_spam_ttl_ms')
@@ -231,7 +231,7 @@ test('who has started the receiver is not taken for the one who has asked for tu
   expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
 })
 
-test('a turn that failed for good does not count as open, and ends as failed with the receiver', async () => {
+test('does not count a failed turn as open, and ends it as failed at shutdown', async () => {
   const ids = { session_id: 's1', turn_id: 't1' }
   const request = { ...ids, api_request_id: 'r1', model: 'qwen3' }
   const failed = toldOf([
@@ -242,10 +242,10 @@ test('a turn that failed for good does not count as open, and ends as failed wit
   ])
   const world = await World.create()
   const recorder = await world.open()
-  for (const told of failed.slice(0, 3)) recorder.take(told)
+  for (const told of failed.slice(0, 3)) recorder.recordEvent(told)
   await recorder.flush()
   expect(recorder.openTurns).toBe(1)
-  recorder.take(failed[3] as Told)
+  recorder.recordEvent(failed[3] as ReceivedEvent)
   await recorder.flush()
   expect(recorder.openTurns).toBe(0)
   await recorder.close('end')

@@ -44,19 +44,26 @@ const recovered = (): ReceivedRequest[] => [...opened().takeRecovered()].map(({ 
 
 test('keeps a request until it is settled', () => {
   const journal = opened()
-  const settle = journal.add(request('a'))
+  const settle = journal.appendRequest(request('a'))
   expect(written()).toContain('{"event":"a"}')
   expect(recovered()).toEqual([request('a')])
   settle()
   expect(written()).toBe('')
 })
 
-test('gives the next receiver the requests that are not settled, in order, whatever is in them', () => {
+test('reads the files behind one that cannot be read', () => {
+  opened().appendRequest(request('a'))
+  mkdirSync(join(folder, 'requests-00000000'))
+  expect(recovered()).toEqual([request('a')])
+  expect(lines).toEqual([expect.stringMatching(/requests-00000000 cannot be read \(\w+\): its requests are lost/)])
+})
+
+test('recovers unsettled requests, in order, whatever their content', () => {
   const journal = opened()
-  journal.add(request('a', 'a line\n{"path":"/echo"}\n\n'))
-  const settle = journal.add(request('b'))
-  journal.add(request('c', Buffer.from([0, 10, 255, 13])))
-  journal.add(request('d', ''))
+  journal.appendRequest(request('a', 'a line\n{"path":"/echo"}\n\n'))
+  const settle = journal.appendRequest(request('b'))
+  journal.appendRequest(request('c', Buffer.from([0, 10, 255, 13])))
+  journal.appendRequest(request('d', ''))
   settle()
   // Of a file everything is read: what was settled is known by its id.
   expect(recovered().map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
@@ -64,13 +71,13 @@ test('gives the next receiver the requests that are not settled, in order, whate
   expect(recovered()[2]?.bytes).toEqual(Buffer.from([0, 10, 255, 13]))
 })
 
-test('removes what an earlier receiver left when all of it is settled', () => {
+test('removes the file of an earlier receiver when all its requests are settled', () => {
   const before = opened()
-  before.add(request('a'))
-  before.add(request('b'))
+  before.appendRequest(request('a'))
+  before.appendRequest(request('b'))
   const journal = opened()
   const [a, b] = journal.takeRecovered()
-  journal.add(request('c'))
+  journal.appendRequest(request('c'))
   a?.settle()
   a?.settle()
   expect(files()).toHaveLength(2)
@@ -79,10 +86,10 @@ test('removes what an earlier receiver left when all of it is settled', () => {
   expect(recovered().map(({ id }) => id)).toEqual(['c'])
 })
 
-test('begins another file when one is large, and removes the first when its last request is settled', () => {
+test('rotates a large file, and removes it when its last request is settled', () => {
   const journal = opened()
-  const settle = journal.add(request('a', 'x'.repeat(5_000_000)))
-  const settleNext = journal.add(request('b'))
+  const settle = journal.appendRequest(request('a', 'x'.repeat(5_000_000)))
+  const settleNext = journal.appendRequest(request('b'))
   expect(files()).toHaveLength(2)
   expect(recovered().map(({ id }) => id)).toEqual(['a', 'b'])
   settle()
@@ -91,13 +98,13 @@ test('begins another file when one is large, and removes the first when its last
   expect(written()).toBe('')
 })
 
-test('leaves no file when it is closed and all is settled, else what is not', () => {
+test('leaves no file if all is settled when it is closed', () => {
   const journal = opened()
-  journal.add(request('a'))()
+  journal.appendRequest(request('a'))()
   journal.close()
   expect(files()).toEqual([])
   const another = opened()
-  another.add(request('b'))
+  another.appendRequest(request('b'))
   another.close()
   expect(recovered().map(({ id }) => id)).toEqual(['b'])
 })
@@ -105,8 +112,8 @@ test('leaves no file when it is closed and all is settled, else what is not', ()
 describe('a file that is not whole', () => {
   test('loses the request that was being written when its receiver was killed, in silence', () => {
     const journal = opened()
-    journal.add(request('a'))
-    journal.add(request('b', 'x'.repeat(100)))
+    journal.appendRequest(request('a'))
+    journal.appendRequest(request('b', 'x'.repeat(100)))
     const [name = ''] = files()
     const content = readFileSync(join(folder, name))
     for (const cut of [1, 50, 110, 150]) {
@@ -116,8 +123,8 @@ describe('a file that is not whole', () => {
     expect(lines).toEqual([])
   })
 
-  test('says from where on a damaged one is lost', () => {
-    opened().add(request('a'))
+  test('reports the byte from which a damaged file is lost', () => {
+    opened().appendRequest(request('a'))
     const [name = ''] = files()
     const { length } = readFileSync(join(folder, name))
     appendFileSync(join(folder, name), 'nonsense\nmore nonsense\n')
@@ -131,7 +138,7 @@ describe('what cannot be written', () => {
     mkdirSync(join(folder, '..'), { recursive: true })
     writeFileSync(folder, 'a file')
     const journal = opened()
-    for (const id of ['a', 'b']) journal.add(request(id))()
+    for (const id of ['a', 'b']) journal.appendRequest(request(id))()
     journal.close()
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatch(/^journal: requests cannot be written to .*Recording goes on/)
@@ -144,11 +151,11 @@ describe('what cannot be written', () => {
     expect(lines[0]).toMatch(/ELOOP/)
   })
 
-  test('begins a new file when somebody has removed the one there was', () => {
+  test('creates a new file if the old one was removed', () => {
     const journal = opened()
-    journal.add(request('a'))()
+    journal.appendRequest(request('a'))()
     for (const name of files()) rmSync(join(folder, name))
-    journal.add(request('b'))
+    journal.appendRequest(request('b'))
     expect(recovered().map(({ id }) => id)).toEqual(['b'])
   })
 })

@@ -1,4 +1,4 @@
-import type { Told } from '../../src/receiver/recorder.ts'
+import type { ReceivedEvent } from '../../src/receiver/recorder.ts'
 
 /** When it happens: so lately that nobody takes it for over. */
 const BEGAN_AT = Date.now() - 60_000
@@ -59,7 +59,7 @@ export function twoTurns(session_id = 's1'): Step[] {
 }
 
 /** As an agent tells them that has no machine here: hook records. */
-export function toldOf(steps: readonly Step[], host = 'agent'): Told[] {
+export function toldOf(steps: readonly Step[], host = 'agent'): ReceivedEvent[] {
   return steps.map(([millis, event, data], index) => ({
     host: '',
     id: `${host} ${index}`,
@@ -68,11 +68,14 @@ export function toldOf(steps: readonly Step[], host = 'agent'): Told[] {
 }
 
 /** Two stories told at once, each in its own order. */
-export function shuffled(stories: readonly [readonly Told[], readonly Told[]], order: Iterable<boolean>): Told[] {
+export function shuffled(
+  stories: readonly [readonly ReceivedEvent[], readonly ReceivedEvent[]],
+  order: Iterable<boolean>,
+): ReceivedEvent[] {
   const [one, other] = [[...stories[0]], [...stories[1]]]
-  const told: Told[] = []
+  const told: ReceivedEvent[] = []
   for (const isOne of order) {
-    const next = (isOne ? (one.shift() ?? other.shift()) : (other.shift() ?? one.shift())) as Told | undefined
+    const next = (isOne ? (one.shift() ?? other.shift()) : (other.shift() ?? one.shift())) as ReceivedEvent | undefined
     if (next === undefined) break
     told.push(next)
   }

@@ -4,18 +4,17 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HostEvent } from '../../src/agents/host-event.ts'
-import type { Clock } from '../../src/receiver/clock.ts'
-import type { Limits } from '../../src/receiver/limits.ts'
-import { type Place, placeOf } from '../../src/receiver/place.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
-import type { Recorder, RecorderStats, Told } from '../../src/receiver/recorder.ts'
-import { type Started, type StartOptions, startReceiver } from '../../src/receiver/start.ts'
-import type { Endpoint } from '../../src/receiver/work-queue.ts'
+import type { AgentEndpoint } from '../../src/receiver/delivery-queue.ts'
+import type { ReceiverLimits } from '../../src/receiver/limits.ts'
+import type { Clock, ReceiverServer } from '../../src/receiver/receiver.ts'
+import { type ReceiverFiles, receiverFiles } from '../../src/receiver/receiver-files.ts'
+import type { ReceivedEvent, Recorder, RecorderStats } from '../../src/receiver/recorder.ts'
+import { type Started, type StartReceiverOptions, startReceiver } from '../../src/receiver/start.ts'
 import { afterwards } from '../support/afterwards.ts'
 
 /** Remembers what it was told. */
 export class MemoryRecorder implements Recorder {
-  readonly told: Told[] = []
+  readonly told: ReceivedEvent[] = []
   readonly closings: ('handover' | 'end')[] = []
   openTurns = 0
   waiting = 0
@@ -24,12 +23,12 @@ export class MemoryRecorder implements Recorder {
   /** Held up for so long. */
   closing: Promise<void> = Promise.resolve()
 
-  take(told: Told): void {
+  recordEvent(told: ReceivedEvent): void {
     if (this.closings.length > 0) throw new Error('it was closed before')
     this.told.push(told)
   }
 
-  journalled(): Promise<void> {
+  whenJournalled(): Promise<void> {
     return this.written
   }
 
@@ -57,7 +56,7 @@ export class MemoryRecorder implements Recorder {
 }
 
 /** What it is sent is the event: `{"event": "prompted"}`. */
-export const ECHO: Endpoint = {
+export const ECHO: AgentEndpoint = {
   host: 'echo',
   adapter: { events: ({ body, at }) => [{ at, ...(body as { event: string }) } as HostEvent] },
 }
@@ -115,8 +114,8 @@ export class Scene {
     afterwards(() => rmSync(this.home, { recursive: true, force: true }))
   }
 
-  get place(): Place {
-    return placeOf(this.env, this.home)
+  get place(): ReceiverFiles {
+    return receiverFiles(this.env, this.home)
   }
 
   get token(): string {
@@ -128,7 +127,7 @@ export class Scene {
     return readdirSync(this.place.spool).sort()
   }
 
-  begin(options: Partial<StartOptions> = {}): Promise<Started> {
+  begin(options: Partial<StartReceiverOptions> = {}): Promise<Started> {
     return startReceiver({
       env: this.env,
       home: this.home,
@@ -141,7 +140,10 @@ export class Scene {
   }
 
   /** One that listens, with small limits where a test names them. */
-  async start({ limits, ...options }: Partial<StartOptions> & { limits?: Partial<Limits> } = {}): Promise<Receiver> {
+  async start({
+    limits,
+    ...options
+  }: Partial<StartReceiverOptions> & { limits?: Partial<ReceiverLimits> } = {}): Promise<ReceiverServer> {
     const started = await this.begin({ ...options, ...(limits && { limits }) })
     if (!('receiver' in started)) throw new Error('one runs already')
     afterwards(() => started.receiver.stop())
@@ -149,7 +151,7 @@ export class Scene {
   }
 
   /** Sends a request to a receiver. Rejects when the connection breaks before there is an answer. */
-  ask(receiver: Pick<Receiver, 'address'>, path: string, asked: Asked = {}): Promise<Answer> {
+  ask(receiver: Pick<ReceiverServer, 'address'>, path: string, asked: Asked = {}): Promise<Answer> {
     const { method = 'POST', headers = {}, body, token = this.token, isBySocket = false } = asked
     const { socket, port } = receiver.address
     const where = isBySocket ? { socketPath: socket as string } : { host: '127.0.0.1', port: port as number }
@@ -169,13 +171,13 @@ export class Scene {
   }
 
   /** Sends one event; the status. */
-  async send(receiver: Pick<Receiver, 'address'>, event: string, asked: Asked = {}): Promise<number> {
+  async send(receiver: Pick<ReceiverServer, 'address'>, event: string, asked: Asked = {}): Promise<number> {
     return (await this.ask(receiver, '/echo', { body: JSON.stringify({ event }), ...asked })).status
   }
 }
 
 /** A connection to the port, in whatever state the test puts it. */
-export async function plug({ address }: Pick<Receiver, 'address'>): Promise<Socket> {
+export async function plug({ address }: Pick<ReceiverServer, 'address'>): Promise<Socket> {
   const socket = connect(address.port as number, '127.0.0.1')
   afterwards(() => socket.destroy())
   socket.on('error', () => undefined)

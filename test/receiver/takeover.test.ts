@@ -22,7 +22,7 @@ async function killedAfter(world: World, order = 'flush'): Promise<void> {
 
 async function goesOn(world: World): Promise<void> {
   const receiver = await world.open()
-  for (const told of EVENTS.slice(OPEN.length)) receiver.take(told)
+  for (const told of EVENTS.slice(OPEN.length)) receiver.recordEvent(told)
   await receiver.flush()
   await receiver.close('end')
 }
@@ -33,7 +33,7 @@ const HELD = { keep: { rate: 1 } }
 async function untroubled(settings: object = {}): Promise<ReturnType<typeof inOrder>> {
   const world = await World.create({ ...settings })
   const receiver = await world.open()
-  for (const told of EVENTS) receiver.take(told)
+  for (const told of EVENTS) receiver.recordEvent(told)
   await receiver.close('end')
   return inOrder(world.collected)
 }
@@ -76,7 +76,7 @@ test.each(sample(STEPS, 1))(
 )
 
 test.each([{}, HELD])(
-  'another agent takes nothing of a receiver for crashed, while none is there and when it is over (%j)',
+  'keeps open turns of a receiver from being ended as crashed by another agent (%j)',
   async settings => {
     const world = await World.create(settings)
     await killedAfter(world)
@@ -89,7 +89,7 @@ test.each([{}, HELD])(
   },
 )
 
-test('what was held, judged and sent while something else was open is not sent again by the next one', async () => {
+test('does not send sampled spans again after a takeover', async () => {
   const [before, after] = [twoTurns('s2').slice(0, 6), twoTurns('s2').slice(6)]
   const later = (steps: typeof before, millis: number): typeof before =>
     steps.map(([at, ...told]) => [at + millis, ...told])
@@ -97,7 +97,7 @@ test('what was held, judged and sent while something else was open is not sent a
   const untilOver = before.length + twoTurns('s1').length
   const [calm, world] = [await World.create(HELD), await World.create(HELD)]
   const alone = await calm.open()
-  for (const told of events) alone.take(told)
+  for (const told of events) alone.recordEvent(told)
   await alone.close('end')
   const first = await world.start()
   await first.take(events.slice(0, untilOver))
@@ -105,13 +105,13 @@ test('what was held, judged and sent while something else was open is not sent a
   expect(world.collected.length).toBeGreaterThan(5)
   await first.die()
   const next = await world.open()
-  for (const told of events.slice(untilOver)) next.take(told)
+  for (const told of events.slice(untilOver)) next.recordEvent(told)
   await next.close('end')
   expect(inOrder(world.collected)).toEqual(inOrder(calm.collected))
   expect(world.spool).toEqual([])
 })
 
-test('what was held of a turn that outlives two receivers, and crashed then, is sent whole', async () => {
+test('sends a crashed turn whole that outlived two receivers', async () => {
   const world = await World.create({ ...HELD, root_span_ttl_ms: HOUR_MILLIS, open_work_ttl_ms: HOUR_MILLIS })
   await killedAfter(world)
   const second = await world.start()
@@ -162,7 +162,7 @@ async function leftLongAgo(): Promise<World> {
   return world
 }
 
-test.each([{}, HELD])('goes on an hour later with a turn that waits for a user (%j)', async settings => {
+test.each([{}, HELD])('continues a turn that waits for a user an hour later (%j)', async settings => {
   const world = await World.create({ ...settings, root_span_ttl_ms: 600_000 })
   await killedAfter(world)
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MILLIS })
@@ -173,7 +173,7 @@ test.each([{}, HELD])('goes on an hour later with a turn that waits for a user (
   expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled(settings))
 })
 
-test('ends as crashed what a receiver had open before the machine was restarted', async () => {
+test('ends turns as crashed that were open before a reboot', async () => {
   const world = await World.create()
   await killedAfter(world)
   const next = await world.open({ bootedAt: Date.now() })
@@ -183,7 +183,7 @@ test('ends as crashed what a receiver had open before the machine was restarted'
   expect(world.logged.filter(span => span.attributes['hermes.span.incomplete'] === 'crashed')).toHaveLength(4)
 })
 
-test('what a receiver has left long ago has crashed, and its journal is forgotten', async () => {
+test('ends old turns as crashed, and discards their journal', async () => {
   const world = await leftLongAgo()
   const next = await world.open()
   await next.flush()
@@ -208,7 +208,7 @@ if (IS_DEEP) {
     expect(world.spool).toEqual([])
   })
 
-  test('a clock that was set back between two receivers changes nothing', async () => {
+  test('tolerates a clock that was set back between two receivers', async () => {
     const world = await World.create()
     await killedAfter(world)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 1_800_000 })
@@ -222,7 +222,7 @@ if (IS_DEEP) {
 test('without a trace log what has ended was sent, and what is open goes on', async () => {
   const world = await World.create({ local_log: false })
   const one = await world.open()
-  for (const told of OPEN) one.take(told)
+  for (const told of OPEN) one.recordEvent(told)
   await one.flush()
   await one.close('handover')
   await goesOn(world)
@@ -238,7 +238,7 @@ test.each(ALL_OR_NONE)(
   async (settings, isSent) => {
     const world = await World.create({ local_log: false, ...settings })
     const one = await world.open()
-    for (const told of OPEN) one.take(told)
+    for (const told of OPEN) one.recordEvent(told)
     await one.flush()
     await one.close('handover')
     expect(world.collected).toEqual([])
@@ -247,7 +247,7 @@ test.each(ALL_OR_NONE)(
   },
 )
 
-test('without a trace log a receiver that is killed has lost nothing of what it held', async () => {
+test('loses no buffered span without a trace log when killed', async () => {
   const world = await World.create({ local_log: false, ...HELD })
   await killedAfter(world)
   await goesOn(world)

@@ -5,11 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { expect, test } from 'vitest'
 import { RECEIVER_ENDPOINTS } from '../../src/agents/receiver-endpoints.ts'
-import { Refused } from '../../src/receiver/counts.ts'
-import type { Limits } from '../../src/receiver/limits.ts'
-import type { Receiver } from '../../src/receiver/receiver.ts'
+import { RefusedRequest } from '../../src/receiver/counts.ts'
+import type { AgentEndpoint } from '../../src/receiver/delivery-queue.ts'
+import type { ReceiverLimits } from '../../src/receiver/limits.ts'
+import type { ReceiverServer } from '../../src/receiver/receiver.ts'
 import { readTraces } from '../../src/receiver/traces.ts'
-import type { Endpoint } from '../../src/receiver/work-queue.ts'
 import { attributes, chat, exported, invokeAgent, SESSION, START } from '../agents/copilot/telemetry.ts'
 import { officialJson, officialProtobuf, simpleSpans, spanWith } from '../delivery/trace-log/any-span.ts'
 import fc from '../support/fast-check.ts'
@@ -24,13 +24,13 @@ const PATH = '/v1/traces'
 const EXPORT = JSON.stringify(exported([chat({ id: 'a', from: 10, to: 20 })]))
 
 /** Each span is an event. */
-const TRACES: Endpoint = {
+const TRACES: AgentEndpoint = {
   host: 'agent',
   services: ['github-copilot', 'one', 'two', 'test'],
   adapter: { events: ({ body, at }) => [{ event: 'span', at, data: body }] },
 }
 
-async function listening(limits: Partial<Limits> = {}): Promise<{ scene: Scene; receiver: Receiver }> {
+async function listening(limits: Partial<ReceiverLimits> = {}): Promise<{ scene: Scene; receiver: ReceiverServer }> {
   const scene = new Scene()
   return { scene, receiver: await scene.start({ endpoints: { [PATH]: TRACES, '/echo': ECHO }, limits }) }
 }
@@ -92,7 +92,7 @@ test('the lines of the page about Copilot have it send here', async () => {
   expect(printed).toBe(`http://127.0.0.1:${port} x-hookspan-token=${scene.token} -p hello\n  \n`)
 })
 
-test('protobuf says what JSON says', () => {
+test('reads the same spans from protobuf and JSON', () => {
   fc.assert(
     fc.property(simpleSpans, spans => {
       const ofJson = read(JSON_TYPE, Buffer.from(officialJson(spans)))
@@ -103,13 +103,13 @@ test('protobuf says what JSON says', () => {
   )
 })
 
-test('times are exact, and a number may be text', () => {
+test('keeps times exact, and accepts numbers as text', () => {
   const span = { startTimeUnixNano: '1795410000010250001', endTimeUnixNano: 1_250_000, kind: '3' }
   const { spans } = read(JSON_TYPE, Buffer.from(JSON.stringify(exported([span])))) as { spans: readonly object[] }
   expect(spans).toMatchObject([{ startAt: 1_795_410_000_010.25, endAt: 1.25, kind: 3 }])
 })
 
-test('spans of another service are counted, one by one, and told to nobody', async () => {
+test('counts refused spans of other services, and reports none', async () => {
   const { scene, receiver } = await listening()
   const span = chat({ id: 'a', from: 10, to: 20 })
   const body = JSON.stringify(exported([span, span, span], 'my-app', 'my-tracer'))
@@ -181,10 +181,10 @@ test.each<[string, string, string | Uint8Array, number, string | undefined]>([
 test('a million attributes, in each of the two', () => {
   const most = 2_000_000
   const packed = ofSpan(Buffer.alloc(ATTRIBUTE.length * 1_000_000, ATTRIBUTE))
-  expect(() => read(PROTOBUF_TYPE, packed, most)).toThrow(new Refused('size'))
+  expect(() => read(PROTOBUF_TYPE, packed, most)).toThrow(new RefusedRequest('size'))
   const one = JSON.stringify(attributes({ k: 'v' })[0])
   const text = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[${`${one},`.repeat(999_999)}${one}]}]}]}]}`
-  expect(() => read(JSON_TYPE, Buffer.from(text), most)).toThrow(new Refused('size'))
+  expect(() => read(JSON_TYPE, Buffer.from(text), most)).toThrow(new RefusedRequest('size'))
 })
 
 test('whatever else comes is read or refused', () => {
@@ -203,7 +203,7 @@ test('whatever else comes is read or refused', () => {
     try {
       read(type, what)
     } catch (error) {
-      expect(error).toBeInstanceOf(Refused)
+      expect(error).toBeInstanceOf(RefusedRequest)
     }
   }
   fc.assert(

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { readExportLine, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { buildForest } from '../../src/reading/trace-forest.ts'
 import { outline } from '../../src/reading/tree-outline.ts'
-import { openRecorder, type Recorder, type Told } from '../../src/receiver/recorder.ts'
+import { openRecorder, type ReceivedEvent, type Recorder } from '../../src/receiver/recorder.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 
@@ -135,7 +135,7 @@ export class ReceiverProcess {
     return (JSON.parse(value) as { answer: unknown }).answer
   }
 
-  take(told: readonly Told[]): Promise<unknown> {
+  take(told: readonly ReceivedEvent[]): Promise<unknown> {
     return this.ask('take', told)
   }
 

@@ -21,8 +21,7 @@ function interfacesOf(text: string): Map<string, Interface> {
   return found
 }
 
-const FILES = ['identity.ts', 'belongings.ts', 'payloads.ts', 'control-payloads.ts', 'request-payloads.ts']
-const interfaces = interfacesOf(FILES.map(source).join('\n'))
+const interfaces = interfacesOf(source('payloads.ts'))
 const payloads = new Map(
   [...source('hooks.ts').matchAll(/^ {2}(\w+): ([A-Z]\w+)$/gm)].map(([, hook = '', name = '']) => [hook, name]),
 )

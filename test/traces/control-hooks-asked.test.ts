@@ -22,12 +22,12 @@ const noRm = defineHook({
 })
 const inHome = defineHook({
   name: 'in-home',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: ({ tool }) => (tool.command === 'ls' ? rewrite({ ...tool.arguments, cwd: '/home/me' }) : undefined),
 })
 const rules = defineHook({
   name: 'rules',
-  decides: ['inject'],
+  decisions: ['inject'],
   beforeModel: () => inject('Tests first.', 'system'),
 })
 const broken = defineHook({

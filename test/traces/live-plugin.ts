@@ -19,7 +19,7 @@ interface Surroundings {
   /** What sending takes. Default: nothing. */
   readonly flush?: () => Promise<void>
   /** What is told to write the log. */
-  readonly save?: () => void
+  readonly startLogFlush?: () => void
 }
 
 /** A plugin as a host has it (the clock sweeps, the environment counts), but for that its spans stay in memory. */

@@ -17,25 +17,25 @@ function attempts(...retryCounts: unknown[]): number[] {
 }
 
 describe('attempts are numbered', () => {
-  test('as the host numbers them', () => {
+  test("follow the host's numbers", () => {
     expect(attempts(0, 1, 2)).toEqual([0, 1, 2])
     expect(attempts('0', '1')).toEqual([0, 1])
   })
 
-  test('by us where the host does not', () => {
+  test('are counted if the host sends no numbers', () => {
     expect(attempts(undefined, undefined, undefined)).toEqual([0, 1, 2])
   })
 
-  test('by us where the host gives every attempt the same number', () => {
+  test('are counted if the host repeats one number', () => {
     expect(attempts(0, 0, 0)).toEqual([0, 1, 2])
   })
 
-  test('with the gap that lost ones leave', () => {
+  test('keep the gap of lost attempts', () => {
     expect(attempts(0, 3, undefined)).toEqual([0, 3, 4])
     expect(attempts(2)).toEqual([2])
   })
 
-  test('never backwards', () => {
+  test('never decrease', () => {
     expect(attempts(2, 0, 1)).toEqual([2, 3, 4])
   })
 
@@ -46,13 +46,13 @@ describe('attempts are numbered', () => {
     },
   )
 
-  test('a request on its own', () => {
+  test('start at 0 for each request', () => {
     const memory = new TurnHistory('')
     const numbers = ['r1', 'r2', 'r1', 'r2'].map(request => memory.nextAttempt(request))
     expect(numbers).toEqual([0, 0, 1, 1])
   })
 
-  test('on from one whose start was not told', () => {
+  test('continue after an attempt without a start', () => {
     const memory = new TurnHistory('')
     memory.nextAttempt('r1')
     memory.keepAttempt('r1', 3)
@@ -60,7 +60,7 @@ describe('attempts are numbered', () => {
     expect(memory.nextAttempt('r1')).toBe(4)
   })
 
-  test('of so many requests only', () => {
+  test('are remembered for a limited number of requests', () => {
     const memory = new TurnHistory('')
     for (let request = 0; request < 25_000; request += 1) memory.nextAttempt(`r${request}`)
     expect(memory.nextAttempt('r24999')).toBe(1)
@@ -72,19 +72,19 @@ describe('an end', () => {
   const open = (retryCount: unknown) =>
     openSpan('api', turn(), { start: told(retryCount), attempt: Number(retryCount ?? 0) })
 
-  test('is that of the attempt with its number', () => {
+  test('belongs to the attempt with its number', () => {
     expect(isEndOf(open(1), told(1))).toBe(true)
     expect(isEndOf(open(1), told(0))).toBe(false)
     expect(isEndOf(open('1'), told(1))).toBe(true)
   })
 
-  test('is that of the open attempt, where one of the two has no number', () => {
+  test('belongs to the open attempt if either has no number', () => {
     expect(isEndOf(open(undefined), told(1))).toBe(true)
     expect(isEndOf(open(1), told(undefined))).toBe(true)
     expect(isEndOf(openSpan('api', turn(), { start: undefined }), told(1))).toBe(true)
   })
 
-  test('in an error may be that of an attempt before the one that is remembered', () => {
+  test('may report the failure of an attempt before the remembered one', () => {
     const isOfEarlier = (hook: HookName, retryCount: unknown): boolean =>
       isOfEarlierAttempt('api', { hook, at: 0, payload: told(retryCount), facts: {} }, { attempt: 1 } as EndedMark)
     expect(isOfEarlier('api_request_error', 0)).toBe(true)

@@ -18,7 +18,7 @@ test('holds what fits', () => {
   expect(map.has('x')).toBe(false)
 })
 
-test('forgets the oldest for a new one, and says so', () => {
+test('evicts the oldest entry and reports it', () => {
   const evicted: [string, number][] = []
   const map = filled(2, 'abcd', (value, key) => evicted.push([key, value]))
   expect([...map.values()]).toEqual([2, 3])
@@ -28,7 +28,7 @@ test('forgets the oldest for a new one, and says so', () => {
   ])
 })
 
-test('what is set again is the youngest, and evicts nobody', () => {
+test('makes an entry that is set again the youngest', () => {
   const evicted: string[] = []
   const map = filled(2, 'ab', (_, key) => evicted.push(key))
   map.set('a', 10)
@@ -38,7 +38,7 @@ test('what is set again is the youngest, and evicts nobody', () => {
   expect([...map.values()]).toEqual([10, 11])
 })
 
-test('what is taken out by hand is not evicted', () => {
+test('does not report a deleted entry', () => {
   const evicted: string[] = []
   const map = filled(2, 'ab', (_, key) => evicted.push(key))
   expect(map.delete('a')).toBe(true)
@@ -48,13 +48,13 @@ test('what is taken out by hand is not evicted', () => {
   expect(evicted).toEqual([])
 })
 
-test('may be changed by who is told of an eviction', () => {
+test('may be changed during an eviction', () => {
   const map: BoundedMap<string, number> = filled(2, 'ab', () => map.delete('b'))
   map.set('c', 2)
   expect([...map.values()]).toEqual([2])
 })
 
-test('forgets the entries that are due, wherever they stand', () => {
+test('drops all entries that are due', () => {
   const map = filled(5, 'abcde')
   map.dropIf(value => value % 2 === 1)
   expect([...map.values()]).toEqual([0, 2, 4])

@@ -78,7 +78,7 @@ describe('prose', () => {
     }
   })
 
-  test('that a host throws instead of a value, or puts beside the payload, is nowhere', async () => {
+  test('thrown by a host, or beside the payload, is written nowhere', async () => {
     const plugin = create()
     const thrown = Object.assign(new Error(PROSE), { name: PROSE })
     for (const [index, { hook, fields }] of CASES.entries()) {
@@ -104,7 +104,7 @@ describe('prose', () => {
     expect(lines.join('\n').toLowerCase()).not.toContain(WORD)
   })
 
-  test('of a person’s own settings stays', () => {
+  test("from the user's own settings stays", () => {
     const plugin = create({ agent_name: 'My Agent' })
     tellInField(plugin, 'on_session_start', 'model', [() => 'qwen3'])
     expect(plugin.spans().at(-1)?.attributes).toMatchObject({ 'gen_ai.agent.name': 'My Agent' })
@@ -148,12 +148,12 @@ describe('a word', () => {
   )
 
   if (IS_DEEP) {
-    test('comes out of every field that docs/privacy.md names', () => {
+    test('is written from every field that docs/privacy.md names', () => {
       expect([...seen].sort()).toEqual(declared().sort())
     })
   }
 
-  test('is the server’s name of an address, and a skill’s of a path', async () => {
+  test('is the server name of an address, and the skill name of a path', async () => {
     const plugin = create()
     tellInField(plugin, 'pre_api_request', 'base_url', [() => `https://me:${WORD}@host.example/${WORD}?${WORD}`])
     tellInField(plugin, 'pre_tool_call', 'args', [() => ({ path: `/home/${WORD}/skills/dogfood/${WORD}.md` })])
@@ -163,7 +163,7 @@ describe('a word', () => {
     expect(left).toContain('dogfood')
   })
 
-  test('of a result is an outcome only when it is one of ours', () => {
+  test('of a result is an outcome only if hookspan defines it', () => {
     const outcomes = ['timed_out', 'denied', 'failed', WORD].map(status => {
       const plugin = create()
       const spoil = (payload: object): object => ({ ...payload, status: undefined, result: { status } })

@@ -35,14 +35,14 @@ describe('a delegation', () => {
     expect(registry.of(delegation.open)).toBe(delegation)
   })
 
-  test('without any id is found by nobody', () => {
+  test('without any id is not found', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_role: 'leaf' })
     expect(registry.find(HOST, {})).toBeUndefined()
     expect(registry.of(delegation.open)).toBeUndefined()
   })
 
-  test('of the same child again takes the place of the first', () => {
+  test('of the same child replaces the first', () => {
     const { registry } = registered()
     const first = delegate(registry, { child_session_id: 'c' })
     const second = delegate(registry, { child_session_id: 'c' })
@@ -54,7 +54,7 @@ describe('a delegation', () => {
 })
 
 describe('a child finds its delegation', () => {
-  test('as long as it may still come', () => {
+  test('while it may still start', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     expect(registry.forChild(HOST, 'c', 1e9)).toBe(delegation)
@@ -62,7 +62,7 @@ describe('a child finds its delegation', () => {
     expect(registry.forChild(HOST, 'stranger', 0)).toBeUndefined()
   })
 
-  test('also after the stop, for as long as the limit says', () => {
+  test('after the stop, within the limit', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     registry.stop(delegation, 100)
@@ -71,7 +71,7 @@ describe('a child finds its delegation', () => {
     expect(registry.forChild(HOST, 'c', 100)).toBeUndefined()
   })
 
-  test('for every turn until it has returned and its last turn is over', () => {
+  test('until it has returned and its last turn has ended', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     const [first, second] = [childTurn(), childTurn()]
@@ -87,7 +87,7 @@ describe('a child finds its delegation', () => {
 })
 
 describe('a delegation outlives the turn of its parent', () => {
-  test('while its child is still to come, or runs', () => {
+  test('while its child has not started, or runs', () => {
     const { registry } = registered()
     const delegation = delegate(registry, { child_session_id: 'c' })
     expect(registry.outlivesTurn(delegation.open)).toBe(true)
@@ -96,14 +96,14 @@ describe('a delegation outlives the turn of its parent', () => {
     expect(registry.outlivesTurn(delegation.open)).toBe(true)
   })
 
-  test('not when nobody could ever end it', () => {
+  test('unless nothing could end it', () => {
     const { registry } = registered()
     expect(registry.outlivesTurn(delegate(registry, {}).open)).toBe(false)
   })
 })
 
 describe('a stop', () => {
-  test('is known when it comes again, by either id', () => {
+  test('is recognised when repeated, by either id', () => {
     const { registry } = registered()
     registry.stop(delegate(registry, { child_session_id: 'c', child_subagent_id: 'a' }), 100)
     expect(registry.wasStopped(HOST, { child_session_id: 'c' })).toBe(true)
@@ -112,14 +112,14 @@ describe('a stop', () => {
     expect(registry.wasStopped(HOST, {})).toBe(false)
   })
 
-  test('that had no delegation is known, too', () => {
+  test('without a delegation is recognised, too', () => {
     const { registry } = registered()
     registry.noteStopped(HOST, { child_subagent_id: 'a' })
     expect(registry.wasStopped(HOST, { child_subagent_id: 'a' })).toBe(true)
   })
 })
 
-test('delegations are bounded, and what is forgotten is handed over', () => {
+test('delegations are bounded, and dropped ones are reported', () => {
   const { registry, evicted } = registered()
   for (let child = 0; child < 10_500; child += 1) delegate(registry, { child_session_id: `c${child}` })
   expect(evicted.map(({ childSessionId }) => childSessionId)).toEqual(

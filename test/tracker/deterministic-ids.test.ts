@@ -9,7 +9,7 @@ const idsOf = (steps: readonly Step[]): string[] => {
   return plugin.spans().map(({ spanId }) => spanId)
 }
 
-test('ids differ between a span of a turn and the late one that is like it', () => {
+test('ids differ between a span of a turn and a similar late one', () => {
   const first = used(100, { tool_call_id: undefined })
   const late = used(500, { tool_call_id: undefined })
   const ids = idsOf([...began(), ...first, ...answered(300), ...late])
@@ -34,7 +34,7 @@ test('ids differ between the turns of a session that was torn down and came agai
   expect(new Set(ids).size).toBe(2)
 })
 
-test('ids differ between turns that neither a time nor an id tells apart, and come again in a second replay', () => {
+test('ids differ between turns without time and id, and repeat in a second replay', () => {
   const SESSION = { session_id: 's1' }
   const turn: [string, object][] = [
     ['pre_llm_call', { ...SESSION, user_message: 'again' }],
@@ -54,7 +54,7 @@ test('ids differ between turns that neither a time nor an id tells apart, and co
   expect(replay()).toEqual(ids)
 })
 
-test('what ids are counted by does not grow with a turn: the oldest goes, and what goes on is kept', () => {
+test('the counters of ids are bounded: the oldest are dropped, active ones stay', () => {
   const memory = new TurnHistory('turn')
   const [oldest] = [memory.nextSeed('tool oldest'), memory.nextSeed('tool again')]
   for (let call = 1; call < 100_000; call++) {

@@ -19,7 +19,7 @@ function told(enrich: unknown, options: object = {}): TestPlugin {
 }
 
 describe('enrich', () => {
-  test('is asked at the start and at the end of each span, with the record that tells of it', () => {
+  test('is called at the start and at the end of each span, with its record', () => {
     const calls: [EnrichRecord, EnrichedSpan][] = []
     const plugin = told((record: EnrichRecord, span: EnrichedSpan) => {
       calls.push([record, span])
@@ -48,14 +48,14 @@ describe('enrich', () => {
     })
   })
 
-  test('is told what failed', () => {
+  test('receives the error type', () => {
     const plugin = createTestPlugin({ enrich: (_, { errorType }) => ({ 'my.error': errorType }) })
     feedSteps(plugin, [...began(), ...used(100, {}, { status: 'error', error_type: 'ExitCode' }), ...answered(400)])
     expect(attributes(plugin, 'tool.terminal')).toHaveProperty(['my.error'], 'ExitCode')
     expect(attributes(plugin, 'llm.qwen3')).not.toHaveProperty(['my.error'])
   })
 
-  test('cannot show a secret, nor stand in for what is ours, nor write without end', () => {
+  test("is masked, cannot replace hookspan's attributes, and is bounded", () => {
     const plugin = told(() => ({
       note: 'uses ghp_example0000000000example0000000000',
       api_key: 'hunter2',
@@ -70,7 +70,7 @@ describe('enrich', () => {
     ])
   })
 
-  test('that throws costs the span nothing, and is one line', () => {
+  test('that throws costs the span nothing and is reported once', () => {
     const plugin = told(() => {
       throw new TypeError('quotes somebody')
     })
@@ -103,7 +103,7 @@ describe('enrich', () => {
     },
   )
 
-  test('that tells hooks itself is not asked about them', () => {
+  test('that emits hooks is not called for them', () => {
     let calls = 0
     const plugin: TestPlugin = createTestPlugin({
       enrich: () => {
@@ -116,7 +116,7 @@ describe('enrich', () => {
     expect(calls).toBe(2 * 4)
   })
 
-  test('that is slow is said once, with how slow', () => {
+  test('that is slow is reported once, with its duration', () => {
     const lines: string[] = []
     const guard = new Guard(
       { warn: line => lines.push(line), error: () => undefined, debug: () => undefined },

@@ -36,7 +36,7 @@ function stateOf(promise: Promise<unknown>): { now: string } {
   return state
 }
 
-test('resolves when what was asked for is flushed', async () => {
+test('resolves when everything recorded is flushed', async () => {
   const { flush, finish } = controlled()
   const asked = stateOf(new Flusher(flush, WAIT).request())
   await settle()
@@ -45,7 +45,7 @@ test('resolves when what was asked for is flushed', async () => {
   expect(asked.now).toBe('resolved')
 })
 
-test('one that comes while a flush runs is not served by that one: its spans may have come too late for it', async () => {
+test('a request during a flush gets a flush of its own, because its spans may be missing from the running one', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   const first = stateOf(flusher.request())
@@ -57,7 +57,7 @@ test('one that comes while a flush runs is not served by that one: its spans may
   expect(second.now).toBe('resolved')
 })
 
-test('all that come while a flush runs share the next one', async () => {
+test('all requests during a flush share the next one', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.request()
@@ -72,7 +72,7 @@ test('all that come while a flush runs share the next one', async () => {
   expect(later.now).toBe('resolved')
 })
 
-test('nobody waits longer than the bound', async () => {
+test('a request resolves after the wait at the latest', async () => {
   const flusher = new Flusher(() => new Promise(() => undefined), WAIT)
   const [first, second] = [stateOf(flusher.request()), stateOf(flusher.request())]
   await vi.advanceTimersByTimeAsync(WAIT - 1)
@@ -81,13 +81,13 @@ test('nobody waits longer than the bound', async () => {
   expect([first.now, second.now]).toEqual(['resolved', 'resolved'])
 })
 
-test('no timer is left when the flush was quicker', async () => {
+test('a quicker flush clears the timer', async () => {
   const flusher = new Flusher(() => Promise.resolve(), WAIT)
   await flusher.request()
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a flush that fails is over, too: nobody hears of it, and the next one is tried', async () => {
+test('a failed flush resolves, and the next one is tried', async () => {
   const rejections: unknown[] = []
   const note = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', note)
@@ -109,7 +109,7 @@ test('a flush that fails is over, too: nobody hears of it, and the next one is t
   expect(rejections).toEqual([])
 })
 
-test('a flush that throws throws at nobody', async () => {
+test('a flush that throws does not reject', async () => {
   const flusher = new Flusher(() => {
     throw new Error('no way out')
   }, WAIT)
@@ -122,7 +122,7 @@ test('a flush that throws throws at nobody', async () => {
   expect(state.now).toBe('resolved')
 })
 
-test('turns that end one behind another are one flush a second, and the first of them is not put off', async () => {
+test('turns in quick succession cause one flush a second, and the first is immediate', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   for (let turn = 0; turn < 20; turn++) void flusher.turnEnded()
@@ -170,7 +170,7 @@ test.each<[string, (ended: Promise<void>) => Promise<unknown>]>([
   expect(started()).toBe(2)
 })
 
-test('a turn that ends while one before it is being waited for gets a flush of its own', async () => {
+test('a turn that ends during an awaited flush gets its own', async () => {
   const { flush, finish, started } = controlled()
   const flusher = new Flusher(flush, WAIT)
   void flusher.turnEnded()
@@ -187,7 +187,7 @@ test('a turn that ends while one before it is being waited for gets a flush of i
   expect([late.now, started()]).toEqual(['resolved', 3])
 })
 
-test('the flush of a turn that nobody waits for holds no process', () => {
+test('a flush that no caller awaits does not keep the process alive', () => {
   const flusher = new Flusher(() => Promise.resolve(), WAIT)
   vi.useRealTimers()
   const refs = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length

@@ -13,14 +13,14 @@ function failing(error: unknown): () => never {
   }
 }
 
-test('gives what was computed', () => {
+test('returns the result', () => {
   const { guard, lines } = guarded()
   expect(guard.run('site', () => 42, 0)).toBe(42)
   expect(guard.call('site', (one: number, two: number, three: number) => one + two + three, 0, 1, 2, 3)).toBe(6)
   expect([guard.count, lines]).toEqual([0, []])
 })
 
-test('gives the fallback for what throws, counts it, and tells of it once', () => {
+test('returns the fallback if the body throws, counts it, and reports it once', () => {
   const { guard, lines } = guarded()
   const fail = failing(new TypeError('odd'))
   for (let round = 0; round < 3; round += 1) expect(guard.run('pre_tool_call', fail, 7)).toBe(7)
@@ -31,7 +31,7 @@ test('gives the fallback for what throws, counts it, and tells of it once', () =
   expect(lines[0]).toContain('TypeError')
 })
 
-test('another place or another cause is another line', () => {
+test('another place or cause is another line', () => {
   const { guard, lines } = guarded()
   guard.run('a', failing(new Error('one')), undefined)
   guard.run('b', failing(new Error('one')), undefined)
@@ -39,14 +39,14 @@ test('another place or another cause is another line', () => {
   expect(lines).toHaveLength(3)
 })
 
-test('a hundred causes are told, the rest is counted', () => {
+test('a hundred causes are reported, the rest are counted', () => {
   const { guard, lines } = guarded()
   for (let cause = 0; cause < 300; cause += 1) guard.run(`site ${cause}`, failing(new Error('x')), undefined)
   expect(lines).toHaveLength(100)
   expect(guard.count).toBe(300)
 })
 
-test('tells what it was and where, not what it says, nor what it pretends to be a place', () => {
+test('reports type and place, not the message, nor an imitated place', () => {
   const { guard, lines } = guarded()
   const quoting = 'she wrote\n    at her (words-of-the-user.ts:7:1)'
   guard.run('site', failing(new TypeError(quoting)), undefined)
@@ -88,7 +88,7 @@ test.each([
   expect(lines).toHaveLength(1)
 })
 
-test('a cleaner that fails itself costs only the description', () => {
+test('a failing cleaner costs only the description', () => {
   const { guard, lines } = guarded(failing(new Error('cleaner')))
   expect(guard.run('site', failing(new Error('x')), 1)).toBe(1)
   expect(lines).toHaveLength(1)

@@ -107,7 +107,7 @@ async function labelsOf(plugin: TestPlugin): Promise<string[]> {
   )
 }
 
-test('50 million characters are read as far as they are shown', async () => {
+test('50 million characters are read only as far as they are shown', async () => {
   const plugin = createTestPlugin({ host: 'agent', content_capture: 'full' })
   const text = 'word '.repeat(10_000_000)
   for (const [index, [hook, fields]] of [...CONTRACT_FIELDS].entries()) {
@@ -121,7 +121,7 @@ test('50 million characters are read as far as they are shown', async () => {
   expect(Math.max(...longest)).toBeLessThan(200_000)
 })
 
-test('an error that a host throws at us is told once, without what it says: that may be what an agent said', () => {
+test('an error of a host is reported once, without its message, which may be content', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   const payload = Object.defineProperty({}, 'session_id', { get: boom })
   for (let round = 0; round < 10; round += 1) plugin.on('pre_llm_call', payload)
@@ -130,7 +130,7 @@ test('an error that a host throws at us is told once, without what it says: that
   expect(plugin.reported.join()).not.toContain(PAYLOAD_TEXT)
 })
 
-test('errors in ever new words do not flood', () => {
+test('errors with varying messages do not flood', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   for (let round = 0; round < 1000; round += 1) {
     const get = (): never => {

@@ -43,7 +43,7 @@ function metered(options: Partial<InstrumentOptions> = {}, gauges: ConstructorPa
 const tool = (tool_name: string, outcome = 'completed'): Record<string, string> => ({ tool_name, outcome })
 
 describe('a counter', () => {
-  test('is the sum of what was recorded, a label set a series', async () => {
+  test('sums the points of each label set', async () => {
     const { instruments, collect } = metered()
     instruments.record([
       { instrument: 'toolCalls', value: 1, labels: tool('a') },
@@ -58,7 +58,7 @@ describe('a counter', () => {
     ])
   })
 
-  test('says the same again when it is asked again, and goes on from there', async () => {
+  test('reports the same sum again, and continues from it', async () => {
     const { instruments, collect } = metered()
     instruments.add('toolCalls', 1, tool('a'))
     const first = await collect()
@@ -67,14 +67,14 @@ describe('a counter', () => {
     expect(await collect()).toEqual([{ ...first[0], value: 2 }])
   })
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('does not take %d', async value => {
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('ignores %d', async value => {
     const { instruments, collect } = metered()
     instruments.add('toolCalls', value, tool('a'))
     instruments.add('toolDuration', value, tool('a'))
     expect(await collect()).toEqual([])
   })
 
-  test('keeps apart what only together reads the same', async () => {
+  test('separates label sets whose values concatenate to the same text', async () => {
     const { instruments, collect } = metered()
     instruments.add('toolCalls', 1, tool('a', 'bc'))
     instruments.add('toolCalls', 1, tool('ab', 'c'))
@@ -83,7 +83,7 @@ describe('a counter', () => {
 })
 
 describe('more label sets than there is room for', () => {
-  test('lose no count', async () => {
+  test('loses no count', async () => {
     const { instruments, collect } = metered({ labelLimit: 0 })
     for (let name = 0; name < 2500; name += 1) {
       instruments.add('toolCalls', 1, tool(`t${name}`))
@@ -95,7 +95,7 @@ describe('more label sets than there is room for', () => {
     expect(samples.filter(({ labels }) => 'otel.metric.overflow' in labels)).toEqual([])
   })
 
-  test('leave those that had room as they were', async () => {
+  test('leaves the earlier ones unchanged', async () => {
     const { instruments, collect } = metered({ labelLimit: 0 })
     for (let name = 0; name < 2500; name += 1) instruments.add('toolCalls', 1, tool(`t${name}`))
     instruments.add('toolCalls', 10, tool('t0'))
@@ -104,7 +104,7 @@ describe('more label sets than there is room for', () => {
   })
 })
 
-test('labels beyond their limit are other', async () => {
+test('labels beyond their limit become other', async () => {
   const { instruments, collect } = metered({ labelLimit: 2 })
   for (const name of ['a', 'b', 'c', 'd']) instruments.add('toolCalls', 1, tool(name))
   const counted = Object.fromEntries((await collect()).map(({ labels, value }) => [labels['tool_name'], value]))
@@ -121,14 +121,14 @@ test('a histogram has the buckets of its row', async () => {
   })
 })
 
-test('without the conventional ones only our own are left', async () => {
+test("without the conventional instruments only hookspan's own are left", async () => {
   const { instruments, collect } = metered({ emitGenAi: false })
   instruments.add('genAiTokenUsage', 1, {})
   instruments.add('toolDuration', 1, tool('a'))
   expect((await collect()).map(({ name }) => name)).toEqual(['hermes.tool.duration'])
 })
 
-test('our own have the namespace that was chosen', async () => {
+test("hookspan's own have the configured namespace", async () => {
   const { instruments, collect } = metered({ namespace: 'mine' })
   instruments.add('toolCalls', 1, tool('a'))
   instruments.add('genAiTokenUsage', 1, {})
@@ -140,7 +140,7 @@ test('our own have the namespace that was chosen', async () => {
   ])
 })
 
-test('what others know is asked for when it is collected', async () => {
+test('gauges are read at collection', async () => {
   let open = 3
   const { collect } = metered(
     {},

@@ -114,15 +114,15 @@ async function expectWhole(run: ScriptRun, records: readonly FedRecord[]): Promi
   expectSumsOfRequests(spans, undrawn > 0)
 }
 
-test('told in order, every script draws the tree that it tells of', async () => {
+test('every script in order yields its tree', async () => {
   await holds(cases(agentScript(), fc.constant(IN_ORDER)), ({ run, records }) => expectWhole(run, records))
 })
 
-test('interleaved and repeated, it draws and counts the same', async () => {
+test('interleaved and repeated records yield the same trees and counts', async () => {
   await holds(cases(agentScript(), COMPLETE_ARRIVAL), ({ run, records }) => expectWhole(run, records))
 })
 
-test('with losses and delays, every span is sound, every token counts once and nothing is counted that was not fed', async () => {
+test('with losses and delays, every span is sound and every token counts at most once', async () => {
   await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
     const { plugin, spans, samples } = await draw(records)
     expectAllAccounted(plugin, samples, records.length)
@@ -137,7 +137,7 @@ test('with losses and delays, every span is sound, every token counts once and n
   })
 })
 
-test('with starts that come after their ends, everything counts as it was fed', async () => {
+test('with starts after their ends, everything counts once', async () => {
   await holds(cases(agentScript(), LATE_STARTS), async ({ run, records }) => {
     const { plugin, spans, samples } = await draw(records)
     expectAllAccounted(plugin, samples, records.length)
@@ -165,7 +165,7 @@ test('deterministic ids are the same for the same records', async () => {
   })
 })
 
-test('a record from long after ends everything that is open', async () => {
+test('a much later record ends everything that is open', async () => {
   const LATER = START_AT + 25 * 3_600_000
   const last: FedRecord[] = [
     { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
@@ -186,7 +186,7 @@ test('a record from long after ends everything that is open', async () => {
   })
 })
 
-test('what is open is bounded: tools that nobody ends, children that nobody starts', async () => {
+test('open spans are bounded: tools without an end, children without a start', async () => {
   const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
   const tell = (at: number, hook: string, payload: object): void =>
     void plugin.emitUntyped(hook, payload, { at: START_AT + at })
@@ -211,7 +211,7 @@ test('what is open is bounded: tools that nobody ends, children that nobody star
   expect(plugin.reported).toEqual([])
 })
 
-test('turns that end leave nothing behind, however many and in however many sessions', () => {
+test('ended turns leave nothing behind, however many turns and sessions', () => {
   const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
   const tell = (at: number, hook: string, payload: object): void =>
     void plugin.emitUntyped(hook, payload, { at: START_AT + at })

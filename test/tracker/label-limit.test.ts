@@ -14,7 +14,7 @@ test('each label has its own', () => {
   expect(limit.apply({ tool_name: 'a', model: 'y' })).toEqual({ tool_name: 'a', model: 'other' })
 })
 
-test('labels within the limit are the very same object, and those beyond it a copy', () => {
+test('labels within the limit are the same object, those beyond it a copy', () => {
   const limit = new LabelLimit(1)
   const within = Object.freeze({ tool_name: 'a' })
   expect(limit.apply(within)).toBe(within)
@@ -23,20 +23,20 @@ test('labels within the limit are the very same object, and those beyond it a co
   expect(beyond).toEqual({ tool_name: 'b' })
 })
 
-test('no limit is no limit', () => {
+test('a limit of 0 is no limit', () => {
   const limit = new LabelLimit(0)
   for (let value = 0; value < 1000; value += 1) {
     expect(limit.apply({ model: `m${value}` })).toEqual({ model: `m${value}` })
   }
 })
 
-test('names that every object has are values like any other', () => {
+test('names of Object.prototype are ordinary values', () => {
   const limit = new LabelLimit(2)
   const values = ['__proto__', 'constructor', 'toString'].map(model => limit.apply({ model })['model'])
   expect(values).toEqual(['__proto__', 'constructor', 'other'])
 })
 
-test('labels of a closed vocabulary are never other', () => {
+test('labels of a closed vocabulary never become other', () => {
   const limit = new LabelLimit(1)
   for (const result of ['ok', 'ignored', 'duplicate', 'error']) expect(limit.apply({ result })).toEqual({ result })
 })

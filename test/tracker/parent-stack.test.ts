@@ -14,14 +14,14 @@ function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<TrackedSpan>; s
   return { stack, spans }
 }
 
-test('the innermost of a kind is the one that was opened last', () => {
+test('the innermost of a kind is the last one opened', () => {
   const { stack, spans } = stackOf('session', 'llm', 'api', 'tool', 'api', 'tool')
   expect(stack.innermost('api')).toBe(spans[4])
   expect(stack.innermost('session')).toBe(spans[0])
   expect(stack.innermost('skill')).toBeUndefined()
 })
 
-test('an end takes off exactly itself, wherever it stands', () => {
+test('an end removes exactly its own span', () => {
   const { stack, spans } = stackOf('session', 'tool', 'tool', 'tool')
   const middle = spans[2] as TrackedSpan
   expect(stack.remove(middle)).toBe(true)
@@ -29,7 +29,7 @@ test('an end takes off exactly itself, wherever it stands', () => {
   expect(stack.innermost('tool')).toBe(spans[3])
 })
 
-test('an end that is not there takes nobody off', () => {
+test('an unknown end removes nothing', () => {
   const { stack, spans } = stackOf('session', 'tool')
   expect(stack.remove(openSpan('tool', turn))).toBe(false)
   expect(stack.remove(spans[1] as TrackedSpan)).toBe(true)
@@ -37,7 +37,7 @@ test('an end that is not there takes nobody off', () => {
   expect(stack.size).toBe(1)
 })
 
-test('what is open is told innermost first, as it was when it was asked for', () => {
+test('open spans are listed innermost first, as a copy', () => {
   const { stack, spans } = stackOf('session', 'llm', 'tool')
   for (const open of stack.all()) stack.remove(open)
   expect(stack.size).toBe(0)
@@ -47,7 +47,7 @@ test('what is open is told innermost first, as it was when it was asked for', ()
   expect(spans).toHaveLength(3)
 })
 
-test('the outermost is told past one that is to stay', () => {
+test('the outermost is found past the root', () => {
   const { stack, spans } = stackOf('session', 'llm', 'tool')
   expect(stack.outermostBut(spans[0])).toBe(spans[1])
   expect(stack.outermostBut(spans[1])).toBe(spans[0])
@@ -56,7 +56,7 @@ test('the outermost is told past one that is to stay', () => {
 
 const NAMES: ReadonlySet<string> = new Set(['delegate_task', 'task'])
 
-test('a tool that is told by its name is the only one of these names', () => {
+test('a tool is found by name if it is the only one of these names', () => {
   const stack = new ParentStack<TrackedSpan>()
   const named = (tool_name: unknown): TrackedSpan => openSpan('tool', turn, { start: { tool_name } })
   const [first, second] = [named('Delegate_Task'), named('task')]
@@ -94,7 +94,7 @@ const step = fc.oneof(
   fc.constant('ask' as const),
 )
 
-test('whatever comes and goes, it says what a plain list of spans says', () => {
+test('any sequence gives the same answers as a plain list', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
       const stack = new ParentStack<TrackedSpan>()
@@ -122,7 +122,7 @@ test('whatever comes and goes, it says what a plain list of spans says', () => {
   )
 })
 
-test('a start and an end look at a few spans, however many are open', () => {
+test('a start and an end visit few spans, however many are open', () => {
   let looks = 0
   const watched = (kind: SpanKindName): TrackedSpan => {
     const start = { tool_name: 'terminal' }

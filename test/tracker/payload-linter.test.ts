@@ -17,7 +17,7 @@ function told(hook: string, payload: unknown, options = {}): TestPlugin {
   return plugin
 }
 
-describe('a hook that there is not', () => {
+describe('an unknown hook', () => {
   test.each([
     ['pre_tool_cal', 'there is no hook pre_tool_cal, so it is ignored; did you mean pre_tool_call?'],
     ['preToolCall', 'there is no hook preToolCall, so it is ignored; did you mean pre_tool_call?'],
@@ -29,13 +29,13 @@ describe('a hook that there is not', () => {
     expect(plugin.stats().hooks.ignored).toBe(2)
   })
 
-  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored, and no slip', hook => {
+  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored and not reported', hook => {
     const plugin = told(hook, IDS)
     expect([plugin.reported, plugin.stats().unread.hooks, plugin.stats().hooks.ignored]).toEqual([[], 0, 2])
   })
 })
 
-describe('a field that there is not', () => {
+describe('an unknown field', () => {
   test.each([
     ['tool_nam', 'tool_name'],
     ['toolName', 'tool_name'],
@@ -50,12 +50,12 @@ describe('a field that there is not', () => {
     expect(plugin.stats().hooks.ok + plugin.stats().hooks.duplicate).toBe(2)
   })
 
-  test('is nobody’s business where it is near nothing, or near a field that is told, too', () => {
+  test('is not reported if it resembles no field, or one that is present, too', () => {
     const plugin = told('pre_tool_call', { ...IDS, tool_name: 'ls', toolName: 'ls', telemetry_schema_version: '1' })
     expect([plugin.reported, plugin.stats().unread.fields]).toEqual([[], 0])
   })
 
-  test('is told of each hook that has it', () => {
+  test('is reported for each hook that has it', () => {
     const plugin = createTestPlugin()
     for (const hook of ['pre_tool_call', 'post_tool_call']) plugin.emitUntyped(hook, { tool_nam: 'x' })
     expect(plugin.reported).toHaveLength(2)
@@ -76,14 +76,14 @@ describe('a value of another type', () => {
     expect(plugin.stats().unread).toEqual({ hooks: 0, fields: 0, types: 2 })
   })
 
-  test('in words for true and false, and for lists', () => {
+  test('is reported for booleans and lists', () => {
     expect(told('on_session_end', { completed: 'true' }).reported[0]).toMatch(
       /completed should be true or false and is text/,
     )
     expect(told('pre_approval_request', { pattern_keys: 'rm' }).reported[0]).toMatch(/should be a list and is text/)
   })
 
-  test.each([['a text'], [5], [[]]])('also of the whole payload: %j', payload => {
+  test.each([['a text'], [5], [[]]])('is reported for the whole payload: %j', payload => {
     const plugin = told('pre_tool_call', payload)
     expect(plugin.reported).toEqual([expect.stringMatching(/^pre_tool_call: payload should be an object and is /)])
   })
@@ -103,7 +103,7 @@ describe('a value of another type', () => {
   })
 })
 
-describe('whatever a host tells', () => {
+describe('any input', () => {
   test('a name is masked and on one line', () => {
     const key = `sk-${'a1B2c3D4'.repeat(6)}`
     const lines = [told(`pre_tool_call\n${key}`, IDS).reported, told(`a person wrote this ${key}`, IDS).reported].flat()
@@ -111,21 +111,21 @@ describe('whatever a host tells', () => {
     for (const line of lines) expect(line).not.toMatch(new RegExp(`${key}|\n`))
   })
 
-  test('with capture off, only what looks like a name is shown', () => {
+  test('with capture off, only identifiers are shown', () => {
     const off = { content_capture: 'off' } as const
     expect(told('what a person wrote', IDS, off).reported).toEqual([
       'there is no hook (a name that is not shown), so it is ignored',
     ])
   })
 
-  test('a hundred lines are said, and all is counted', () => {
+  test('a hundred lines are reported, and all are counted', () => {
     const plugin = createTestPlugin()
     for (let n = 0; n < 500; n++) plugin.emitUntyped(`something_${n}_else`)
     expect(plugin.reported).toHaveLength(100)
     expect(plugin.stats().unread.hooks).toBe(500)
   })
 
-  test('an object of very many fields is not looked through, and its record counts', () => {
+  test('an object with very many fields is not checked, and its record counts', () => {
     const plugin = createTestPlugin()
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`tool_nam${n}`, 1]))
     plugin.emitUntyped('pre_tool_call', { ...many, ...IDS })
@@ -134,7 +134,7 @@ describe('whatever a host tells', () => {
     expect(plugin.stats().hooks.ok).toBe(1)
   })
 
-  test('one that throws when it is listed, or a field that does, costs nothing else', () => {
+  test('a payload or field that throws costs nothing else', () => {
     const plugin = createTestPlugin()
     const unlisted = new Proxy(
       { ...IDS, tool_name: 'ls' },
@@ -162,7 +162,7 @@ test('the table has exactly the fields of the interfaces', () => {
   }
 })
 
-describe('nothing is said of what real agents have told', () => {
+describe('nothing is reported about records of real agents', () => {
   const root = new URL('../../', import.meta.url).pathname
   const captures = ['fixtures', 'test/fixtures'].flatMap(directory =>
     readdirSync(root + directory, { recursive: true, encoding: 'utf8' })
@@ -203,7 +203,7 @@ describe('nothing is said of what real agents have told', () => {
   })
 })
 
-describe('a value in which nothing can be read', () => {
+describe('a value with nothing readable', () => {
   const USAGE = 'post_api_request: no tokens can be read from usage; docs/hooks.md lists the names of its fields'
 
   test.each([
@@ -235,7 +235,7 @@ describe('a value in which nothing can be read', () => {
     expect(plugin.reported).toEqual(line === undefined ? [] : [`post_tool_call: ${line}`])
   })
 
-  test('the status of a result is what its tool says', () => {
+  test('the status of a result is not checked', () => {
     expect(told('post_tool_call', { ...IDS, tool_name: 'ls', result: { status: 'brilliant' } }).reported).toEqual([])
   })
 })

@@ -39,12 +39,12 @@ describe('a side call that began before its turn did', () => {
     `)
   })
 
-  test('leaves to the start of the session what that has to say', () => {
+  test('leaves the attributes of the session start to it', () => {
     const plugin = told([start, [15, 'on_session_start', { ...TURN, platform: 'cli' }], end, ...answered(300)])
     expect(only(plugin, 'agent').attributes).toMatchObject({ 'hermes.platform': 'cli' })
   })
 
-  test('that names no turn is none, and no part of the next one', () => {
+  test('that names no turn opens none, and is no part of the next one', () => {
     const [loose, returned] = sideCall(10, { session_id: 's1' })
     const plugin = told([loose, ...began().slice(1), returned, ...answered(300)])
     expect(plugin.tree()).toBe(text`
@@ -56,7 +56,7 @@ describe('a side call that began before its turn did', () => {
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
   })
 
-  test('that names no turn is known when it comes again', () => {
+  test('that names no turn is recognised when repeated', () => {
     const loose = sideCall(10, { session_id: 's1' })
     const plugin = told([...loose, ...loose])
     expect(plugin.tree()).toBe('aux.title OK')
@@ -64,7 +64,7 @@ describe('a side call that began before its turn did', () => {
   })
 })
 
-describe('a record of a finished turn that comes again', () => {
+describe('a repeated record of a finished turn', () => {
   const over = [...began(), ...asked(100), ...used(210), delegated(300), ...answered(400)]
   const gone: Step = [500, 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }]
   const repeats = over.map((_, place) => [over[place]?.[0], over[place]?.[1], place] as const)
@@ -92,7 +92,7 @@ describe('a record of a finished turn that comes again', () => {
     })
   })
 
-  test('has its own end, when both come after the end of a session whose turn has no id', async () => {
+  test('has its own end if both arrive after the end of a session whose turn has no id', async () => {
     const [start, end] = used(210, { turn_id: undefined }) as [Step, Step]
     const plugin = told([...withoutTurnIds.slice(0, 4), ...withoutTurnIds.slice(-2), gone, start, end])
     await plugin.shutdown()
@@ -104,12 +104,12 @@ describe('a record of a finished turn that comes again', () => {
     `)
   })
 
-  test('is a turn of its own when it starts one, for a session that was torn down is a new one', () => {
+  test('is a turn of its own if it starts one, because a torn-down session is a new one', () => {
     const plugin = told([...over, gone, [600, 'pre_llm_call', { ...TURN, model: 'qwen3' }], ...answered(700)])
     expect(all(plugin, 'agent').map(({ endAt }) => endAt - START_AT)).toEqual([410, 710])
   })
 
-  test('does not take in the start of the next turn', () => {
+  test('does not absorb the start of the next turn', () => {
     const [tool] = used(210) as [Step, Step]
     const next: Step[] = [
       [500, 'on_session_start', { session_id: 's1', platform: 'telegram' }],
@@ -121,10 +121,10 @@ describe('a record of a finished turn that comes again', () => {
   })
 })
 
-describe('a record of a finished turn that comes late', () => {
+describe('a late record of a finished turn', () => {
   const end: Step = [200, 'post_auxiliary_call', { ...TURN, api_request_id: 'side', aux_task: 'title' }]
 
-  test('does not give its id to the next turn, which has none yet', () => {
+  test('does not give its id to the next turn', () => {
     const plugin = told([
       ...began(),
       ...answered(100),
@@ -142,14 +142,14 @@ describe('a record of a finished turn that comes late', () => {
     `)
   })
 
-  test('opens no second root, when it is the start of the session', () => {
+  test('opens no second root if it is a session start', () => {
     const [start, ...rest] = began() as [Step, Step]
     const plugin = told([...rest, ...answered(100), start])
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
     expect(all(plugin, 'agent')).toHaveLength(1)
   })
 
-  test('finds the turn by its id, when it names no session', () => {
+  test('finds the turn by its id if it names no session', () => {
     const prompt: Step = [150, 'pre_approval_request', { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm' }]
     const answer: Step = [
       160,
@@ -165,7 +165,7 @@ describe('a record of a finished turn that comes late', () => {
     expect(attributes(plugin, 'approval.rm')).toHaveProperty('session.id', 's1')
   })
 
-  test('finds the turn by its id, when the session has got another in between', () => {
+  test('finds the turn by its id if the session has another by now', () => {
     const renamed = { session_id: 's1-compressed', turn_id: 't1' }
     const plugin = told([...began(), ...asked(50, { ...renamed }), ...answered(200, renamed), ...used(140, renamed)])
     expect(plugin.tree()).toBe(text`
@@ -176,7 +176,7 @@ describe('a record of a finished turn that comes late', () => {
     `)
   })
 
-  test('is an attempt of its own, when it is one', () => {
+  test('is an attempt of its own', () => {
     const [first] = asked(50, { retry_count: undefined }) as [Step, Step]
     const [second] = asked(90, { retry_count: undefined }) as [Step, Step]
     const failed: Step = [60, 'api_request_error', { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' } }]
@@ -185,7 +185,7 @@ describe('a record of a finished turn that comes late', () => {
     expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.api.attempt'])).toEqual([0, 1])
   })
 
-  test('is ended, when another start takes its place', async () => {
+  test('is ended if another start replaces it', async () => {
     const plugin = told([
       ...began(),
       ...answered(100),
@@ -201,7 +201,7 @@ describe('a record of a finished turn that comes late', () => {
   })
 })
 
-describe('the start of a turn that comes after the start of the next one', () => {
+describe('a turn start that arrives after the next one', () => {
   const [, first] = began() as [Step, Step]
   const next: Step = [100, 'pre_llm_call', { ...NEXT, model: 'qwen3' }]
 
@@ -216,7 +216,7 @@ describe('the start of a turn that comes after the start of the next one', () =>
   })
 })
 
-describe('the prompt of a turn that comes again', () => {
+describe('a repeated prompt', () => {
   const prompt = { ...TURN, model: 'qwen3', user_message: 'hello' }
   const oneLoop = text`
     agent OK
@@ -276,7 +276,7 @@ describe('the prompt of a turn that comes again', () => {
   })
 })
 
-describe('an end of nothing that was seen', () => {
+describe('an end without a start', () => {
   test.each([
     ['post_auxiliary_call', 'hermes.api.error.count', { api_request_id: 'r1', error_type: 'Timeout' }],
     ['post_api_request', 'hermes.tokens.input', { api_request_id: 'r1', usage: { prompt_tokens: 1 } }],
@@ -289,7 +289,7 @@ describe('an end of nothing that was seen', () => {
   })
 })
 
-describe('attempts of one request, of which the first comes again', () => {
+describe('a repeated first attempt of a request', () => {
   const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
   const failure = { error: { type: 'RateLimit' }, retryable: true }
   const tree = text`
@@ -333,7 +333,7 @@ describe('attempts of one request, of which the first comes again', () => {
 })
 
 describe('tools without an id', () => {
-  test('two calls within one millisecond are two calls', async () => {
+  test('two calls within one millisecond stay two', async () => {
     const call = { tool_call_id: undefined }
     const [[at, , start = {}], [, , end = {}]] = used(100, call) as [Step, Step]
     const twice: Step[] = [
@@ -348,8 +348,8 @@ describe('tools without an id', () => {
   })
 })
 
-describe('a background child that has finished when its parent does', () => {
-  test('has returned, when its return is told after the end of the parent', async () => {
+describe('a background child that finishes with its parent', () => {
+  test('has returned if its stop arrives after the end of the parent', async () => {
     const stopped = { ...delegated(0)[2], child_status: 'completed' }
     const plugin = told([
       ...began(),
@@ -363,7 +363,7 @@ describe('a background child that has finished when its parent does', () => {
   })
 })
 
-describe('an end that comes before anything of its turn', () => {
+describe('an end that arrives before its turn', () => {
   const call = { ...TURN, api_request_id: 'r1', model: 'qwen3', usage: { prompt_tokens: 100, completion_tokens: 10 } }
   const start: Step = [100, 'pre_api_request', call]
   const end: Step = [200, 'post_api_request', call]
@@ -383,7 +383,7 @@ describe('an end that comes before anything of its turn', () => {
     expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([100])
   })
 
-  test('is not taken for that of another turn, where requests have no ids', async () => {
+  test('does not end the request of another turn if requests have no ids', async () => {
     const [first, second] = [{ session_id: 's1', api_call_count: 1, usage: { prompt_tokens: 100 } }, NEXT]
     const plugin = told([
       [100, 'post_api_request', { ...first, turn_id: 't1' }],

@@ -10,8 +10,8 @@ function fired(payload: Payload, at: number = START_AT + 500, hook: HookName = '
   return { hook, at, payload, facts: {} }
 }
 
-describe('a time is believed', () => {
-  test.each([START_AT, START_AT + 0.25, 1e12])('when it is an epoch in milliseconds: %d', at => {
+describe('a time is accepted', () => {
+  test.each([START_AT, START_AT + 0.25, 1e12])('if it is epoch milliseconds: %d', at => {
     expect(plausibleAt(at)).toBe(at)
   })
 
@@ -34,11 +34,11 @@ describe('a time is believed', () => {
 describe('a span ends', () => {
   const startAt = START_AT + 100
 
-  test('when its record says so', () => {
+  test('at the time of its record', () => {
     expect(endTime('tool', fired({}), startAt)).toBe(START_AT + 500)
   })
 
-  test('when the host says that a request did', () => {
+  test("at the host's time for a request", () => {
     expect(endTime('api', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBeCloseTo(START_AT + 450, 3)
   })
 
@@ -52,7 +52,7 @@ describe('a span ends', () => {
     expect(endTime('api', fired({ ended_at }), startAt)).toBe(START_AT + 500)
   })
 
-  test('with its record, when it is no request', () => {
+  test('with its record if it is no request', () => {
     expect(endTime('tool', fired({ ended_at: (START_AT + 450) / 1000 }), startAt)).toBe(START_AT + 500)
   })
 
@@ -61,7 +61,7 @@ describe('a span ends', () => {
   })
 })
 
-describe('a duration that the host says', () => {
+describe('a duration from the host', () => {
   test.each([
     ['api', { api_duration: 1.5 }, 1500],
     ['auxiliary', { api_duration: '0.25' }, 250],
@@ -79,31 +79,31 @@ describe('a duration that the host says', () => {
 })
 
 describe('a request is measured', () => {
-  test('by the figure of the host, for the first attempt', () => {
+  test("by the host's duration for the first attempt", () => {
     expect(measuredDuration('api', { api_duration: 2 }, 0, 1900)).toBe(2000)
   })
 
-  test('by its own span for a retry, because the figure covers the attempts before', () => {
+  test("by its own span for a retry, because the host's duration covers earlier attempts", () => {
     expect(measuredDuration('api', { api_duration: 9 }, 1, 1900)).toBe(1900)
   })
 
-  test('by its own span where the figure is longer than that, beyond what comes before the start is told', () => {
+  test("by its own span if the host's duration clearly exceeds it", () => {
     expect(measuredDuration('api', { api_duration: 22.643 }, 0, 96)).toBe(96)
     expect(measuredDuration('auxiliary', { api_duration: 22.643 }, 0, 96)).toBe(96)
     expect(measuredDuration('api', { api_duration: 0.346 }, 0, 96)).toBe(346)
     expect(measuredDuration('api', { api_duration: 0.347 }, 0, 96)).toBe(96)
   })
 
-  test('by the figure of the host, when the start of a retry was not seen', () => {
+  test("by the host's duration if the start of a retry was not seen", () => {
     expect(measuredDuration('api', { api_duration: 2 }, 1, undefined)).toBe(2000)
   })
 
-  test('by its span, when the host has no figure', () => {
+  test('by its span if the host sends no duration', () => {
     expect(measuredDuration('api', {}, 0, 1900)).toBe(1900)
     expect(measuredDuration('api', {}, 0, undefined)).toBeUndefined()
   })
 
-  test('and everything else by its span', () => {
+  test('unlike everything else, which is measured by its span', () => {
     expect(measuredDuration('tool', { api_duration: 2 }, 0, 1900)).toBe(1900)
   })
 })

@@ -44,7 +44,7 @@ describe('a record belongs to', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't3' }), false)).toBeUndefined()
   })
 
-  test('the turn of its session, when it names none', () => {
+  test('the turn of its session if it names none', () => {
     const { registry, open } = registryWith()
     const main = open('s1', 't1')
     open('s1', 't2', { isSide: true })
@@ -59,7 +59,7 @@ describe('a record belongs to', () => {
     expect(registry.findOrIndex('', ids({ sessionId: 's1' }), false)).toBeUndefined()
   })
 
-  test('no turn whose names only together read the same', () => {
+  test('no turn whose ids concatenate to the same text', () => {
     const { registry, open } = registryWith()
     open('a\u0000b', 'c')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 'a', turnId: 'b\u0000c' }), false)).toBeUndefined()
@@ -68,7 +68,7 @@ describe('a record belongs to', () => {
 })
 
 describe('a turn that was opened without an id', () => {
-  test('takes the first that its session brings, and says so once', () => {
+  test('takes the first id of its session, and records it once', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't1' }), false)).toBe(turn)
@@ -79,7 +79,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBeUndefined()
   })
 
-  test('does not take that of a turn which is over', () => {
+  test('does not take the id of an ended turn', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     const next = open('s1')
@@ -88,7 +88,7 @@ describe('a turn that was opened without an id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's1', turnId: 't2' }), false)).toBe(next)
   })
 
-  test('takes none of somebody who only asks', () => {
+  test('takes none from a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1')
     expect(registry.find(HOST, ids({ sessionId: 's1', turnId: 'guess' }))).toBeUndefined()
@@ -97,8 +97,8 @@ describe('a turn that was opened without an id', () => {
   })
 })
 
-describe('a session that has got another id', () => {
-  test('is known by its turn, and then by itself', () => {
+describe('a session whose id was rotated', () => {
+  test('is found by its turn, and then by its new id', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)).toBe(turn)
@@ -107,7 +107,7 @@ describe('a session that has got another id', () => {
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's2' }), false)).toBeUndefined()
   })
 
-  test('is not known by somebody who only asks, nor from then on', () => {
+  test('is not indexed by a look-up', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
     expect(registry.find(HOST, ids({ sessionId: 's2', turnId: 't1' }))).toBeUndefined()
@@ -115,20 +115,20 @@ describe('a session that has got another id', () => {
     expect(turn.sharedWith).toEqual([])
   })
 
-  test('is not known by a record that begins a turn itself', () => {
+  test('is not found by a record that begins a turn', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), true)).toBeUndefined()
   })
 
-  test('is not known when two turns have that id', () => {
+  test('is not found if two turns have that id', () => {
     const { registry, open } = registryWith()
     open('s1', 't1')
     open('s2', 't1')
     expect(registry.findOrIndex(HOST, ids({ sessionId: 's3', turnId: 't1' }), false)).toBeUndefined()
   })
 
-  test('finds the turn under both, when it is over', () => {
+  test('finds the ended turn under both ids', () => {
     const { registry, open } = registryWith()
     const turn = open('s1', 't1')
     registry.findOrIndex(HOST, ids({ sessionId: 's2', turnId: 't1' }), false)
@@ -152,14 +152,14 @@ describe('a record without a session', () => {
     expect(registry.findOrIndex(HOST, ids({ apiRequestId: 'r2' }), false)).toBe(other)
   })
 
-  test('is found by nothing that two turns have', () => {
+  test('is not found by an id that two turns share', () => {
     const { registry, open } = registryWith()
     for (const turn of [open('s1', 't1'), open('s2', 't2')])
       turn.addSpan(openSpan('tool', turn, { slot: slot('tool', 'c1') }))
     expect(registry.findOrIndex(HOST, ids({ toolCallId: 'c1' }), false)).toBeUndefined()
   })
 
-  test('without any id joins the only open turn of its host, and no one of two', () => {
+  test('without any id joins the only open turn of its host, and neither of two', () => {
     const { registry, open } = registryWith()
     const only = open('s1', 't1')
     open('p1', 't1', { host: 'pi' })
@@ -168,7 +168,7 @@ describe('a record without a session', () => {
     expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
   })
 
-  test('does not join what stands alone', () => {
+  test('does not join a turn without a root', () => {
     const { registry, open } = registryWith()
     open('s1', undefined, { isSide: true, hasRoot: false })
     expect(registry.findOrIndex(HOST, ids(), false)).toBeUndefined()
@@ -176,7 +176,7 @@ describe('a record without a session', () => {
     expect(registry.findOrIndex(HOST, ids(), false)).toBe(turn)
   })
 
-  test('has a session of its own, one a turn or a task', () => {
+  test('has a session of its own, one per turn or task', () => {
     const { registry } = registryWith()
     const unnamed = [ids({ turnId: 'x' }), ids({ taskId: 'x' }), ids()].map(one => registry.session(HOST, one))
     expect(new Set(unnamed).size).toBe(3)
@@ -185,7 +185,7 @@ describe('a record without a session', () => {
   })
 })
 
-describe('a turn that is over', () => {
+describe('an ended turn', () => {
   test('is found by its id, however late, and by its session up to its end', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
@@ -195,14 +195,14 @@ describe('a turn that is over', () => {
     expect(registry.findEnded(HOST, ids({ sessionId: 's2', turnId: 't1' }), 100, false)).toBeUndefined()
   })
 
-  test('is not what a later record begins, although it has the same id', () => {
+  test('is not continued by a later record with the same id that begins one', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 101, true)).toBeUndefined()
     expect(registry.findEnded(HOST, ids({ sessionId: 's1', turnId: 't1' }), 99, true)).toBeDefined()
   })
 
-  test('is forgotten in its time', () => {
+  test('is dropped after its limit', () => {
     const { registry, open } = registryWith()
     close(registry, open('s1', 't1'), 100)
     close(registry, open('s1', 't2'), 200)
@@ -213,7 +213,7 @@ describe('a turn that is over', () => {
     expect(registry.findEnded(HOST, ids({ sessionId: 's1' }), 0, false)).toBeUndefined()
   })
 
-  test('is forgotten in its time, also after others were kept longer than it', () => {
+  test('is dropped after its limit, even if others are kept longer', () => {
     const { registry, open } = registryWith()
     const [swept, next] = [open('s1', 't1'), open('s2', 't2')]
     close(registry, swept, 100, 700)
@@ -229,7 +229,7 @@ describe('a turn that is over', () => {
   })
 })
 
-test('what is open is counted', () => {
+test('open turns are counted', () => {
   const { registry, open } = registryWith()
   const turns = [open('s1', 't1'), open('s1', 't2', { isSide: true }), open('p1', 't1', { host: 'pi' })]
   expect(registry.openCount).toBe(3)
@@ -242,7 +242,7 @@ test('what is open is counted', () => {
   expect([...registry.openTurns()]).toEqual([])
 })
 
-test('a session that was torn down is another one when it comes again', () => {
+test('a torn-down session is a new one when its id is used again', () => {
   const { registry } = registryWith()
   const before = registry.session(HOST, ids({ sessionId: 's1' }))
   registry.forgetSession(before)
@@ -250,7 +250,7 @@ test('a session that was torn down is another one when it comes again', () => {
   expect(registry.session(HOST, ids({ sessionId: 's1' }))).not.toBe(before)
 })
 
-test('idle sessions are bounded, those with an open turn are not forgotten', () => {
+test('idle sessions are bounded, those with an open turn are kept', () => {
   const { registry, open } = registryWith()
   const turn = open('busy', 't1')
   for (let session = 0; session < 5000; session += 1) registry.session(HOST, ids({ sessionId: `s${session}` }))

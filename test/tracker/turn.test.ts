@@ -8,7 +8,7 @@ import fc from '../support/fast-check.ts'
 const QUEUE = slot('tool', 'queue')
 const turn = () => turnOf(new TrackedSession('s1', 'hermes', 's1'), 't1')
 
-describe('a turn says', () => {
+describe('a turn reports', () => {
   test('which tool and which request is open under an id', () => {
     const one = turn()
     const tool = openSpan('tool', one, { slot: slot('tool', 'x') })
@@ -32,7 +32,7 @@ describe('a turn says', () => {
   })
 })
 
-test('of spans in one slot the one that started first is found, whichever ends', () => {
+test('of spans in one slot the one that started first is found', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.constant('start' as const), fc.nat(20)), { maxLength: 40 }), steps => {
       const one = turn()

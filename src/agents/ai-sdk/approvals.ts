@@ -1,51 +1,48 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { Call } from './call.ts'
-import { type AskedCall, callOf, partsOf } from './messages.ts'
+import { type ModelToolCall, modelToolCallOf, partsOf } from './messages.ts'
+import type { AiSdkCall } from './turn.ts'
 
-const WAITING_LIMIT = 1000
+const PENDING_LIMIT = 1000
 const MESSAGES_LIMIT = 100
 
-/** The user's decision, in the messages that a call begins with. */
-export interface Decision {
+export interface UserDecision {
   readonly id: string
   readonly isGranted: boolean
   readonly reason: string | undefined
-  /** Undefined if the messages no longer contain the call. */
-  readonly call: AskedCall | undefined
+  readonly call: ModelToolCall | undefined
 }
 
 /**
  * Tool calls that need the user's approval. The SDK ends the call that wanted them. The application continues with
  * another call, whose messages end with the decisions: maybe days later, in another process.
  */
-export class Approvals {
-  readonly #waiting = new LimitedMap<string, Approval>(WAITING_LIMIT)
+export class CallApprovals {
+  readonly #pending = new LimitedMap<string, Approval>(PENDING_LIMIT)
 
-  asked(call: Call, at: number, content: unknown): void {
+  addRequests(call: AiSdkCall, at: number, content: unknown): void {
     for (const part of partsOf(content, 'tool-approval-request')) {
-      const asked = callOf(peek(part, 'toolCall'))
+      const asked = modelToolCallOf(peek(part, 'toolCall'))
       const id = idOf(peek(part, 'approvalId'))
       if (asked === undefined || id === undefined || peek(part, 'isAutomatic') === true) continue
       const approval = new Approval(call, asked.id, asked.name, at)
-      call.waiting.push({ approval, command: asked.args })
-      this.#waiting.set(id, approval)
+      call.pendingApprovals.push({ approval, command: asked.args })
+      this.#pending.set(id, approval)
     }
   }
 
-  /** The session of the call that requested these approvals. */
-  sessionOf(decisions: readonly Decision[]): string | undefined {
-    return decisions.map(({ id }) => this.#waiting.get(id)?.turn.sessionId).find(session => session !== undefined)
+  sessionOf(decisions: readonly UserDecision[]): string | undefined {
+    return decisions.map(({ id }) => this.#pending.get(id)?.turn.sessionId).find(session => session !== undefined)
   }
 
-  decided(call: Call, at: number, decisions: readonly Decision[]): void {
-    for (const decision of decisions) this.#decided(call, at, decision)
+  emitDecisions(call: AiSdkCall, at: number, decisions: readonly UserDecision[]): void {
+    for (const decision of decisions) this.#emitDecision(call, at, decision)
   }
 
-  #decided(call: Call, at: number, { id, isGranted, reason, call: asked }: Decision): void {
-    const known = this.#waiting.get(id)
-    this.#waiting.delete(id)
+  #emitDecision(call: AiSdkCall, at: number, { id, isGranted, reason, call: asked }: UserDecision): void {
+    const known = this.#pending.get(id)
+    this.#pending.delete(id)
     const choice = isGranted ? 'once' : 'deny'
     if (known !== undefined) known.emitResponse(at, choice)
     else if (asked !== undefined) {
@@ -54,35 +51,35 @@ export class Approvals {
       approval.emitRequest({ command: asked.args, surface: SURFACE }, 'inferred')
       approval.emitResponse(at, choice, 'inferred')
     }
-    if (!isGranted && asked !== undefined) call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
+    if (!isGranted && asked !== undefined) call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
   }
 }
 
-export function tellWaiting({ waiting }: Call): void {
+export function emitPendingRequests({ pendingApprovals: waiting }: AiSdkCall): void {
   for (const { approval, command } of waiting) approval.emitRequest({ command, surface: SURFACE })
 }
 
 const SURFACE = 'messages'
 
 /** Only the last message counts, as in the SDK. */
-export function decisionsOf(messages: unknown): readonly Decision[] {
+export function decisionsOf(messages: unknown): readonly UserDecision[] {
   const last = elementsOf(messages, 1, 'last')[0]
   if (peek(last, 'role') !== 'tool') return []
   return partsOf(peek(last, 'content'), 'tool-approval-response').flatMap(part => {
     const id = idOf(peek(part, 'approvalId'))
     if (id === undefined) return []
     const isGranted = peek(part, 'approved') === true
-    return [{ id, isGranted, reason: textOf(peek(part, 'reason')), call: askedIn(messages, id) }]
+    return [{ id, isGranted, reason: textOf(peek(part, 'reason')), call: requestIn(messages, id) }]
   })
 }
 
-function askedIn(messages: unknown, approvalId: string): AskedCall | undefined {
+function requestIn(messages: unknown, approvalId: string): ModelToolCall | undefined {
   const parts = elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(message =>
     elementsOf(peek(message, 'content'), 100),
   )
   const request = parts.find(part => isOf(part, 'tool-approval-request', 'approvalId', approvalId))
   const toolCallId = peek(request, 'toolCallId')
-  return callOf(parts.find(part => isOf(part, 'tool-call', 'toolCallId', toolCallId)))
+  return modelToolCallOf(parts.find(part => isOf(part, 'tool-call', 'toolCallId', toolCallId)))
 }
 
 function isOf(part: unknown, type: string, field: string, id: unknown): boolean {

@@ -7,10 +7,10 @@ import { ModelRequest } from '../base/requests.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { TurnResult } from '../base/turn.ts'
 import type { HostMachine, LoosePayload } from '../host-event.ts'
-import { Approvals, type Decision, decisionsOf, tellWaiting } from './approvals.ts'
-import { Call, providerOf } from './call.ts'
-import { type Failure, isAborted, isStreamLeft, plainError } from './failure.ts'
-import { callOf, partsOf, promptOf, tokensOf } from './messages.ts'
+import { CallApprovals, decisionsOf, emitPendingRequests, type UserDecision } from './approvals.ts'
+import { isAborted, isStreamLeft, type PlainError, plainError } from './failure.ts'
+import { modelToolCallOf, partsOf, promptOf, tokensOf } from './messages.ts'
+import { AiSdkCall, providerOf } from './turn.ts'
 
 const OPEN_LIMIT = 1000
 /** After this time without an event, a call is over: its stream was not read to the end. */
@@ -27,31 +27,32 @@ export function createAiSdkMachine(): HostMachine {
 }
 
 class AiSdkMachine extends EventMachine {
-  readonly #calls = new LimitedMap<string, Call>(OPEN_LIMIT)
+  readonly #calls = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)
   readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
-  /** The call that is a session's open turn. */
-  readonly #turns = new LimitedMap<string, Call>(OPEN_LIMIT)
-  readonly #approvals = new Approvals()
+  readonly #turns = new LimitedMap<string, AiSdkCall>(OPEN_LIMIT)
+  readonly #approvals = new CallApprovals()
 
   protected readonly events: EventHandlers = eventHandlers(
     {
-      onStart: moment => this.#starts(moment),
-      onStepStart: moment => this.#in(moment, call => this.#stepStarts(call)),
-      onObjectStepStart: moment => this.#in(moment, call => this.#objectStarts(call, moment)),
-      onLanguageModelCallStart: moment => this.#in(moment, call => this.#requestStarts(call, moment)),
-      attemptStart: moment => this.#in(moment, call => call.attemptStarts(moment.at)),
-      attemptError: moment => this.#in(moment, call => call.requestFails(moment.at, errorOf(moment))),
-      onLanguageModelCallEnd: moment => this.#in(moment, call => call.answerCame(moment.at, moment.data)),
-      onToolExecutionStart: moment => this.#tool(moment, (call, asked) => call.toolStarts(moment.at, asked)),
-      onToolExecutionEnd: moment => this.#tool(moment, (call, asked) => call.toolEnds(moment.at, asked, moment.data)),
-      onStepEnd: moment => this.#in(moment, call => this.#stepEnds(call, moment)),
-      onObjectStepEnd: moment => this.#in(moment, call => this.#objectEnds(call, moment)),
-      onStepError: moment => this.#in(moment, call => this.#fails(call, moment.at, call.failure ?? errorOf(moment))),
-      onEnd: moment => this.#ends(moment),
-      pre_control_hook: moment => this.#controlHook('pre_control_hook', moment),
-      post_control_hook: moment => this.#controlHook('post_control_hook', moment),
-      onAbort: moment => this.#in(moment, call => this.#fails(call, moment.at, ABORTED)),
-      onError: moment => this.#errs(moment),
+      onStart: moment => this.#startCall(moment),
+      onStepStart: moment => this.#withCall(moment, call => this.#startStep(call)),
+      onObjectStepStart: moment => this.#withCall(moment, call => this.#startObjectStep(call, moment)),
+      onLanguageModelCallStart: moment => this.#withCall(moment, call => this.#startRequest(call, moment)),
+      attemptStart: moment => this.#withCall(moment, call => call.startAttempt(moment.at)),
+      attemptError: moment => this.#withCall(moment, call => call.failRequest(moment.at, errorOf(moment))),
+      onLanguageModelCallEnd: moment => this.#withCall(moment, call => call.receiveAnswer(moment.at, moment.data)),
+      onToolExecutionStart: moment => this.#withTool(moment, (call, asked) => call.toolStarts(moment.at, asked)),
+      onToolExecutionEnd: moment =>
+        this.#withTool(moment, (call, asked) => call.endTool(moment.at, asked, moment.data)),
+      onStepEnd: moment => this.#withCall(moment, call => this.#endStep(call, moment)),
+      onObjectStepEnd: moment => this.#withCall(moment, call => this.#endObjectStep(call, moment)),
+      onStepError: moment =>
+        this.#withCall(moment, call => this.#failCall(call, moment.at, call.failure ?? errorOf(moment))),
+      onEnd: moment => this.#endCall(moment),
+      pre_control_hook: moment => this.#receiveControlHook('pre_control_hook', moment),
+      post_control_hook: moment => this.#receiveControlHook('post_control_hook', moment),
+      onAbort: moment => this.#withCall(moment, call => this.#failCall(call, moment.at, ABORTED)),
+      onError: moment => this.#receiveError(moment),
     },
     QUIET,
   )
@@ -59,54 +60,54 @@ class AiSdkMachine extends EventMachine {
   /** Nested calls end first: the newest is the deepest. */
   protected endSessions(at: number): void {
     for (const call of [...this.#calls.values()].reverse())
-      this.#over(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
+      this.#closeCall(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
   }
 
-  #starts({ at, data, context }: TimedEvent): void {
+  #startCall({ at, data, context }: TimedEvent): void {
     const id = idOf(peek(data, 'callId'))
     // Two registered integrations report every event twice.
     if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
     const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
     const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
-    if (!TURNS.has(operation)) this.#sideCallStarts(id, at, operation, data, caller)
-    else if (caller === undefined) this.#turnStarts(id, at, data)
-    else this.#childStarts(id, at, data, caller, idOf(peek(context, 'toolCallId')) ?? '')
+    if (!TURNS.has(operation)) this.#startSideCall(id, at, operation, data, caller)
+    else if (caller === undefined) this.#startTurn(id, at, data)
+    else this.#startChild(id, at, data, caller, idOf(peek(context, 'toolCallId')) ?? '')
   }
 
-  #turnStarts(id: string, at: number, data: unknown): void {
+  #startTurn(id: string, at: number, data: unknown): void {
     const decisions = decisionsOf(peek(data, 'messages'))
-    const call = new Call(this.records, this.#sessionOf(id, at, data, decisions), id, at, data)
+    const call = new AiSdkCall(this.records, this.#sessionOf(id, at, data, decisions), id, at, data)
     this.#turns.set(call.sessionId ?? id, call)
-    this.#open(call, at, data, decisions)
+    this.#openCall(call, at, data, decisions)
   }
 
   /** A tool calls the SDK: a child agent in a session of its own. */
-  #childStarts(id: string, at: number, data: unknown, caller: Call, toolCallId: string): void {
+  #startChild(id: string, at: number, data: unknown, caller: AiSdkCall, toolCallId: string): void {
     const delegation = new DelegatedTask(this.records, at, {
       parent_session_id: caller.sessionId,
       parent_turn_id: caller.turnId,
       child_session_id: id,
       child_role: textOf(peek(data, 'functionId')),
-      tool_call_id: caller.toldToolId(toolCallId),
+      tool_call_id: caller.emittedToolId(toolCallId),
     })
     delegation.emitStart(promptOf(data))
-    this.#open(new Call(this.records, id, id, at, data, delegation), at, data, [])
+    this.#openCall(new AiSdkCall(this.records, id, id, at, data, delegation), at, data, [])
   }
 
-  #open(call: Call, at: number, data: unknown, decisions: readonly Decision[]): void {
+  #openCall(call: AiSdkCall, at: number, data: unknown, decisions: readonly UserDecision[]): void {
     this.#calls.set(call.id, call)
     const model = peek(data, 'modelId')
-    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...belongingsOf(data) })
+    call.emit('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...turnMetadataOf(data) })
     call.emit('pre_llm_call', at, {
       user_message: promptOf(data),
       conversation_history: peek(data, 'messages'),
       model,
       provider: providerOf(data),
     })
-    this.#approvals.decided(call, at, decisions)
+    this.#approvals.emitDecisions(call, at, decisions)
   }
 
-  #sideCallStarts(id: string, at: number, operation: string, data: unknown, caller: Call | undefined): void {
+  #startSideCall(id: string, at: number, operation: string, data: unknown, caller: AiSdkCall | undefined): void {
     const scope = caller ?? new RecordScope(this.records, sessionIn(data) ?? id)
     const request = new ModelRequest(scope, at, { id, task: operation.replace(/^ai\./, '') })
     this.#sideCalls.set(id, request)
@@ -118,56 +119,57 @@ class AiSdkMachine extends EventMachine {
     })
   }
 
-  #stepStarts(call: Call): void {
+  #startStep(call: AiSdkCall): void {
     call.isStepOpen = true
   }
 
-  #requestStarts(call: Call, { at, data }: TimedEvent): void {
-    call.asked = data
-    call.requestStarts(at)
+  #startRequest(call: AiSdkCall, { at, data }: TimedEvent): void {
+    call.stepStart = data
+    call.startRequest(at)
   }
 
   /** `generateObject` reports a step, but not the request in it. */
-  #objectStarts(call: Call, moment: TimedEvent): void {
-    this.#stepStarts(call)
-    this.#requestStarts(call, moment)
+  #startObjectStep(call: AiSdkCall, moment: TimedEvent): void {
+    this.#startStep(call)
+    this.#startRequest(call, moment)
   }
 
-  #objectEnds(call: Call, { at, data }: TimedEvent): void {
+  #endObjectStep(call: AiSdkCall, { at, data }: TimedEvent): void {
     call.isStepOpen = false
-    call.requestEnds(at, data, {
+    call.endRequest(at, data, {
       response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
       response_model: peek(peek(data, 'response'), 'modelId'),
       response_id: peek(peek(data, 'response'), 'id'),
     })
   }
 
-  #stepEnds(call: Call, { at, data }: TimedEvent): void {
+  #endStep(call: AiSdkCall, { at, data }: TimedEvent): void {
     const content = peek(data, 'content')
-    this.#approvals.asked(call, at, content)
+    this.#approvals.addRequests(call, at, content)
     for (const part of partsOf(content, 'tool-approval-response')) {
-      const asked = callOf(peek(part, 'toolCall'))
+      const asked = modelToolCallOf(peek(part, 'toolCall'))
       const reason = textOf(peek(part, 'reason'))
       if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
-        call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
+        call.emitSkippedTool(at, asked, { status: 'blocked', error_message: reason })
     }
     for (const part of partsOf(content, 'tool-error')) {
-      const asked = callOf(part)
+      const asked = modelToolCallOf(part)
       const { name, message } = plainError(peek(part, 'error'))
-      if (asked !== undefined) call.toolIsKept(at, asked, { status: 'error', error_type: name, error_message: message })
+      if (asked !== undefined)
+        call.emitSkippedTool(at, asked, { status: 'error', error_type: name, error_message: message })
     }
-    call.stepEnds()
+    call.endStep()
   }
 
   /** Emitted by guards, not by the SDK. */
-  #controlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
+  #receiveControlHook(hook: ControlHookName, { at, data }: TimedEvent): void {
     const payload = data as LoosePayload<'post_control_hook'>
     const call = this.#calls.get(idOf(peek(payload, 'turn_id')) ?? '')
     if (call === undefined) this.records.addRecord(hook, at, payload)
-    else call.controlHookRan(hook, at, payload)
+    else call.receiveControlHook(hook, at, payload)
   }
 
-  #ends({ at, data }: TimedEvent): void {
+  #endCall({ at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'callId')) ?? ''
     const side = this.#sideCalls.get(id)
     this.#sideCalls.delete(id)
@@ -175,13 +177,13 @@ class AiSdkMachine extends EventMachine {
     const call = this.#calls.get(id)
     if (call === undefined) return
     const error = peek(data, 'error') ?? call.failure
-    if (error !== undefined) this.#fails(call, at, plainError(error))
-    else if (call.waiting.length > 0) this.#over(call, at, 'interrupted', 'approval')
-    else this.#over(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
+    if (error !== undefined) this.#failCall(call, at, plainError(error))
+    else if (call.pendingApprovals.length > 0) this.#closeCall(call, at, 'interrupted', 'approval')
+    else this.#closeCall(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
   }
 
   /** While a step is open, its own end or that of the call follows. */
-  #errs(moment: TimedEvent): void {
+  #receiveError(moment: TimedEvent): void {
     const { at, data } = moment
     const id = idOf(peek(data, 'callId')) ?? ''
     const side = this.#sideCalls.get(id)
@@ -191,56 +193,59 @@ class AiSdkMachine extends EventMachine {
     const call = this.#calls.get(id)
     if (call === undefined) return
     call.failure ??= failure
-    if (call.isStepOpen) call.requestFails(at, failure)
-    else this.#fails(call, at, call.failure)
+    if (call.isStepOpen) call.failRequest(at, failure)
+    else this.#failCall(call, at, call.failure)
   }
 
-  #fails(call: Call, at: number, failure: Failure): void {
-    call.requestFails(at, failure)
-    if (isStreamLeft(failure)) this.#over(call, at, 'interrupted', 'stream_left')
-    else if (isAborted(failure)) this.#over(call, at, 'interrupted', 'aborted')
-    else this.#over(call, at, 'failed', call.requests.failures > 0 ? 'model_error' : (failure.name ?? 'error'))
+  #failCall(call: AiSdkCall, at: number, failure: PlainError): void {
+    call.failRequest(at, failure)
+    if (isStreamLeft(failure)) this.#closeCall(call, at, 'interrupted', 'stream_left')
+    else if (isAborted(failure)) this.#closeCall(call, at, 'interrupted', 'aborted')
+    else this.#closeCall(call, at, 'failed', call.requests.failures > 0 ? 'model_error' : (failure.name ?? 'error'))
   }
 
-  #over(call: Call, at: number, outcome: TurnResult, reason?: string, answer?: unknown): void {
+  #closeCall(call: AiSdkCall, at: number, outcome: TurnResult, reason?: string, answer?: unknown): void {
     this.#calls.delete(call.id)
     const session = call.sessionId ?? ''
     if (this.#turns.get(session) === call) this.#turns.delete(session)
-    call.leave(at)
+    call.cancelOpenTools(at)
     call.emitAnswer(at, answer)
     call.emitEnd(at, { outcome, reason })
     call.delegation?.emitEnd(at, { status: outcome, summary: answer })
-    tellWaiting(call)
-    call.forget()
+    emitPendingRequests(call)
+    call.releaseContent()
   }
 
   /** Concurrent calls in one session do not interrupt each other: all but the first get a session of their own. */
-  #sessionOf(id: string, at: number, data: unknown, decisions: readonly Decision[]): string {
+  #sessionOf(id: string, at: number, data: unknown, decisions: readonly UserDecision[]): string {
     const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
     // A tool may run longer than that.
     if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
-    this.#over(open, open.lastAt, 'interrupted', 'cut_off')
+    this.#closeCall(open, open.lastAt, 'interrupted', 'cut_off')
     return session
   }
 
-  #in({ at, data }: TimedEvent, take: (call: Call) => void): void {
+  #withCall({ at, data }: TimedEvent, take: (call: AiSdkCall) => void): void {
     const call = this.#calls.get(idOf(peek(data, 'callId')) ?? '')
     if (call === undefined) return
     call.lastAt = Math.max(call.lastAt, at)
     take(call)
   }
 
-  #tool(moment: TimedEvent, take: (call: Call, asked: NonNullable<ReturnType<typeof callOf>>) => void): void {
-    const asked = callOf(peek(moment.data, 'toolCall'))
-    if (asked !== undefined) this.#in(moment, call => take(call, asked))
+  #withTool(
+    moment: TimedEvent,
+    take: (call: AiSdkCall, asked: NonNullable<ReturnType<typeof modelToolCallOf>>) => void,
+  ): void {
+    const asked = modelToolCallOf(peek(moment.data, 'toolCall'))
+    if (asked !== undefined) this.#withCall(moment, call => take(call, asked))
   }
 }
 
-const ABORTED: Failure = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
+const ABORTED: PlainError = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
 
-function errorOf({ data }: TimedEvent): Failure {
+function errorOf({ data }: TimedEvent): PlainError {
   return plainError(peek(data, 'error'))
 }
 
@@ -251,15 +256,15 @@ function sessionIn(data: unknown): string | undefined {
 
 const NAMED: ReadonlySet<string> = new Set(['sessionId', 'userId', 'tags'])
 const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'boolean'])
-const BELONGINGS_LIMIT = 32
+const METADATA_LIMIT = 32
 
-function belongingsOf(data: unknown): { user_id: unknown; tags: unknown; metadata: unknown } {
+function turnMetadataOf(data: unknown): { user_id: unknown; tags: unknown; metadata: unknown } {
   const context = peek(data, 'runtimeContext')
-  const others = keysOf(context, BELONGINGS_LIMIT).flatMap(key => {
+  const others = keysOf(context, METADATA_LIMIT).flatMap(key => {
     const value = peek(context, key)
     return NAMED.has(key) || !SCALARS.has(typeof value) ? [] : [[key, value]]
   })
-  const tags = elementsOf(peek(context, 'tags'), BELONGINGS_LIMIT).filter(tag => textOf(tag) !== undefined)
+  const tags = elementsOf(peek(context, 'tags'), METADATA_LIMIT).filter(tag => textOf(tag) !== undefined)
   return {
     user_id: idOf(peek(context, 'userId')),
     tags: tags.length === 0 ? undefined : tags,

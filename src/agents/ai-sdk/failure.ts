@@ -1,17 +1,14 @@
 import { booleanOf, elementsOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** An exception as plain data. */
-export interface Failure {
-  /** The class of the exception. */
+export interface PlainError {
   readonly name: string | undefined
   readonly message: string | undefined
-  /** The HTTP status. */
   readonly statusCode: number | undefined
   readonly isRetryable: boolean | undefined
 }
 
 /** Converts an exception to plain data. For exhausted retries, the last error counts. */
-export function plainError(thrown: unknown): Failure {
+export function plainError(thrown: unknown): PlainError {
   const error = peek(thrown, 'lastError') ?? elementsOf(peek(thrown, 'errors'), 1, 'last')[0] ?? thrown
   return {
     name: textOf(peek(error, 'name')),
@@ -21,7 +18,6 @@ export function plainError(thrown: unknown): Failure {
   }
 }
 
-/** True if the application stopped it. */
 export function isAborted(failure: unknown): boolean {
   const name = peek(failure, 'name')
   return name === 'AbortError' || name === 'ResponseAborted' || isStreamLeft(failure)

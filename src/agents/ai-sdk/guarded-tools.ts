@@ -1,9 +1,123 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { peek } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
+import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
-import { toolCallOf } from '../../guards/index.ts'
+import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { plainError } from './failure.ts'
-import { argumentsOf, type CalledTool, type GuardedCall } from './guarded-call.ts'
+import { type RequestedCall, requestedCallOf } from './model-content.ts'
+
+const REQUESTED_LIMIT = 1000
+const MESSAGES_LIMIT = 100
+
+export interface SdkToolCall {
+  readonly name: string
+  readonly input: unknown
+  readonly id?: string | undefined
+}
+
+export interface CheckedCall {
+  readonly outcome: Outcome<'beforeTool'>
+  readonly input: unknown
+}
+
+export class GuardedCall {
+  readonly hooks: HostHooks
+  ids: HookIds = {}
+  refusal: string | undefined
+  /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
+  #uncheckedCalls: RequestedCall[] = []
+  /** By the checked input, which is the object that runs. */
+  readonly #checkedByInput = new WeakMap<object, CheckedCall>()
+  /** By call id: after an approval, the input returns as a copy. */
+  readonly #checkedById = new LimitedMap<string, CheckedCall>(REQUESTED_LIMIT)
+
+  constructor(hooks: HostHooks) {
+    this.hooks = hooks
+  }
+
+  beginCall(started: unknown, includesSession: boolean): void {
+    const turnId = idOf(peek(started, 'callId'))
+    const session = includesSession ? idOf(peek(peek(started, 'runtimeContext'), 'sessionId')) : undefined
+    this.ids = { sessionId: session ?? turnId, turnId }
+    this.refusal = undefined
+    this.#uncheckedCalls = []
+    // Approved calls are checked again.
+    for (const call of callsIn(peek(started, 'messages'))) this.addRequestedCall(call)
+  }
+
+  beginStep(stepNumber: number): void {
+    const { turnId } = this.ids
+    if (turnId !== undefined) this.ids = { ...this.ids, requestId: `${turnId}:${stepNumber + 1}` }
+  }
+
+  addRequestedCall(call: RequestedCall): void {
+    this.#uncheckedCalls.push(call)
+    if (this.#uncheckedCalls.length > REQUESTED_LIMIT) this.#uncheckedCalls.shift()
+  }
+
+  async knownOrChecked(called: SdkToolCall): Promise<CheckedCall> {
+    return this.#knownCheck(called) ?? (await this.checkToolCall(called))
+  }
+
+  isChecked({ input }: SdkToolCall): boolean {
+    return isObject(input) && this.#checkedByInput.has(input)
+  }
+
+  async checkToolCall({ name, input, id }: SdkToolCall, signal?: AbortSignal): Promise<CheckedCall> {
+    const toolCallId = id ?? this.#claimCallId(name, input)
+    const tool = toolCallOf({ name, arguments: argumentsOf(input), id: toolCallId })
+    const outcome = await this.hooks.run('beforeTool', this.idsOf(toolCallId), { tool }, signal)
+    const isChanged = outcome.isRewritten && outcome.decision !== 'block'
+    const judged = { outcome, input: isChanged ? inputOf(plainCopy(outcome.value), input) : input }
+    if (isObject(judged.input)) this.#checkedByInput.set(judged.input, judged)
+    if (toolCallId !== undefined) this.#checkedById.set(toolCallId, judged)
+    return judged
+  }
+
+  idsOf(toolCallId: string | undefined): HookIds {
+    return { ...this.ids, toolCallId }
+  }
+
+  #knownCheck({ input, id }: SdkToolCall): CheckedCall | undefined {
+    const known = isObject(input) ? this.#checkedByInput.get(input) : undefined
+    if (known !== undefined || id === undefined) return known
+    const decided = this.#checkedById.get(id)
+    if (decided === undefined || !isSame(decided.input, input)) return undefined
+    if (isObject(input)) this.#checkedByInput.set(input, decided)
+    return decided
+  }
+
+  /** Finds the call's id by its input, or by name alone: the tool's schema may have transformed the input. */
+  #claimCallId(name: string, input: unknown): string | undefined {
+    const named = this.#uncheckedCalls.filter(call => call.name === name)
+    const call = named.find(each => isSame(each.input, input)) ?? named[0]
+    if (call !== undefined) this.#uncheckedCalls = this.#uncheckedCalls.filter(each => each !== call)
+    return call?.id
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Guards read fields, so other input becomes one: `5` -> `{ input: 5 }`. */
+export function argumentsOf(input: unknown): ToolArguments {
+  return isObject(input) && !Array.isArray(input) ? (input as ToolArguments) : { input }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return changedFields('beforeTool', argumentsOf(one), argumentsOf(other)).length === 0
+}
+
+function inputOf(args: ToolArguments, original: unknown): unknown {
+  return argumentsOf(original) === original ? args : args['input']
+}
+
+function callsIn(messages: unknown): readonly RequestedCall[] {
+  const asking = elementsOf(messages, MESSAGES_LIMIT, 'last').findLast(message => peek(message, 'role') === 'assistant')
+  return elementsOf(peek(asking, 'content'), REQUESTED_LIMIT).flatMap(part => requestedCallOf(part) ?? [])
+}
 
 type HostTool = Readonly<Record<string, unknown>>
 type Tools = Readonly<Record<string, HostTool>>
@@ -11,13 +125,12 @@ type Refine = (input: unknown) => unknown
 type Execute = (this: unknown, input: unknown, options: unknown) => unknown
 type Approve = (...args: unknown[]) => unknown
 
-export interface ToolOptions {
+export interface CallToolOptions {
   readonly tools?: Tools | undefined
   readonly toolApproval?: unknown
   readonly experimental_refineToolInput?: Readonly<Record<string, Refine | undefined>> | undefined
 }
 
-/** The SDK's question before a tool may run. */
 interface ApprovalQuestion {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string; readonly input: unknown }
   readonly tools?: Tools | undefined
@@ -26,8 +139,7 @@ interface ApprovalQuestion {
   readonly messages?: unknown
 }
 
-/** Returns the same options with the hooks in them. */
-export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptions {
+export function guardedTools(call: GuardedCall, options: CallToolOptions): CallToolOptions {
   const { tools } = options
   if (tools === undefined) return options
   const asksBefore = call.hooks.handles('beforeTool')
@@ -36,11 +148,11 @@ export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptio
   const executed = own.map(([name, tool]) => [name, asksBefore || asksAfter ? withExecute(call, name, tool) : tool])
   const guarded = { ...options, tools: { ...tools, ...Object.fromEntries(executed) } }
   if (!asksBefore) return guarded
-  const refine = own.map(([name]) => [name, refining(call, name, options.experimental_refineToolInput?.[name])])
+  const refine = own.map(([name]) => [name, refiner(call, name, options.experimental_refineToolInput?.[name])])
   return {
     ...guarded,
     experimental_refineToolInput: { ...options.experimental_refineToolInput, ...Object.fromEntries(refine) },
-    toolApproval: (question: ApprovalQuestion) => approval(call, options.toolApproval, question),
+    toolApproval: (question: ApprovalQuestion) => approvalStatus(call, options.toolApproval, question),
   }
 }
 
@@ -52,26 +164,26 @@ function isRunElsewhere(tool: unknown): boolean {
 }
 
 /** Everything later sees the refined input: the approval, the tool and the trace. */
-function refining(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
+function refiner(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
   return async given => {
     const input = theirs === undefined ? given : await theirs(given)
-    return (await call.judge({ name, input })).input
+    return (await call.checkToolCall({ name, input })).input
   }
 }
 
 /** Our answer overrides the tool's own approval rules. Undefined leaves them in force. */
-async function approval(call: GuardedCall, theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
+async function approvalStatus(call: GuardedCall, theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   const { toolName: name, toolCallId: id, input } = question.toolCall
   const isProviders = peek(question.toolCall, 'providerExecuted') === true
-  const outcome = isProviders ? undefined : (await call.judged({ name, id, input })).outcome
+  const outcome = isProviders ? undefined : (await call.knownOrChecked({ name, id, input })).outcome
   if (outcome?.decision === 'block') return { type: 'denied', reason: outcome.reason }
-  const status = await statusOf(theirs, question)
+  const status = await statusWithoutHooks(theirs, question)
   if (outcome?.decision !== 'ask' || (peek(status, 'type') ?? status) === 'denied') return status
   return { type: 'user-approval', reason: outcome.reason }
 }
 
 /** The status that the SDK would find without hooks. */
-async function statusOf(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
+async function statusWithoutHooks(theirs: unknown, question: ApprovalQuestion): Promise<unknown> {
   if (typeof theirs === 'function') return (theirs as Approve)(question)
   const { toolCall, tools, toolsContext, messages, runtimeContext } = question
   const { toolName, toolCallId, input } = toolCall
@@ -96,10 +208,10 @@ function withExecute(call: GuardedCall, name: string, tool: HostTool): HostTool 
   const run = (input: unknown, options: unknown): unknown => (execute as Execute).call(tool, input, options)
   const guarded: Execute = (input, options) => {
     const called = { name, input, id: peek(options, 'toolCallId') as string | undefined }
-    const isJudged = !call.hooks.handles('beforeTool') || call.isJudged(called)
-    if (!isJudged) return unforeseen(call, called, options, run)
+    const isJudged = !call.hooks.handles('beforeTool') || call.isChecked(called)
+    if (!isJudged) return runUnchecked(call, called, options, run)
     if (!call.hooks.handles('afterTool')) return run(input, options)
-    return watched(call, called, options, () => run(input, options))
+    return checkResult(call, called, options, () => run(input, options))
   }
   return { ...tool, execute: guarded }
 }
@@ -107,31 +219,31 @@ function withExecute(call: GuardedCall, name: string, tool: HostTool): HostTool 
 type Run = (input: unknown, options: unknown) => unknown
 
 /** The tool was reached without a model's call, where the user cannot be asked. */
-async function unforeseen(call: GuardedCall, called: CalledTool, options: unknown, run: Run): Promise<unknown> {
-  const { outcome, input } = await call.judge(called, signalOf(options))
+async function runUnchecked(call: GuardedCall, called: SdkToolCall, options: unknown, run: Run): Promise<unknown> {
+  const { outcome, input } = await call.checkToolCall(called, signalOf(options))
   if (outcome.decision === 'block') throw new Error(outcome.reason)
   if (outcome.decision === 'ask')
     throw new Error(`A person has to be asked first, which is not possible here: ${outcome.reason}`)
-  const result = await watched(call, { ...called, input }, options, () => run(input, options))
+  const result = await checkResult(call, { ...called, input }, options, () => run(input, options))
   return isIterable(result) ? lastOf(result) : result
 }
 
 /** A tool may return a stream, whose last value is the result. */
-function watched(call: GuardedCall, called: CalledTool, options: unknown, run: () => unknown): unknown {
+function checkResult(call: GuardedCall, called: SdkToolCall, options: unknown, run: () => unknown): unknown {
   let result: unknown
   try {
     result = run()
   } catch (error) {
-    return afterwards(call, called, options, Promise.reject(error), run)
+    return runAfterTool(call, called, options, Promise.reject(error), run)
   }
   return isIterable(result)
-    ? judgedStream(call, called, options, result, run)
-    : afterwards(call, called, options, result, run)
+    ? checkStream(call, called, options, result, run)
+    : runAfterTool(call, called, options, result, run)
 }
 
-async function* judgedStream(
+async function* checkStream(
   call: GuardedCall,
-  called: CalledTool,
+  called: SdkToolCall,
   options: unknown,
   stream: AsyncIterable<unknown>,
   run: () => unknown,
@@ -143,12 +255,12 @@ async function* judgedStream(
     isFirst = false
     last = each
   }
-  yield await afterwards(call, called, options, last, run)
+  yield await runAfterTool(call, called, options, last, run)
 }
 
-async function afterwards(
+async function runAfterTool(
   call: GuardedCall,
-  { name, input, id }: CalledTool,
+  { name, input, id }: SdkToolCall,
   options: unknown,
   first: unknown,
   run: () => unknown,
@@ -167,11 +279,11 @@ async function afterwards(
       return result
     }
     await sleep(outcome.delayMillis ?? 0, undefined, { signal })
-    running = again(run)
+    running = runAgain(run)
   }
 }
 
-async function again(run: () => unknown): Promise<unknown> {
+async function runAgain(run: () => unknown): Promise<unknown> {
   const result = await run()
   return isIterable(result) ? lastOf(result) : result
 }

@@ -3,13 +3,16 @@
  * `src/middleware`), which is not a dependency.
  */
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type Capabilities, type ControlHooks, HostHooks, type HostHooksOptions } from '../../guards/index.ts'
-import { toolHookTrace } from '../attach.ts'
+import { failClosedReason } from '../../guards/chain.ts'
+import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { type Capabilities, type ControlHooks, type HookInfo, HostHooks, type Phase } from '../../guards/index.ts'
+import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { GuardedCall } from './guarded-call.ts'
-import { guardedTools, type ToolOptions } from './guarded-tools.ts'
-import { injected, type PromptMessage, textOfMessage, withText } from './prompt-texts.ts'
-import { StepModels } from './step-models.ts'
+import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
+import { type CallToolOptions, GuardedCall, guardedTools } from './guarded-tools.ts'
+import { injectTexts, type PromptMessage, textOfMessage, withText } from './model-content.ts'
+
+export type { AttachOptions } from '../attach.ts'
 
 const HOST = 'ai-sdk'
 const CALLS_LIMIT = 1000
@@ -24,9 +27,6 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
-
 /** Guards for calls and agents of the SDK. */
 export interface AiSdkHooks {
   /**
@@ -38,11 +38,10 @@ export interface AiSdkHooks {
   guardAgent<Settings extends object>(settings: Settings): Settings
 }
 
-/** A `prepareStep` or `prepareCall` of the SDK. */
 type Prepare = (given: unknown) => unknown
 type Listen = (event: unknown) => unknown
 
-interface CallOptions extends ToolOptions {
+interface CallOptions extends CallToolOptions {
   readonly prepareStep?: Prepare | undefined
   readonly prepareCall?: Prepare | undefined
   readonly telemetry?: unknown
@@ -79,7 +78,6 @@ class Guard {
   readonly #models: StepModels
   /** Calls of agents by their `providerOptions`, which the SDK passes with the start event. */
   readonly #starting = new WeakMap<object, GuardedCall>()
-  /** Running calls by the SDK's id. */
   readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
 
   constructor(hooks: HostHooks, models: StepModels) {
@@ -89,14 +87,14 @@ class Guard {
 
   call(options: CallOptions): CallOptions {
     const call = new GuardedCall(this.#hooks)
-    return { ...this.#guarded(call, options), ...this.#listening(options, () => call) }
+    return { ...this.#withHooks(call, options), ...this.#withListeners(options, () => call) }
   }
 
   agent(settings: CallOptions): CallOptions {
     const prepareCall: Prepare = async given => {
       const prepared = ((await settings.prepareCall?.(given)) ?? given) as CallOptions
       const call = new GuardedCall(this.#hooks)
-      const guarded = { ...this.#guarded(call, prepared), providerOptions: { ...prepared.providerOptions } }
+      const guarded = { ...this.#withHooks(call, prepared), providerOptions: { ...prepared.providerOptions } }
       this.#starting.set(guarded.providerOptions, call)
       return guarded
     }
@@ -104,30 +102,30 @@ class Guard {
       const known = peek(event, 'providerOptions')
       return typeof known === 'object' && known !== null ? this.#starting.get(known) : undefined
     }
-    return { ...settings, prepareCall, ...this.#listening(settings, callOf) }
+    return { ...settings, prepareCall, ...this.#withListeners(settings, callOf) }
   }
 
-  #guarded(call: GuardedCall, options: CallOptions): CallOptions {
+  #withHooks(call: GuardedCall, options: CallOptions): CallOptions {
     const prepareStep: Prepare = async given => {
       const theirs = await options.prepareStep?.(given)
-      return stepOf(call, this.#models, given, theirs)
+      return guardedStep(call, this.#models, given, theirs)
     }
     return { ...options, ...guardedTools(call, options), prepareStep }
   }
 
-  #listening(options: CallOptions, callOf: (started: unknown) => GuardedCall | undefined): CallOptions {
+  #withListeners(options: CallOptions, callOf: (started: unknown) => GuardedCall | undefined): CallOptions {
     const { onStart = options.experimental_onStart, onEnd = options.onFinish, onAbort, onStepError } = options
     const isSessionTold = peek(peek(options.telemetry, 'includeRuntimeContext'), 'sessionId') === true
     const ending =
       (theirs: Listen | undefined): Listen =>
       event => {
-        this.#ends(peek(event, 'callId'))
+        this.#endTurn(peek(event, 'callId'))
         return theirs?.(event)
       }
     return {
       onStart: event => {
         const call = callOf(event)
-        call?.begin(event, isSessionTold)
+        call?.beginCall(event, isSessionTold)
         if (call?.ids.turnId !== undefined) this.#running.set(call.ids.turnId, call)
         return onStart?.(event)
       },
@@ -137,7 +135,7 @@ class Guard {
     }
   }
 
-  #ends(callId: unknown): void {
+  #endTurn(callId: unknown): void {
     const call = this.#running.get(String(callId))
     if (call === undefined) return
     this.#running.delete(String(callId))
@@ -145,17 +143,16 @@ class Guard {
   }
 }
 
-/** @param theirs the result of the application's own `prepareStep` */
-async function stepOf(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
+async function guardedStep(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
   const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
   const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
-  call.stepBegins(stepNumber)
-  const begun = stepNumber === 0 ? await turnOf(call, said('messages'), said('instructions')) : {}
-  return { ...(theirs as object | undefined), ...begun, model: models.guarded(call, said('model')) }
+  call.beginStep(stepNumber)
+  const begun = stepNumber === 0 ? await runBeforeTurn(call, said('messages'), said('instructions')) : {}
+  return { ...(theirs as object | undefined), ...begun, model: models.guardModel(call, said('model')) }
 }
 
 /** Runs the beforeTurn hooks if the call begins with a user message. */
-async function turnOf(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
+async function runBeforeTurn(call: GuardedCall, messages: unknown, instructions: unknown): Promise<object> {
   const all = isArray(messages) ? (messages as readonly PromptMessage[]) : []
   const prompt = all.at(-1)
   if (prompt?.['role'] !== 'user' || !call.hooks.handles('beforeTurn')) return {}
@@ -168,7 +165,7 @@ async function turnOf(call: GuardedCall, messages: unknown, instructions: unknow
   const system = outcome.injected.filter(({ role }) => role === 'system').map(({ text }) => text)
   const user = outcome.injected.filter(({ role }) => role === 'user')
   return {
-    ...(outcome.isRewritten || user.length > 0 ? { messages: injected(said, user) } : {}),
+    ...(outcome.isRewritten || user.length > 0 ? { messages: injectTexts(said, user) } : {}),
     ...(system.length > 0 ? { instructions: withInstructions(instructions, system) } : {}),
   }
 }
@@ -178,4 +175,77 @@ function withInstructions(instructions: unknown, texts: readonly string[]): unkn
     return [textOf(instructions), ...texts].filter(text => text !== undefined).join('\n\n')
   const before = isArray(instructions) ? instructions : [instructions]
   return [...before, ...texts.map(content => ({ role: 'system', content }))]
+}
+
+const MODEL_PHASES: readonly Phase[] = ['beforeModel', 'afterModel', 'afterTurn']
+const MAX_SHOWN = 60
+
+/**
+ * Wraps the models of steps. The SDK has already resolved the call's own model. A name returned by `prepareStep` is
+ * resolved later, beyond our reach.
+ */
+class StepModels {
+  readonly #modelHooks: readonly HookInfo[]
+  readonly #report: (line: string) => void
+  #isReported = false
+
+  constructor(hooks: readonly HookInfo[], report: (line: string) => void = toStandardError) {
+    this.#modelHooks = hooks.filter(({ phases }) => phases.some(phase => MODEL_PHASES.includes(phase)))
+    this.#report = report
+  }
+
+  guardModel(call: GuardedCall, given: unknown): unknown {
+    const model = typeof given === 'string' ? fromDefaultProvider(given) : given
+    if (isModel(model)) return guardedModel(call, model)
+    this.#handleUnguardable(call, given)
+    return call.refusal === undefined ? given : guardedModel(call, refusingModel(given))
+  }
+
+  /** Hooks that cannot run count as failed: one with `onFailure: 'block'` blocks here too. */
+  #handleUnguardable(call: GuardedCall, given: unknown): void {
+    if (call.refusal !== undefined || this.#modelHooks.length === 0) return
+    const closed = this.#modelHooks.find(({ onFailure }) => onFailure === 'block')
+    if (closed !== undefined) call.refusal = failClosedReason(closed.name)
+    if (this.#isReported) return
+    this.#isReported = true
+    const phases = MODEL_PHASES.filter(phase => this.#modelHooks.some(hook => hook.phases.includes(phase))).join(', ')
+    const counted = closed === undefined ? 'pass' : 'block'
+    ignoreErrors(() =>
+      this.#report(
+        `hookspan: ai-sdk: prepareStep gives ${describeModel(given)}: hooks cannot be asked in ${phases} of it, which counts as ${counted}; give the model itself, or set globalThis.AI_SDK_DEFAULT_PROVIDER`,
+      ),
+    )
+  }
+}
+
+/**
+ * Resolves a model name as the SDK does if `AI_SDK_DEFAULT_PROVIDER` is set. The SDK's built-in default is not
+ * accessible.
+ */
+function fromDefaultProvider(name: string): unknown {
+  const provider: unknown = peek(globalThis, 'AI_SDK_DEFAULT_PROVIDER')
+  try {
+    return (provider as { languageModel(name: string): unknown } | undefined)?.languageModel(name)
+  } catch {
+    // The SDK resolves it again and reports the error.
+    return undefined
+  }
+}
+
+function refusingModel(given: unknown): HostModel {
+  const never = (): Promise<never> => Promise.reject(new Error('hookspan: this model answers for hooks alone'))
+  return {
+    specificationVersion: 'v4',
+    provider: 'hookspan',
+    modelId: textOf(given) ?? 'unknown',
+    supportedUrls: {},
+    doGenerate: never,
+    doStream: never,
+  }
+}
+
+function describeModel(given: unknown): string {
+  return typeof given === 'string'
+    ? `the model ${JSON.stringify(given.slice(0, MAX_SHOWN))} by its name`
+    : 'what is no model'
 }

@@ -39,15 +39,15 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   const caller = callers()
   const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
     const fields = names.split(/\s+/)
-    return [name, (event: unknown) => hear(attachment, { name, fields }, event, caller.getStore())]
+    return [name, (event: unknown) => receiveEvent(attachment, { name, fields }, event, caller.getStore())]
   })
   return {
     ...(Object.fromEntries(listeners) as Record<AiSdkEvent, (event: unknown) => void>),
     executeLanguageModelCall: ({ callId, execute }) => {
-      take(attachment, 'attemptStart', { callId })
+      emitEvent(attachment, 'attemptStart', { callId })
       const running = execute()
       // The SDK receives the original promise, not a derived one.
-      running.then(undefined, error => take(attachment, 'attemptError', { callId, error: plainError(error) }))
+      running.then(undefined, error => emitEvent(attachment, 'attemptError', { callId, error: plainError(error) }))
       return running
     },
     executeTool: ({ callId, toolCallId, execute }) => caller.run({ callId, toolCallId }, execute),
@@ -55,12 +55,17 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
   }
 }
 
-interface Heard {
+interface EventFields {
   readonly name: string
   readonly fields: readonly string[]
 }
 
-function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, caller: Caller | undefined): void {
+function receiveEvent(
+  attachment: Attachment,
+  { name, fields }: EventFields,
+  event: unknown,
+  caller: Caller | undefined,
+): void {
   attachment.catchErrors(() => {
     const data: Record<string, unknown> = {}
     for (const field of fields) {
@@ -68,16 +73,15 @@ function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, c
       if (value !== undefined) data[field] = PLAIN.get(field)?.(value) ?? value
     }
     // A run that spanned several processes is reported afterwards, with its original timestamps.
-    take(attachment, name, data, name === 'onStart' ? caller : undefined, numberOf(peek(event, 'timestamp')))
+    emitEvent(attachment, name, data, name === 'onStart' ? caller : undefined, numberOf(peek(event, 'timestamp')))
   })
 }
 
-function take(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {
+function emitEvent(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {
   const told = { event, at, data, ...(context === undefined ? {} : { context }) }
   attachment.handleEvent(told, idOf(peek(data, 'callId')))
 }
 
-/** Converts the fields that are not plain data. */
 const PLAIN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
   ['error', plainError],
   ['toolOutput', plainOutput],

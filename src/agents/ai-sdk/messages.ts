@@ -7,7 +7,7 @@ const MESSAGES_LIMIT = 100
 /** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
 
-export interface AskedCall {
+export interface ModelToolCall {
   readonly id: string
   readonly name: unknown
   readonly args: unknown
@@ -23,7 +23,7 @@ function textIn(content: unknown): string | undefined {
     : joinTexts(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
 }
 
-export function callOf(part: unknown): AskedCall | undefined {
+export function modelToolCallOf(part: unknown): ModelToolCall | undefined {
   const id = idOf(peek(part, 'toolCallId'))
   return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
 }
@@ -42,7 +42,7 @@ export function promptOf(data: unknown): unknown {
  * A request as messages. The SDK's tool calls and results are content parts; they are converted only when attributes
  * are built.
  */
-export class Conversation {
+export class AiSdkConversation {
   readonly tools: unknown
   readonly #messages: unknown
 

@@ -4,9 +4,7 @@ import { isAbsolute, join, normalize, relative, sep } from 'node:path'
 
 const MAX_PATH = 4096
 
-/** The user whose files may be read, and the folders of an agent. */
 export interface AgentFolders {
-  /** Absolute paths of the agent's folders. */
   readonly folders: readonly string[]
   /** The user id of the owner; undefined on systems without such ids. */
   readonly uid: number | undefined
@@ -28,8 +26,8 @@ export async function openAgentFile(path: string, place: AgentFolders, part: str
 }
 
 /**
- * Returns the names in a folder of an agent, sorted, under the same rules as `openOwnFile`. Returns an empty list if there is no
- * such folder.
+ * Returns the names in a folder of an agent, sorted, under the same rules as `openAgentFile`. Returns an empty list if there is
+ * no such folder.
  */
 export async function listAgentFolder(
   path: string,

@@ -9,37 +9,36 @@ const NEWLINE = 10
 
 /** Reads the new lines of a growing file. An incomplete line is read again with the next call. */
 export class AppendedLineReader {
-  /** The end of the last complete line. */
   #offset = 0
   #inode: number | undefined
   /** The next bytes are the rest of a skipped line. */
-  #isInside = false
-  readonly #most: number
-  readonly #longest: number
+  #isSkipping = false
+  readonly #maxBytes: number
+  readonly #maxLineBytes: number
 
-  constructor(limits: { readonly most?: number; readonly longest?: number } = {}) {
-    this.#most = limits.most ?? MAX_BYTES
-    this.#longest = limits.longest ?? MAX_LINE_BYTES
+  constructor(limits: { readonly maxBytes?: number; readonly maxLineBytes?: number } = {}) {
+    this.#maxBytes = limits.maxBytes ?? MAX_BYTES
+    this.#maxLineBytes = limits.maxLineBytes ?? MAX_LINE_BYTES
   }
 
   /** @param restart called if the file was replaced or truncated, or if a part of it was skipped */
-  async readNewLines(file: FileHandle, take: (line: string) => void, restart: () => void): Promise<void> {
+  async readNewLines(file: FileHandle, onLine: (line: string) => void, restart: () => void): Promise<void> {
     const { size, ino } = await file.stat()
     if ((this.#inode !== undefined && this.#inode !== ino) || size < this.#offset) {
       this.#offset = 0
-      this.#isInside = false
+      this.#isSkipping = false
       restart()
     }
     this.#inode = ino
-    if (size - this.#offset > this.#most) {
-      this.#offset = size - this.#most
-      this.#isInside = true
+    if (size - this.#offset > this.#maxBytes) {
+      this.#offset = size - this.#maxBytes
+      this.#isSkipping = true
       restart()
     }
-    await this.#lines(file, size, take)
+    await this.#lines(file, size, onLine)
   }
 
-  async #lines(file: FileHandle, size: number, take: (line: string) => void): Promise<void> {
+  async #lines(file: FileHandle, size: number, onLine: (line: string) => void): Promise<void> {
     let begun: Buffer[] = []
     let length = 0
     let position = this.#offset
@@ -47,25 +46,25 @@ export class AppendedLineReader {
       const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
       const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
       if (bytesRead === 0) return
-      const rest = this.#give([...begun, chunk.subarray(0, bytesRead)], position - length, take)
+      const rest = this.#emitLines([...begun, chunk.subarray(0, bytesRead)], position - length, onLine)
       position += bytesRead
       begun = rest.length === 0 ? [] : [rest]
       length = rest.length
-      if (length <= this.#longest) continue
+      if (length <= this.#maxLineBytes) continue
       this.#offset = position
-      this.#isInside = true
+      this.#isSkipping = true
       begun = []
       length = 0
     }
   }
 
   /** @param from the offset of the bytes in the file @returns the incomplete rest */
-  #give(bytes: readonly Buffer[], from: number, take: (line: string) => void): Buffer {
+  #emitLines(bytes: readonly Buffer[], from: number, onLine: (line: string) => void): Buffer {
     const all = bytes.length === 1 && bytes[0] !== undefined ? bytes[0] : Buffer.concat(bytes)
     let start = 0
     for (let end = all.indexOf(NEWLINE); end >= 0; end = all.indexOf(NEWLINE, start)) {
-      if (!this.#isInside && end - start <= this.#longest) take(all.toString('utf8', start, end))
-      this.#isInside = false
+      if (!this.#isSkipping && end - start <= this.#maxLineBytes) onLine(all.toString('utf8', start, end))
+      this.#isSkipping = false
       start = end + 1
       this.#offset = from + start
     }

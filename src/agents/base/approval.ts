@@ -2,14 +2,11 @@ import type { Correlation } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { RecordScope } from './records.ts'
 
-/** A request to the user to approve a tool call. */
+/** A request to the user to approve a tool call. Times are epoch milliseconds. */
 export class Approval<Of extends RecordScope = RecordScope> {
   readonly turn: Of
-  /** The tool call's id, as emitted. */
   readonly toolId: string | undefined
-  /** The rule that requires approval, or the tool's name. */
   readonly pattern: unknown
-  /** Epoch milliseconds. */
   askedAt: number
   isAsked = false
   isAnswered = false

@@ -1,4 +1,6 @@
 import { isArray, peek } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import type { ToolArguments } from '../../guards/index.ts'
 
 /**
  * Returns all the text of a content: a string, or parts such as `{ type: 'text', text }`. A guard that checked only one part
@@ -28,4 +30,10 @@ export function withText(content: unknown, text: string): unknown[] {
 
 function isText(part: unknown): part is { readonly type: 'text'; readonly text: string } {
   return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
+}
+
+/** Replaces the arguments in place, in the object that the tool runs with. */
+export function replaceFields(holder: Record<string, unknown>, args: ToolArguments): void {
+  for (const key of Object.keys(holder)) if (!Object.hasOwn(args, key)) delete holder[key]
+  Object.assign(holder, plainCopy(args))
 }

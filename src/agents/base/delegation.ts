@@ -8,16 +8,14 @@ type Ids = Pick<
 >
 
 export interface DelegatedTaskEnd {
-  /** `completed`, `failed`, … */
   readonly status: string
   readonly summary?: unknown
   readonly durationMillis?: number | undefined
 }
 
-/** A task that one agent delegates to another, as seen by the delegating agent. */
+/** A task that one agent delegates to another, as seen by the delegating agent. Times are epoch milliseconds. */
 export class DelegatedTask {
   readonly ids: Ids
-  /** Epoch milliseconds. */
   readonly startAt: number
   readonly #records: Records
   hasEnded = false
@@ -32,7 +30,6 @@ export class DelegatedTask {
     this.#records.addRecord('subagent_start', this.startAt, { ...this.ids, child_goal: goal }, correlation)
   }
 
-  /** Emits the end once; later calls do nothing. */
   emitEnd(at: number, { status, summary, durationMillis }: DelegatedTaskEnd, correlation?: Correlation): void {
     if (this.hasEnded) return
     this.hasEnded = true

@@ -3,12 +3,10 @@ import type { HookRecord } from '../../contract/index.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { Records } from './records.ts'
 
-/** An event with its time in epoch milliseconds. */
 export type TimedEvent = HostEvent & { readonly at: number }
 
 export type EventHandler = (moment: TimedEvent) => void
 export type EventHandlers = ReadonlyMap<string, EventHandler>
-/** Handles an event that adds nothing to the other events. */
 const IGNORE_EVENT: EventHandler = () => undefined
 
 /** @param quiet known events that yield no records and are not counted as ignored */
@@ -43,7 +41,6 @@ export abstract class EventMachine implements HostMachine {
     return this.records.drain()
   }
 
-  /** Override for names that a table cannot list. */
   protected handlerOf(event: string): EventHandler | undefined {
     return this.events.get(event)
   }

@@ -14,7 +14,6 @@ export function injectedText({ injected }: Outcome<Phase>): string | undefined {
   return textOf(injected.map(({ text }) => text).join('\n\n'))
 }
 
-/** Arguments of a tool. A value that is not an object has no names that a guard could read. */
 export function argumentsOf(value: unknown): ToolArguments {
   return typeof value === 'object' && value !== null && !isArray(value) ? (value as ToolArguments) : {}
 }

@@ -9,7 +9,6 @@ export interface ToolCallPart {
   readonly arguments: unknown
 }
 
-/** Returns the text of a message or tool result, with several parts joined. Returns undefined if there is none. */
 export function plainText(content: unknown): string | undefined {
   if (!isArray(content)) return textOf(content)
   return joinTexts(elementsOf(content, PARTS_LIMIT).map(part => textOf(peek(part, 'text'))))

@@ -9,7 +9,6 @@ const LIMIT = 10_000
 export class NewerFindings {
   #events: HostEvent[] = []
 
-  /** @returns true if the event is buffered for a later hook */
   bufferIfNewer(event: HostEvent, hookAt: number): boolean {
     if (event.at === undefined || event.at <= hookAt || this.#events.length >= LIMIT) return false
     this.#events.push(event)

@@ -3,9 +3,8 @@ import { hookRecord, type LoosePayload } from '../host-event.ts'
 
 const NONE: readonly HookRecord[] = Object.freeze([])
 
-/** The hook records of the current event, in order. */
 export class Records {
-  #told: HookRecord[] = []
+  #pending: HookRecord[] = []
 
   addRecord<Name extends HookName>(
     hook: Name,
@@ -13,14 +12,14 @@ export class Records {
     payload: LoosePayload<Name>,
     correlation?: Correlation,
   ): void {
-    this.#told.push(hookRecord(hook, at, payload, correlation))
+    this.#pending.push(hookRecord(hook, at, payload, correlation))
   }
 
   drain(): readonly HookRecord[] {
-    if (this.#told.length === 0) return NONE
-    const told = this.#told
-    this.#told = []
-    return told
+    if (this.#pending.length === 0) return NONE
+    const pending = this.#pending
+    this.#pending = []
+    return pending
   }
 }
 

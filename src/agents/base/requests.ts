@@ -8,9 +8,7 @@ type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: 
 
 export interface RequestNumbers {
   readonly id: string
-  /** Number of the request in its turn, from 1. */
   readonly ordinal?: number
-  /** Failed attempts of the same request before this one. */
   readonly retry?: number
   /** Purpose of an auxiliary call: `compression`, `title`, … */
   readonly task?: string | undefined
@@ -25,7 +23,6 @@ export class ModelRequest {
   readonly task: string | undefined
   readonly startAt: number
   firstChunkAt: number | undefined
-  /** The start has been emitted. */
   isStartEmitted = false
 
   constructor(scope: RecordScope, startAt: number, { id, ordinal, retry, task }: RequestNumbers) {

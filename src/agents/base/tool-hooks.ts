@@ -1,7 +1,7 @@
 import type { HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Tool } from './tool.ts'
-import type { RecordedTurn } from './turn.ts'
+import type { HostTurn } from './turn.ts'
 
 export type ControlHookName = Extract<HookName, `${string}_control_hook`>
 type Payload = LoosePayload<'post_control_hook'>
@@ -20,10 +20,10 @@ const BUFFERED_LIMIT = 1000
  * records are buffered until then, so that their spans stand below that of the tool.
  */
 export class ToolHooks {
-  readonly #turn: RecordedTurn
+  readonly #turn: HostTurn
   #buffered: ControlHookRecord[] = []
 
-  constructor(turn: RecordedTurn) {
+  constructor(turn: HostTurn) {
     this.#turn = turn
   }
 
@@ -31,7 +31,6 @@ export class ToolHooks {
     return this.#buffered.length === 0
   }
 
-  /** @param running the tool, if its start has been emitted */
   receive(hook: ControlHookName, at: number, payload: Payload, running: Tool | undefined): void {
     const record = { hook, at, payload }
     if (running !== undefined) {
@@ -62,7 +61,6 @@ export class ToolHooks {
     return own.at(-1)?.at
   }
 
-  /** Emits what is still buffered: these tools do not run. */
   flush(): void {
     for (const record of this.#buffered.splice(0)) this.#emit(record)
   }

@@ -2,52 +2,47 @@ import { isArray, peek } from '../../contract/foreign.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { isAllText, wholeText, withText } from './content-text.ts'
 
-/** A response shape of Claude Code's tools, and the text in it that the model receives. */
 interface Shape {
-  /** Returns undefined if the response has another shape. */
-  seen(response: unknown): string | undefined
-  said(response: unknown, text: string): unknown
+  read(response: unknown): string | undefined
+  write(response: unknown, text: string): unknown
 }
 
 const SHAPES: readonly Shape[] = [
-  { seen: response => (typeof response === 'string' ? response : undefined), said: (_, text) => text },
-  // Tools of MCP servers.
-  { seen: response => (isArray(response) && isAllText(response) ? wholeText(response) : undefined), said: withText },
+  { read: response => (typeof response === 'string' ? response : undefined), write: (_, text) => text },
+  { read: response => (isArray(response) && isAllText(response) ? wholeText(response) : undefined), write: withText },
   {
     // Shells: the model receives both streams.
-    seen: response => {
+    read: response => {
       const [out, error] = [peek(response, 'stdout'), peek(response, 'stderr')]
       if (typeof out !== 'string' || typeof error !== 'string') return undefined
       return error === '' ? out : `${out}\n${error}`
     },
-    said: (response, stdout) => ({ ...(response as object), stdout, stderr: '' }),
+    write: (response, stdout) => ({ ...(response as object), stdout, stderr: '' }),
   },
   {
-    // Reads of text files.
-    seen: response => {
+    read: response => {
       const text = peek(peek(response, 'file'), 'content')
       return typeof text === 'string' && peek(response, 'type') === 'text' ? text : undefined
     },
-    said: (response, content) => ({
+    write: (response, content) => ({
       ...(response as object),
       file: { ...(peek(response, 'file') as object), content },
     }),
   },
   {
-    seen: response => {
+    read: response => {
       const content = peek(response, 'content')
       return isAllText(content) ? wholeText(content) : undefined
     },
-    said: (response, text) => {
+    write: (response, text) => {
       const content = peek(response, 'content')
       return { ...(response as object), content: typeof content === 'string' ? text : withText(content, text) }
     },
   },
 ]
 
-/** The response of a tool, as text if its shape is known, otherwise unchanged. */
 export function resultText(response: unknown): unknown {
-  return shapeOf(response)?.seen(response) ?? response
+  return shapeOf(response)?.read(response) ?? response
 }
 
 /**
@@ -55,7 +50,7 @@ export function resultText(response: unknown): unknown {
  */
 export function resultInShape(response: unknown, value: unknown): unknown {
   const shape = shapeOf(response)
-  return shape === undefined || typeof value !== 'string' ? plainCopy(value) : shape.said(response, value)
+  return shape === undefined || typeof value !== 'string' ? plainCopy(value) : shape.write(response, value)
 }
 
 export function hasKnownShape(response: unknown): boolean {
@@ -63,5 +58,5 @@ export function hasKnownShape(response: unknown): boolean {
 }
 
 function shapeOf(response: unknown): Shape | undefined {
-  return SHAPES.find(({ seen }) => seen(response) !== undefined)
+  return SHAPES.find(({ read }) => read(response) !== undefined)
 }

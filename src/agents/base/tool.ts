@@ -20,7 +20,6 @@ export class Tool<Of extends RecordScope = RecordScope> {
     this.startAt = startAt
   }
 
-  /** Emits the start once; later calls do nothing. */
   emitStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'

@@ -1,4 +1,4 @@
-import { numberOf } from '../../contract/foreign.ts'
+import { numberOf, peek } from '../../contract/foreign.ts'
 
 /** Token counts of the contract: the prompt includes the cache, the output includes reasoning. */
 export interface TokenUsage {
@@ -12,7 +12,6 @@ export interface TokenUsage {
   readonly total_tokens: number
 }
 
-/** Unchecked counts of an agent. */
 export interface ReportedCounts {
   readonly input: unknown
   readonly output: unknown
@@ -22,7 +21,6 @@ export interface ReportedCounts {
   readonly reasoning?: unknown
 }
 
-/** How an agent's counts differ from the contract. */
 export interface CountRules {
   /** The input count excludes cache reads and writes. */
   readonly cacheIsOutside?: boolean
@@ -49,6 +47,19 @@ export function usageOf(
     : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
 }
 
+/** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */
+export function anthropicUsage(usage: unknown): TokenUsage | undefined {
+  const counts = {
+    input: peek(usage, 'input_tokens'),
+    output: peek(usage, 'output_tokens'),
+    cacheRead: peek(usage, 'cache_read_input_tokens'),
+    cacheWrite: peek(usage, 'cache_creation_input_tokens'),
+    cacheWriteLong: peek(peek(usage, 'cache_creation'), 'ephemeral_1h_input_tokens'),
+    reasoning: peek(peek(usage, 'output_tokens_details'), 'thinking_tokens'),
+  }
+  return usageOf(counts, { cacheIsOutside: true })
+}
+
 function usage(
   prompt: number,
   output: number,
@@ -70,7 +81,6 @@ function usage(
 
 export const NO_USAGE: TokenUsage = usage(0, 0, 0, 0, 0)
 
-/** Combines each count of both by one function: `plus`, `minus`, `Math.max` or `Math.min`. */
 export function combineUsage(one: TokenUsage, other: TokenUsage, rule: (a: number, b: number) => number): TokenUsage {
   return usage(
     rule(one.prompt_tokens, other.prompt_tokens),

@@ -8,7 +8,6 @@ import type { LiveSessions } from './live-sessions.ts'
 import type { SdkLoop, SdkSession } from './session.ts'
 
 const BATCH_LIMIT = 1000
-/** Limit of approvals that precede the hook of their tool. */
 const EARLY_LIMIT = 100
 
 /** Handles `canUseTool`, which has a tool call id and no session id. */
@@ -29,7 +28,6 @@ export class SdkApprovals {
     else this.#buffer(`${query} ${id}`, moment)
   }
 
-  /** Emits the buffered approvals of a tool that has started. */
   emitBuffered(call: ClaudeCall, { context }: TimedEvent): void {
     if (this.#early.size === 0) return
     const key = `${idOf(peek(context, 'query'))} ${call.id}`
@@ -46,12 +44,12 @@ export class SdkApprovals {
 }
 
 function emitApproval(call: ClaudeCall, { event, at, data }: TimedEvent): void {
-  if (event === 'canUseTool') askApproval(call, at, 'canUseTool', data)
-  else approvalAnswered(call, at, data)
+  if (event === 'canUseTool') emitApprovalRequest(call, at, 'canUseTool', data)
+  else emitApprovalResponse(call, at, data)
 }
 
 /** Handles results as sent to the model. They are the only report of a call that was denied or could not be made. */
-export function toolResults(session: SdkSession, at: number, data: unknown): void {
+export function handleToolResults(session: SdkSession, at: number, data: unknown): void {
   const metas = elementsOf(peek(data, 'tool_result_meta'), BATCH_LIMIT)
   for (const block of elementsOf(peek(peek(data, 'message'), 'content'), BATCH_LIMIT)) {
     const call =
@@ -70,7 +68,7 @@ export function toolResults(session: SdkSession, at: number, data: unknown): voi
 }
 
 /** Ends the remaining calls of a loop. A batched call without a result in a message has failed. */
-export function endCalls(loop: SdkLoop, at: number, denied?: ReadonlySet<string>): void {
+export function endRemainingCalls(loop: SdkLoop, at: number, denied?: ReadonlySet<string>): void {
   for (const call of [...loop.calls]) {
     loop.calls.delete(call)
     if (call.state !== 'running') continue
@@ -83,7 +81,7 @@ export function endCalls(loop: SdkLoop, at: number, denied?: ReadonlySet<string>
 }
 
 /** Handles `canUseTool`, and `PermissionRequest` if the host decides by itself. */
-export function askApproval(call: ClaudeCall, at: number, surface: string, details: unknown): void {
+export function emitApprovalRequest(call: ClaudeCall, at: number, surface: string, details: unknown): void {
   if (call.approval !== undefined || call.state === 'ended') return
   const input = call.args ?? peek(details, 'i') ?? peek(details, 'tool_input')
   call.approval = new Approval(call.turn, call.id, call.name, at)
@@ -94,8 +92,7 @@ export function askApproval(call: ClaudeCall, at: number, surface: string, detai
   })
 }
 
-/** Handles the response of `canUseTool`. */
-export function approvalAnswered(call: ClaudeCall, at: number, data: unknown): void {
+function emitApprovalResponse(call: ClaudeCall, at: number, data: unknown): void {
   const result = peek(data, 'r')
   const behavior = peek(result, 'behavior')
   // Null: the response takes another path, and the decision follows from the tool's end.

@@ -1,14 +1,14 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { tokensOf } from '../base/anthropic-usage.ts'
 import type { TurnResult } from '../base/turn.ts'
+import { anthropicUsage } from '../base/usage.ts'
 import { startChild } from '../claude-code/children.ts'
 import { DELEGATING } from '../claude-code/session.ts'
-import { endCalls } from './calls.ts'
+import { endRemainingCalls } from './calls.ts'
 import { endAttempts, larger } from './requests.ts'
 import type { SdkChild, SdkLoop, SdkSession } from './session.ts'
 
 /** Handles `task_started`, the only event with both a child agent and its tool call. */
-export function taskStarted(session: SdkSession, at: number, data: unknown): void {
+export function handleTaskStarted(session: SdkSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'task_id'))
   const type = peek(data, 'task_type')
   if (agentId === undefined || (type !== undefined && type !== 'local_agent')) return
@@ -39,13 +39,13 @@ function runningLoop(session: SdkSession, agentId: unknown): SdkLoop | undefined
  * Handles `SubagentStop`, which has the last answer; usage and status follow. The SDK's internal agents, for example for a
  * summary, fire only this hook and are ignored.
  */
-export function subagentStopped(session: SdkSession, at: number, data: unknown): void {
+export function handleSubagentStop(session: SdkSession, at: number, data: unknown): void {
   const loop = runningLoop(session, peek(data, 'agent_id'))
   if (loop !== undefined) loop.stopped = { at, text: peek(data, 'last_assistant_message') }
 }
 
 /** Handles `task_notification`: a background child has ended. The usage of a foreground child comes with its tool's result. */
-export function taskNotified(session: SdkSession, at: number, data: unknown): void {
+export function handleTaskNotification(session: SdkSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'task_id')) ?? '')
   if (child === undefined || child.loop.hasEnded) return
   child.notified = { at, data }
@@ -54,7 +54,7 @@ export function taskNotified(session: SdkSession, at: number, data: unknown): vo
 }
 
 /** Handles the end of a child's tool call: the child was launched in the background, or has ended. */
-export function delegationReturned({ session }: SdkLoop, at: number, data: unknown): void {
+export function noteDelegationResult({ session }: SdkLoop, at: number, data: unknown): void {
   const call = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')
   if (call === undefined || !DELEGATING.has(call.name)) return
   const response = peek(data, 'tool_response')
@@ -85,7 +85,7 @@ export function endChild(child: SdkChild, now: number): void {
   loop.emitPrompt()
   if (outcome === 'completed') addLastAnswer(child, at)
   endAttempts(loop, { at, isCut: outcome === 'interrupted', stopReason: 'end_turn' })
-  endCalls(loop, at)
+  endRemainingCalls(loop, at)
   const text = loop.stopped?.text
   loop.emitAnswer(at, text, model)
   loop.emitEnd(at, { outcome, reason: outcome === 'failed' ? (loop.failure ?? 'failed') : outcome, model })
@@ -112,7 +112,7 @@ function addLastAnswer(child: SdkChild, at: number): void {
     last.endAt = at
     last.content.push({ type: 'text', text })
   }
-  const used = tokensOf(peek(child.handedBack?.response, 'usage'))
+  const used = anthropicUsage(peek(child.handedBack?.response, 'usage'))
   if (used !== undefined) last.tokens = larger(used, last.tokens)
   const context = numberOf(peek(peek(child.notified?.data, 'usage'), 'total_tokens'))
   if (used !== undefined || context === undefined || last.tokens === undefined || last.isExact) return

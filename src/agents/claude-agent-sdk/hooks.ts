@@ -24,7 +24,6 @@ import { changed } from './query-options.ts'
 const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000
 const DELAY_LIMIT_MILLIS = 30_000
-/** Margin between this timeout and the SDK's. */
 const SPARE_MILLIS = 5000
 const SESSIONS_LIMIT = 200
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
@@ -71,7 +70,6 @@ export function attachHooks<Options extends object>(
   return changed(options, { hooks: changed(own, merged) })
 }
 
-/** The response to the SDK. `{}` leaves the decision to the SDK. */
 type HookOutput = Readonly<Record<string, unknown>>
 
 type Callback = (input: unknown, toolUseId?: unknown, options?: unknown) => Promise<HookOutput>
@@ -94,7 +92,6 @@ const PHASES: Readonly<Record<string, Phase>> = {
 class SdkGuards {
   readonly #hooks: HostHooks
   readonly #hasUser: boolean
-  /** Turns by session id or child agent id. */
   readonly #turns = new LimitedMap<string, GuardedTurn>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, hasUser: boolean) {

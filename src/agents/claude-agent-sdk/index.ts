@@ -11,11 +11,12 @@ import type { PluginOptions } from '../../index.ts'
 import { attachHost } from '../attach.ts'
 import { createClaudeAgentSdkMachine } from './events.ts'
 import { observedQuery } from './observed-query.ts'
-import { tracedParameters } from './query-options.ts'
-import type { QueryFunction, Tell } from './types.ts'
+import { type EmitEvent, tracedParameters } from './query-options.ts'
 
 export type { PluginOptions } from '../../index.ts'
-export type { QueryFunction } from './types.ts'
+
+/** The type of `query()`, whose parameters and result are passed through unchanged. */
+export type QueryFunction = (...parameters: never[]) => object
 
 /**
  * Wraps `query()` so that every run is traced. Parameters, results and errors stay those of the SDK. Hooks are added after the
@@ -28,20 +29,19 @@ export function traceQuery<Query extends QueryFunction>(query: Query, options: P
   const attachment = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, options)
   const traced = (...[parameters, ...rest]: unknown[]): object => {
     const id = globalThis.crypto.randomUUID()
-    const tell: Tell = (event, data, toolUseId) => {
+    const emit: EmitEvent = (event, data, toolUseId) => {
       const toolUse = toolUseId === undefined ? {} : { tool_use_id: toolUseId }
       // A query that is wrapped twice emits each event twice, with the same session and tool ids.
       const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
       attachment.handleEvent({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
     }
-    const seen = attachment.catchErrors(() => tracedParameters(parameters, tell)) ?? parameters
+    const seen = attachment.catchErrors(() => tracedParameters(parameters, emit)) ?? parameters
     const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
-    return attachment.catchErrors(() => observedQuery(running, tell, () => isAborted(parameters))) ?? running
+    return attachment.catchErrors(() => observedQuery(running, emit, () => isAborted(parameters))) ?? running
   }
   return traced as unknown as Query
 }
 
-/** Returns true if the application has aborted the query by its signal. */
 function isAborted(parameters: unknown): boolean {
   return peek(peek(peek(peek(parameters, 'options'), 'abortController'), 'signal'), 'aborted') === true
 }

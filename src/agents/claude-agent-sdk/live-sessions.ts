@@ -6,7 +6,6 @@ import type { HostEvent } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { SdkSession } from './session.ts'
 
-/** Limit of ended sessions, which late events may name, and of running queries. */
 const SESSIONS_LIMIT = 1000
 
 /** Finds the session of an event. A query has one session, or several if the conversation is cleared. */

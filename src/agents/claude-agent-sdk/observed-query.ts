@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import type { Tell } from './types.ts'
+import type { EmitEvent } from './query-options.ts'
 
 type Method = (...parameters: unknown[]) => unknown
 
@@ -9,19 +9,19 @@ type Method = (...parameters: unknown[]) => unknown
  *
  * @param isAborted returns true if the application has aborted the query
  */
-export function observedQuery<Query extends object>(query: Query, tell: Tell, isAborted: () => boolean): Query {
-  return new Observer(tell, isAborted).observed(query)
+export function observedQuery<Query extends object>(query: Query, emit: EmitEvent, isAborted: () => boolean): Query {
+  return new Observer(emit, isAborted).observed(query)
 }
 
 class Observer {
-  readonly #tell: Tell
+  readonly #emit: EmitEvent
   readonly #isAborted: () => boolean
   /** Proxies by target: the query iterates over an internal object, which a loop may request more than once. */
   readonly #observed = new WeakMap<object, object>()
-  #isOver = false
+  #hasEnded = false
 
-  constructor(tell: Tell, isAborted: () => boolean) {
-    this.#tell = tell
+  constructor(emit: EmitEvent, isAborted: () => boolean) {
+    this.#emit = emit
     this.#isAborted = isAborted
   }
 
@@ -79,13 +79,13 @@ class Observer {
     const type = textOf(peek(message, 'type'))
     if (type === undefined || isPiece(type, message)) return
     const subtype = textOf(peek(message, 'subtype'))
-    this.#tell(subtype === undefined ? `msg.${type}` : `msg.${type}.${subtype}`, message)
+    this.#emit(subtype === undefined ? `msg.${type}` : `msg.${type}.${subtype}`, message)
   }
 
   #end(event: string, data: unknown = {}): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#tell(event, data)
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#emit(event, data)
   }
 }
 

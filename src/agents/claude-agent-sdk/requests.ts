@@ -1,17 +1,15 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { tokensOf } from '../base/anthropic-usage.ts'
-import { combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
 import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { PROVIDER, type SdkAttempt, type SdkLoop } from './session.ts'
 
-/** The model name in messages written by the SDK itself. */
 export const SYNTHETIC = '<synthetic>'
 const BLOCKS_LIMIT = 1000
 const EMITTED_IDS_LIMIT = 8
 
 /** Handles an assistant message: one content block of an answer. The blocks of one answer share its id. */
-export function assistantMessage(loop: SdkLoop, at: number, data: unknown): void {
+export function handleAssistantMessage(loop: SdkLoop, at: number, data: unknown): void {
   const message = peek(data, 'message')
   const id = idOf(peek(message, 'id'))
   if (id !== undefined && loop.emittedIds.includes(id)) return
@@ -23,12 +21,11 @@ export function assistantMessage(loop: SdkLoop, at: number, data: unknown): void
   attempt.endAt = Math.max(attempt.endAt ?? attempt.startAt, endAt)
   attempt.content.push(...blocks)
   attempt.stopReason = textOf(peek(message, 'stop_reason')) ?? attempt.stopReason
-  const tokens = tokensOf(peek(message, 'usage'))
+  const tokens = anthropicUsage(peek(message, 'usage'))
   if (tokens !== undefined && !attempt.isExact) attempt.tokens = larger(tokens, attempt.tokens)
   for (const block of blocks) noteCall(loop, attempt, block)
 }
 
-/** Creates the tool call when it is requested, even if it never runs. */
 function noteCall(loop: SdkLoop, attempt: SdkAttempt, block: unknown): void {
   const id = peek(block, 'type') === 'tool_use' ? idOf(peek(block, 'id')) : undefined
   if (id === undefined) return
@@ -80,7 +77,7 @@ function askedBy(loop: SdkLoop, blocks: readonly unknown[]): SdkAttempt | undefi
 }
 
 /** Handles a synthetic message. Only an error of the last attempt is recorded. */
-export function syntheticMessage(loop: SdkLoop, at: number, data: unknown): void {
+export function handleSyntheticMessage(loop: SdkLoop, at: number, data: unknown): void {
   const error = textOf(peek(data, 'error'))
   if (error === undefined) return
   const waiting = loop.attempts.find(attempt => !isAnswered(attempt))
@@ -97,7 +94,7 @@ export function syntheticMessage(loop: SdkLoop, at: number, data: unknown): void
 }
 
 /** Handles `api_retry`: an attempt failed, and the next one follows after a delay. */
-export function retried(loop: SdkLoop, at: number, data: unknown): void {
+export function handleRetry(loop: SdkLoop, at: number, data: unknown): void {
   const { askedAt } = loop
   const waiting = loop.attempts.find(open => !isAnswered(open))
   const isOvertaken =
@@ -130,7 +127,7 @@ function failAttempt(loop: SdkLoop, attempt: SdkAttempt, at: number, facts: Loos
   attempt.emitFailure(Math.max(at, attempt.startAt), payload, 'inferred')
 }
 
-export function endAttempt(loop: SdkLoop, attempt: SdkAttempt): void {
+function endAttempt(loop: SdkLoop, attempt: SdkAttempt): void {
   remove(loop, attempt)
   const { messageId, model, content } = attempt
   if (messageId !== undefined) {
@@ -162,9 +159,7 @@ export function countTokens(loop: SdkLoop, attempt: SdkAttempt): void {
 
 interface SdkLoopEnd {
   readonly at: number
-  /** The stop reason of the result, which applies to the last answer. */
   readonly stopReason?: string | undefined
-  /** All tokens of the loop, if the host reports them. */
   readonly total?: TokenUsage | undefined
   /** The end may have cut off a request without any events. */
   readonly isCut?: boolean
@@ -197,7 +192,7 @@ function remove(loop: SdkLoop, attempt: SdkAttempt): void {
  * Handles events of the model's stream, which require `includePartialMessages`. They contain the times of the request and the
  * first chunk, and the final usage.
  */
-export function streamEvent(loop: SdkLoop, at: number, data: unknown): void {
+export function handleStreamEvent(loop: SdkLoop, at: number, data: unknown): void {
   const event = peek(data, 'event')
   const type = peek(event, 'type')
   if (type === 'message_start') startStream(loop, at, data, peek(event, 'message'))
@@ -219,10 +214,9 @@ function startStream(loop: SdkLoop, at: number, data: unknown, message: unknown)
   attempt.model = model ?? attempt.model
   attempt.firstChunkAt = at
   attempt.endAt = at
-  attempt.tokens = tokensOf(peek(message, 'usage')) ?? attempt.tokens
+  attempt.tokens = anthropicUsage(peek(message, 'usage')) ?? attempt.tokens
 }
 
-/** Finds the attempt of the current answer, by its id in newer SDK versions. */
 function streamedAttempt(loop: SdkLoop, data: unknown): SdkAttempt | undefined {
   const id = idOf(peek(data, 'api_message_id'))
   return loop.attempts.findLast(open => (id === undefined ? open.firstChunkAt !== undefined : open.messageId === id))
@@ -231,7 +225,7 @@ function streamedAttempt(loop: SdkLoop, data: unknown): SdkAttempt | undefined {
 function updateStream(attempt: SdkAttempt | undefined, event: unknown): void {
   if (attempt === undefined) return
   attempt.stopReason = textOf(peek(peek(event, 'delta'), 'stop_reason')) ?? attempt.stopReason
-  const tokens = tokensOf(peek(event, 'usage'))
+  const tokens = anthropicUsage(peek(event, 'usage'))
   if (tokens === undefined) return
   attempt.tokens = larger(tokens, attempt.tokens)
   attempt.isExact = true

@@ -1,9 +1,8 @@
-import { tokensOf } from '../base/anthropic-usage.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import type { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { NO_USAGE, type TokenUsage } from '../base/usage.ts'
+import { anthropicUsage, NO_USAGE, type TokenUsage } from '../base/usage.ts'
 import {
   type ClaudeCall,
   type ClaudeChild,
@@ -14,19 +13,15 @@ import {
 } from '../claude-code/session.ts'
 
 export const PROVIDER = 'anthropic'
-const SDK: Dialect = { platform: 'claude-agent-sdk', provider: PROVIDER, usageOf: tokensOf }
+const SDK: Dialect = { platform: 'claude-agent-sdk', provider: PROVIDER, usageOf: anthropicUsage }
 
-/** One attempt at a model request, until its end is emitted. */
 export class SdkAttempt extends ModelRequest {
   /** Undefined until the message that answers it is read. */
   messageId: string | undefined
   model: string | undefined
-  /** Content blocks, which the SDK sends one by one. */
   readonly content: unknown[] = []
   tokens: TokenUsage | undefined
-  /** The part of `tokens` that the session has counted. */
   counted: TokenUsage = NO_USAGE
-  /** The tokens are final. */
   isExact = false
   /** The SDK reported start and end; otherwise they are derived from earlier events. */
   isTimed = false
@@ -94,9 +89,7 @@ export class SdkSession extends ClaudeSession {
   /** Hooks of the next turn, buffered while messages of the current turn are unread. */
   waiting: TimedEvent[] = []
   readonly seen: Set<string> = new Set()
-  /** The end of a compaction whose usage is not known yet. */
   compactionEndAt: number | undefined
-  /** Tokens emitted for requests since the last result. */
   counted: TokenUsage = NO_USAGE
   /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */
   pendingTokens: TokenUsage = NO_USAGE

@@ -1,18 +1,16 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { tokensOf } from '../base/anthropic-usage.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { combineUsage, minus, NO_USAGE, plus, type TokenUsage, usageOf } from '../base/usage.ts'
-import { compacting, openTurn } from '../claude-code/turns.ts'
-import { endCalls } from './calls.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type TokenUsage, usageOf } from '../base/usage.ts'
+import { beginCompaction, openTurn } from '../claude-code/turns.ts'
+import { endRemainingCalls } from './calls.ts'
 import { endChild } from './children.ts'
 import { countTokens, endAttempts, larger } from './requests.ts'
 import { PROVIDER, type SdkLoop, type SdkSession } from './session.ts'
 
 const DENIALS_LIMIT = 1000
 
-/** Opens the turn of a pending prompt; its model is known by now. */
-export function settlePrompt(session: SdkSession): void {
+export function openPendingTurn(session: SdkSession): void {
   const { prompt } = session
   if (prompt === undefined) return
   session.prompt = undefined
@@ -34,7 +32,7 @@ interface SdkTurnEnd {
 }
 
 /** Handles `result`: the end of the turn, with its usage. Some failed turns have the subtype `success`, too. */
-export function resultArrived(session: SdkSession, at: number, data: unknown): void {
+export function handleResult(session: SdkSession, at: number, data: unknown): void {
   const loop = session.main
   if (loop === undefined) {
     // The result of a command such as `/compact`.
@@ -66,10 +64,10 @@ function endTurn(loop: SdkLoop, { at, outcome, reason, result }: SdkTurnEnd): vo
   endAttempts(loop, {
     at,
     stopReason: textOf(peek(result, 'stop_reason')),
-    total: tokensOf(peek(result, 'usage')),
+    total: anthropicUsage(peek(result, 'usage')),
     isCut: outcome === 'interrupted',
   })
-  endCalls(loop, at, deniedIn(result))
+  endRemainingCalls(loop, at, deniedIn(result))
   endForegroundChildren(loop, at)
   settleTokens(session, result)
   emitCompaction(session, at)
@@ -128,10 +126,9 @@ function emitUnlisted(loop: SdkLoop, at: number): void {
 /** Handles `PreCompact`: the conversation is summarised by requests outside the loop. */
 export function startCompaction(session: SdkSession, at: number): void {
   if (session.compactionEndAt !== undefined) emitCompaction(session, at)
-  compacting(session, at)
+  beginCompaction(session, at)
 }
 
-/** Handles `PostCompact` and `compact_boundary`. The usage is known with the next result. */
 export function endCompaction(session: SdkSession, at: number): void {
   if (session.compaction !== undefined) session.compactionEndAt ??= at
 }
@@ -146,7 +143,6 @@ export function emitCompaction(session: SdkSession, at: number): void {
   compaction.emitAnswer(compactionEndAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
 }
 
-/** Tokens that the SDK counted for all models since the last result, including children and auxiliary calls. */
 function tokensOfModels(byModel: unknown): TokenUsage | undefined {
   if (typeof byModel !== 'object' || byModel === null) return undefined
   return Object.values(byModel).reduce<TokenUsage>(

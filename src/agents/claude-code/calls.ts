@@ -10,17 +10,15 @@ const IMPOSSIBLE = '<tool_use_error>'
 /** Prefix of the result of a call that the user, a rule or a mode has denied. */
 const REFUSED =
   /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
-/** Prefix of the result of a child agent started in the background. */
 export const LAUNCHED = 'Async agent launched'
 
-/** Handles `PreToolUse`. */
-export function toolStarted(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
-  const call = callIn(loop, at, data)
+export function handlePreToolUse(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
+  const call = callOfHook(loop, at, data)
   if (call !== undefined) startCall(call, at)
   return call
 }
 
-function callIn(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
+function callOfHook(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.session.callOf(loop, id, at)
@@ -44,7 +42,6 @@ interface CallEnd {
   readonly message?: string | undefined
   /** The start of a call for which no start hook was received. */
   readonly startAt?: number | undefined
-  /** The start is a guess. */
   readonly isInferred?: boolean
 }
 
@@ -71,8 +68,8 @@ export function endCall(call: ClaudeCall, at: number, end: CallEnd): void {
 }
 
 /** Handles `PostToolUse` and `PostToolUseFailure`. @returns the call, if this ends it */
-export function toolEnded(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
-  const call = callIn(loop, at, data)
+export function handleToolEnd(loop: ClaudeLoop, at: number, data: unknown): ClaudeCall | undefined {
+  const call = callOfHook(loop, at, data)
   if (call === undefined || call.state === 'ended') return undefined
   const durationMillis = numberOf(peek(data, 'duration_ms'))
   const message = textOf(peek(data, 'error'))
@@ -92,13 +89,13 @@ export function toolEnded(loop: ClaudeLoop, at: number, data: unknown): ClaudeCa
 const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
 
 /** Handles `transcript:result`. @returns the call, if this ends it */
-export function resultFound(loop: ClaudeLoop, data: unknown): ClaudeCall | undefined {
+export function handleFoundResult(loop: ClaudeLoop, data: unknown): ClaudeCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined) return undefined
   const { session } = loop
   // A call in no known answer belongs to an earlier turn: the file is being read again.
-  if (!session.calls.has(id) && !session.asked.has(id)) return undefined
+  if (!session.calls.has(id) && !session.requestedCalls.has(id)) return undefined
   const call = session.callOf(loop, id, at)
   if (call.state === 'ended') return undefined
   const response = peek(data, 'response')
@@ -126,7 +123,6 @@ function isImpossible(response: unknown): boolean {
   return textOf(response)?.startsWith(IMPOSSIBLE) ?? false
 }
 
-/** The text sent to the model, in the form of the hook's response. */
 function resultOf(response: unknown): unknown {
   const text = plainText(response)
   if (text === undefined) return response
@@ -134,9 +130,8 @@ function resultOf(response: unknown): unknown {
   return looksLikeJson(text) ? { content: text } : text
 }
 
-/** Handles `PermissionDenied`. */
-export function toolDenied(loop: ClaudeLoop, at: number, data: unknown): void {
-  const call = callIn(loop, at, data)
+export function handlePermissionDenied(loop: ClaudeLoop, at: number, data: unknown): void {
+  const call = callOfHook(loop, at, data)
   const result = textOf(peek(data, 'message')) ?? textOf(peek(data, 'reason'))
   if (call !== undefined) endCall(call, at, { status: 'blocked', result })
 }
@@ -145,9 +140,9 @@ export function toolDenied(loop: ClaudeLoop, at: number, data: unknown): void {
  * Handles `PostToolBatch`: all tools of one answer have ended. Denied and unknown tools fire no other hook. Other calls still
  * open are left to the transcript: the hook of their end may have timed out.
  */
-export function batchOver(loop: ClaudeLoop, at: number, data: unknown): void {
+export function handleToolBatch(loop: ClaudeLoop, at: number, data: unknown): void {
   for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
-    const call = callIn(loop, at, one)
+    const call = callOfHook(loop, at, one)
     if (call === undefined || call.state === 'ended') continue
     const result = peek(one, 'tool_response')
     const text = plainText(result)
@@ -162,7 +157,7 @@ export function batchOver(loop: ClaudeLoop, at: number, data: unknown): void {
 }
 
 /** Ends the remaining calls of a loop. Calls whose results were sent to the model had ended before. */
-export function settleCalls(loop: ClaudeLoop, at: number, outcome: TurnResult): void {
+export function endRemainingCalls(loop: ClaudeLoop, at: number, outcome: TurnResult): void {
   for (const call of [...loop.calls]) {
     const { batchEnd, sentOnAt } = call
     const endAt = batchEnd?.at ?? sentOnAt ?? (outcome === 'completed' ? at : undefined)
@@ -185,7 +180,7 @@ export function settleCalls(loop: ClaudeLoop, at: number, outcome: TurnResult): 
  * Handles `PermissionRequest`. The hook has no call id, so the newest running call of the same name and input without an approval
  * is used.
  */
-export function askApproval(loop: ClaudeLoop, at: number, data: unknown): void {
+export function handlePermissionRequest(loop: ClaudeLoop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
   const running = [...loop.calls].filter(call => call.state === 'running' && call.name === name)

@@ -2,25 +2,23 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import { plainText } from '../base/messages.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { LAUNCHED, settleCalls } from './calls.ts'
-import { settleRequest } from './requests.ts'
+import { endRemainingCalls, LAUNCHED } from './calls.ts'
+import { endOpenRequest } from './requests.ts'
 import { type ClaudeCall, type ClaudeChild, type ClaudeLoop, type ClaudeSession, DELEGATING } from './session.ts'
 
-/** Handles `transcript:agent`. */
-export function agentFound(session: ClaudeSession, data: unknown): void {
+export function linkAgent(session: ClaudeSession, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   const callId = idOf(peek(data, 'tool_use_id'))
   if (agentId !== undefined && callId !== undefined) session.callOfAgent.set(agentId, callId)
 }
 
 /** Handles `SubagentStart`. A second one resumes an agent that had ended. */
-export function subagentStarted(session: ClaudeSession, at: number, data: unknown): void {
+export function handleSubagentStart(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId === undefined || session.children.get(agentId)?.loop.hasEnded === false) return
   startChild(session, at, { agentId, data })
 }
 
-/** Returns the loop of a child agent, and starts it if it is unknown. */
 export function loopOfAgent(session: ClaudeSession, at: number, agentId: string, data: unknown): ClaudeLoop {
   return (session.children.get(agentId) ?? startChild(session, at, { agentId, data })).loop
 }
@@ -44,7 +42,7 @@ export function startChild(
   const role = textOf(type) ?? textOf(peek(found?.args, 'subagent_type'))
   const call = found ?? (starter === undefined ? delegatingCall(session, role) : undefined)
   const promptId = idOf(peek(data, 'prompt_id'))
-  const parent = call?.turn ?? starter ?? session.main ?? session.last
+  const parent = call?.turn ?? starter ?? session.main ?? session.previous
   const parent_session_id = parent?.sessionId ?? session.id
   const goal = peek(call?.args, 'prompt') ?? peek(data, 'prompt') ?? peek(data, 'description')
   const runs = (known?.runs ?? 0) + 1
@@ -76,7 +74,7 @@ function delegatingCall(session: ClaudeSession, role: string | undefined): Claud
 }
 
 /** Handles `SubagentStop`. Claude Code's internal agents, for example for a summary, fire only this hook and are ignored. */
-export function subagentStopped(session: ClaudeSession, at: number, data: unknown): void {
+export function handleSubagentStop(session: ClaudeSession, at: number, data: unknown): void {
   const agentId = idOf(peek(data, 'agent_id')) ?? ''
   const isJoined = session.callOfAgent.has(agentId)
   const child = session.children.get(agentId) ?? (isJoined ? startChild(session, at, { agentId, data }) : undefined)
@@ -84,14 +82,14 @@ export function subagentStopped(session: ClaudeSession, at: number, data: unknow
 }
 
 /** Handles `StopFailure` of a child, for which no other hook reports the end. */
-export function subagentFailed(session: ClaudeSession, at: number, data: unknown): void {
+export function handleSubagentFailure(session: ClaudeSession, at: number, data: unknown): void {
   const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
   const reason = textOf(peek(data, 'error')) ?? 'unknown'
   if (child !== undefined) endChild(child, at, { outcome: 'failed', reason })
 }
 
 /** Ends the child of a synchronous delegating tool, in case no hook reported the child's end. */
-export function delegationReturned(call: ClaudeCall, at: number, response: unknown, hasFailed: boolean): void {
+export function endDelegatedChildren(call: ClaudeCall, at: number, response: unknown, hasFailed: boolean): void {
   if (!DELEGATING.has(call.name)) return
   if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
   if (plainText(response)?.startsWith(LAUNCHED) === true) return
@@ -103,11 +101,10 @@ function endChildrenOf(call: ClaudeCall, at: number, outcome: TurnResult): void 
     if (child.callId === call.id) endChild(child, at, { outcome })
 }
 
-/** Ends the children of the loop's calls when the loop stops. */
-export function stopChildrenOf(loop: ClaudeLoop, at: number): void {
+export function endChildrenOfLoop(loop: ClaudeLoop, at: number): void {
   for (const call of loop.calls) {
     const { batchEnd, sentOnAt } = call
-    if (batchEnd !== undefined) delegationReturned(call, batchEnd.at, batchEnd.result, false)
+    if (batchEnd !== undefined) endDelegatedChildren(call, batchEnd.at, batchEnd.result, false)
     else if (sentOnAt === undefined) endChildrenOf(call, at, 'interrupted')
   }
 }
@@ -122,9 +119,9 @@ export function endChild({ loop, task }: ClaudeChild, at: number, { outcome, rea
   if (loop.hasEnded) return
   loop.hasEnded = true
   loop.emitPrompt()
-  settleRequest(loop, at, outcome === 'interrupted')
-  stopChildrenOf(loop, at)
-  settleCalls(loop, at, outcome)
+  endOpenRequest(loop, at, outcome === 'interrupted')
+  endChildrenOfLoop(loop, at)
+  endRemainingCalls(loop, at, outcome)
   loop.emitAnswer(at, text, loop.model)
   loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model })
   task.emitEnd(at, { status: outcome, summary: text })

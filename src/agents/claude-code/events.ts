@@ -1,39 +1,46 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { tokensOf } from '../base/anthropic-usage.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
+import { anthropicUsage } from '../base/usage.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { askApproval, batchOver, resultFound, toolDenied, toolEnded, toolStarted } from './calls.ts'
 import {
-  agentFound,
-  delegationReturned,
+  handleFoundResult,
+  handlePermissionDenied,
+  handlePermissionRequest,
+  handlePreToolUse,
+  handleToolBatch,
+  handleToolEnd,
+} from './calls.ts'
+import {
+  endDelegatedChildren,
+  handleSubagentFailure,
+  handleSubagentStart,
+  handleSubagentStop,
+  linkAgent,
   loopOfAgent,
-  subagentFailed,
-  subagentStarted,
-  subagentStopped,
 } from './children.ts'
-import { answered, failed, sent } from './requests.ts'
+import { handleFailure, handleRequest, handleResponse } from './requests.ts'
 import { type ClaudeLoop, ClaudeSession, type Dialect } from './session.ts'
 import {
-  compacted,
-  compacting,
-  interrupted,
-  prompted,
-  promptFound,
-  sessionEnded,
-  sessionStarted,
-  stopFound,
-  stopped,
-  turnFailed,
+  beginCompaction,
+  finishCompaction,
+  handleFoundPrompt,
+  handleFoundStop,
+  handleInterruption,
+  handlePrompt,
+  handleSessionEnd,
+  handleSessionStart,
+  handleStop,
+  handleStopFailure,
   turnFor,
   turnOf,
 } from './turns.ts'
-import { QUIET_HOOKS, READS_FIRST, READS_UNHEARD } from './types.ts'
+import { QUIET_HOOKS, READS_FIRST, READS_IF_UNKNOWN } from './types.ts'
 
-type Taking = (session: ClaudeSession, at: number, data: unknown, context: unknown) => unknown
+type HookHandler = (session: ClaudeSession, at: number, data: unknown, context: unknown) => unknown
 
 /** Wraps a handler of model and tool hooks: it receives the loop of the turn, or of the child that the hook names. */
-function ofLoop(take: (loop: ClaudeLoop, at: number, data: unknown) => unknown): Taking {
+function ofLoop(take: (loop: ClaudeLoop, at: number, data: unknown) => unknown): HookHandler {
   return (session, at, data) => {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
@@ -48,44 +55,44 @@ function promptOf(data: unknown): string | undefined {
   return idOf(peek(data, 'prompt_id'))
 }
 
-const HOOKS: Readonly<Record<string, Taking>> = {
-  SessionStart: sessionStarted,
-  UserPromptSubmit: prompted,
-  PreToolUse: ofLoop(toolStarted),
-  PermissionRequest: ofLoop(askApproval),
-  PermissionDenied: ofLoop(toolDenied),
-  PostToolUse: ofLoop(toolOver),
-  PostToolUseFailure: ofLoop(toolOver),
-  PostToolBatch: ofLoop(batchOver),
-  SubagentStart: subagentStarted,
-  SubagentStop: subagentStopped,
-  Stop: stopped,
+const HOOKS: Readonly<Record<string, HookHandler>> = {
+  SessionStart: handleSessionStart,
+  UserPromptSubmit: handlePrompt,
+  PreToolUse: ofLoop(handlePreToolUse),
+  PermissionRequest: ofLoop(handlePermissionRequest),
+  PermissionDenied: ofLoop(handlePermissionDenied),
+  PostToolUse: ofLoop(handleToolHook),
+  PostToolUseFailure: ofLoop(handleToolHook),
+  PostToolBatch: ofLoop(handleToolBatch),
+  SubagentStart: handleSubagentStart,
+  SubagentStop: handleSubagentStop,
+  Stop: handleStop,
   StopFailure: (session, at, data) =>
-    (peek(data, 'agent_id') === undefined ? turnFailed : subagentFailed)(session, at, data),
-  PreCompact: compacting,
-  PostCompact: compacted,
+    (peek(data, 'agent_id') === undefined ? handleStopFailure : handleSubagentFailure)(session, at, data),
+  PreCompact: beginCompaction,
+  PostCompact: finishCompaction,
   PostModelSwitch: (session, _at, data) => {
     session.model = textOf(peek(data, 'to_model')) ?? session.model
   },
-  SessionEnd: sessionEnded,
+  SessionEnd: handleSessionEnd,
 }
 
-function toolOver(loop: ClaudeLoop, at: number, data: unknown): void {
-  const call = toolEnded(loop, at, data)
+function handleToolHook(loop: ClaudeLoop, at: number, data: unknown): void {
+  const call = handleToolEnd(loop, at, data)
   const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
-  if (call !== undefined) delegationReturned(call, at, peek(data, 'tool_response'), hasFailed)
+  if (call !== undefined) endDelegatedChildren(call, at, peek(data, 'tool_response'), hasFailed)
 }
 
-function resultRead(loop: ClaudeLoop, data: unknown): void {
-  const call = resultFound(loop, data)
+function handleResultInTranscript(loop: ClaudeLoop, data: unknown): void {
+  const call = handleFoundResult(loop, data)
   const at = numberOf(peek(data, 'at'))
   if (call === undefined || at === undefined) return
   loop.lastAt = Math.max(loop.lastAt, at)
   if (peek(data, 'denial') === undefined)
-    delegationReturned(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
+    endDelegatedChildren(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
 }
 
-const OF_A_TURN: ReadonlySet<string> = new Set([
+const TURN_HOOKS: ReadonlySet<string> = new Set([
   ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Stop', 'StopFailure'],
 ])
 
@@ -99,18 +106,19 @@ class ClaudeCodeMachine extends EventMachine {
   protected readonly events: EventHandlers = eventHandlers(
     {
       ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
-      'transcript:agent': ({ data }) => this.#found(data, session => agentFound(session, data)),
+      'transcript:agent': ({ data }) => this.#found(data, session => linkAgent(session, data)),
       'transcript:prompt': ({ data }) =>
         this.#found(data, session => {
-          if (isAtWork(session, promptOf(data))) promptFound(session, data)
+          if (isHeldForTurn(session, promptOf(data))) handleFoundPrompt(session, data)
         }),
-      'transcript:stopped': ({ data }) => this.#found(data, session => stopFound(session, data)),
-      'transcript:interrupted': ({ data }) => this.#found(data, session => interrupted(session, data)),
-      'transcript:request': moment => this.#request(moment, sent),
-      'transcript:response': moment => this.#request(moment, answered),
-      'transcript:failure': moment => this.#request(moment, failed),
-      'transcript:result': moment => this.#request(moment, resultRead),
-      'transcript:read': ({ data }) => this.#found(data, session => release(session, peek(data, 'goes_on') === true)),
+      'transcript:stopped': ({ data }) => this.#found(data, session => handleFoundStop(session, data)),
+      'transcript:interrupted': ({ data }) => this.#found(data, session => handleInterruption(session, data)),
+      'transcript:request': moment => this.#request(moment, handleRequest),
+      'transcript:response': moment => this.#request(moment, handleResponse),
+      'transcript:failure': moment => this.#request(moment, handleFailure),
+      'transcript:result': moment => this.#request(moment, handleResultInTranscript),
+      'transcript:read': ({ data }) =>
+        this.#found(data, session => handleHeldHook(session, peek(data, 'goes_on') === true)),
     },
     QUIET_HOOKS,
   )
@@ -121,7 +129,7 @@ class ClaudeCodeMachine extends EventMachine {
   }
 
   protected endSessions(): void {
-    for (const session of this.#sessions.values()) release(session)
+    for (const session of this.#sessions.values()) handleHeldHook(session)
   }
 
   #hook(moment: TimedEvent): void {
@@ -129,8 +137,8 @@ class ClaudeCodeMachine extends EventMachine {
     if (id === undefined) return
     const session = this.#sessions.get(id)
     if (isRepeated(session, moment)) return
-    release(session)
-    if (READS_FIRST.has(moment.event) || isUnheard(session, moment)) session.held = moment
+    handleHeldHook(session)
+    if (READS_FIRST.has(moment.event) || isUnknown(session, moment)) session.heldHook = moment
     else take(session, moment)
   }
 
@@ -154,46 +162,48 @@ class ClaudeCodeMachine extends EventMachine {
  * call is known.
  */
 function loopOfFound(session: ClaudeSession, at: number, data: unknown): ClaudeLoop | undefined {
-  const { held } = session
+  const { heldHook } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
-    const isFirst = held !== undefined && OF_A_TURN.has(held.event) && idOf(peek(held.data, 'agent_id')) === agentId
+    const isFirst =
+      heldHook !== undefined && TURN_HOOKS.has(heldHook.event) && idOf(peek(heldHook.data, 'agent_id')) === agentId
     const begins = isFirst || session.callOfAgent.has(agentId)
-    return session.children.get(agentId)?.loop ?? (begins ? loopOfAgent(session, at, agentId, held?.data) : undefined)
+    return (
+      session.children.get(agentId)?.loop ?? (begins ? loopOfAgent(session, at, agentId, heldHook?.data) : undefined)
+    )
   }
   const promptId = promptOf(data)
-  return isAtWork(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
+  return isHeldForTurn(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
 }
 
 /** Returns true if the buffered hook belongs to a turn. Commands such as `/compact` have a prompt, too, and are no turns. */
-function isAtWork({ held }: ClaudeSession, promptId: string | undefined): boolean {
-  return held !== undefined && OF_A_TURN.has(held.event) && promptOf(held.data) === promptId
+function isHeldForTurn({ heldHook }: ClaudeSession, promptId: string | undefined): boolean {
+  return heldHook !== undefined && TURN_HOOKS.has(heldHook.event) && promptOf(heldHook.data) === promptId
 }
 
 /** Returns true for a repetition of the buffered hook, which must not wait for itself. */
-function isRepeated({ held }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
-  return held?.event === event && held.at === at && JSON.stringify(held.data) === JSON.stringify(data)
+function isRepeated({ heldHook }: ClaudeSession, { event, at, data }: TimedEvent): boolean {
+  return heldHook?.event === event && heldHook.at === at && JSON.stringify(heldHook.data) === JSON.stringify(data)
 }
 
 /** Returns true for the end of a tool whose start was not received: its request has not been read yet. */
-function isUnheard({ calls }: ClaudeSession, { event, data }: TimedEvent): boolean {
-  return READS_UNHEARD.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
+function isUnknown({ calls }: ClaudeSession, { event, data }: TimedEvent): boolean {
+  return READS_IF_UNKNOWN.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
 }
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
-function release(session: ClaudeSession, goesOn = false): void {
-  const { held } = session
-  session.held = undefined
-  if (held !== undefined && !goesOn) take(session, held)
+function handleHeldHook(session: ClaudeSession, goesOn = false): void {
+  const { heldHook } = session
+  session.heldHook = undefined
+  if (heldHook !== undefined && !goesOn) take(session, heldHook)
 }
 
 function take(session: ClaudeSession, { event, at, data, context }: TimedEvent): void {
   HOOKS[event]?.(session, at, data, context)
 }
 
-const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: tokensOf }
+const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: anthropicUsage }
 
-/** @param dialect of an agent with Claude Code's hook protocol */
 export function createClaudeCodeMachine(dialect: Dialect = CLAUDE_CODE): HostMachine {
   return new ClaudeCodeMachine(dialect)
 }

@@ -59,7 +59,6 @@ function textIn(body: unknown, key: string): string {
   return textOf(peek(body, key)) ?? ''
 }
 
-/** Claude Code uses one format for a blocked prompt and for another pass of a turn. */
 function refusal(reason = NO_REASON): HookReply {
   return { body: { decision: 'block', reason } }
 }
@@ -68,7 +67,6 @@ function denial(permissionDecisionReason = NO_REASON): HookReply {
   return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason })
 }
 
-/** Builds hook-specific output from the defined keys. Without any, the response is empty. */
 function specific(hookEventName: string, output: Readonly<Record<string, unknown>>): HookReply {
   const entries = Object.entries(output).filter(([, value]) => value !== undefined)
   if (entries.length === 0) return NOTHING

@@ -1,28 +1,26 @@
 import { idOf, peek } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import type { CancelledHook } from './transcript-results.ts'
-import type { Whose } from './types.ts'
+import type { CancelledHook } from './transcript.ts'
+import type { FindingOwner } from './types.ts'
 
 const HOOKS_LIMIT = 20_000
 const SUSPECTS_LIMIT = 1000
 /** A hook that has timed out does not arrive after this time. */
 const LATEST_MILLIS = 2000
-/** Tolerance between two clocks of one machine. */
 const TOLERANCE_MILLIS = 50
 const ENDS_OF_TOOL = ['PostToolUse', 'PostToolUseFailure'] as const
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionDenied', ...ENDS_OF_TOOL])
 const OUR_COMMAND = /[/ ]claude-code$/
 
-interface Suspect {
+interface TimedOutHook {
   readonly key: string
   readonly firedAt: number
 }
 
 /** Tracks received hooks, and counts those that timed out and never arrived. */
-export class HeardHooks {
-  /** Time of last receipt, by hook. */
+export class ReceivedHooks {
   readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
-  #suspects: Suspect[] = []
+  #timedOut: TimedOutHook[] = []
   /** Time of the first hook. Earlier hooks were sent to another process. */
   #since = Number.POSITIVE_INFINITY
   #lost = 0
@@ -32,32 +30,32 @@ export class HeardHooks {
     return this.#lost + this.#missing().length
   }
 
-  note(event: string, at: number, data: unknown): void {
+  noteHook(event: string, at: number, data: unknown): void {
     this.#since = Math.min(this.#since, at)
-    const whose = { session_id: idOf(peek(data, 'session_id')) ?? '', agent_id: idOf(peek(data, 'agent_id')) }
-    this.#at.set(keyOf(event, whose, idOf(peek(data, 'tool_use_id'))), at)
+    const owner = { session_id: idOf(peek(data, 'session_id')) ?? '', agent_id: idOf(peek(data, 'agent_id')) }
+    this.#at.set(keyOf(event, owner, idOf(peek(data, 'tool_use_id'))), at)
   }
 
-  hasEnd(whose: Whose, callId: string): boolean {
-    return ENDS_OF_TOOL.some(event => this.#at.has(keyOf(event, whose, callId)))
+  hasEnd(owner: FindingOwner, callId: string): boolean {
+    return ENDS_OF_TOOL.some(event => this.#at.has(keyOf(event, owner, callId)))
   }
 
   /** Adds hooks that timed out; they may have arrived, or may still arrive. @param at time of the current hook */
-  suspect(cancelled: readonly CancelledHook[], whose: Whose, at: number): void {
+  addTimedOut(cancelled: readonly CancelledHook[], owner: FindingOwner, at: number): void {
     for (const { event, callId, command, firedAt } of cancelled) {
       const isOurs = command === undefined ? OF_TOOL.has(event) : OUR_COMMAND.test(command)
-      if (isOurs && firedAt >= this.#since) this.#suspects.push({ key: keyOf(event, whose, callId), firedAt })
+      if (isOurs && firedAt >= this.#since) this.#timedOut.push({ key: keyOf(event, owner, callId), firedAt })
     }
     const missing = this.#missing()
-    this.#suspects = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-SUSPECTS_LIMIT)
-    this.#lost += missing.length - this.#suspects.length
+    this.#timedOut = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-SUSPECTS_LIMIT)
+    this.#lost += missing.length - this.#timedOut.length
   }
 
-  #missing(): readonly Suspect[] {
-    return this.#suspects.filter(({ key, firedAt }) => (this.#at.get(key) ?? 0) < firedAt - TOLERANCE_MILLIS)
+  #missing(): readonly TimedOutHook[] {
+    return this.#timedOut.filter(({ key, firedAt }) => (this.#at.get(key) ?? 0) < firedAt - TOLERANCE_MILLIS)
   }
 }
 
-function keyOf(event: string, { session_id, agent_id = '' }: Whose, callId: string | undefined): string {
+function keyOf(event: string, { session_id, agent_id = '' }: FindingOwner, callId: string | undefined): string {
   return `${session_id} ${agent_id} ${event} ${OF_TOOL.has(event) ? callId : ''}`
 }

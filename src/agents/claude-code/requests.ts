@@ -4,7 +4,6 @@ import type { ClaudeLoop, ClaudeSession } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
 
-/** Returns the pending request, and starts it if it is unknown. */
 function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelRequest {
   const model = textOf(peek(data, 'model'))
   loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
@@ -18,8 +17,7 @@ function openRequest(loop: ClaudeLoop, startAt: number, data: unknown): ModelReq
   return request
 }
 
-/** Handles `transcript:request`. */
-export function sent(loop: ClaudeLoop, data: unknown): void {
+export function handleRequest(loop: ClaudeLoop, data: unknown): void {
   const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
   // An answered request: the file is being read again.
   if (loop.hasEnded || at < loop.answeredAt) return
@@ -27,8 +25,7 @@ export function sent(loop: ClaudeLoop, data: unknown): void {
   loop.lastAt = Math.max(loop.lastAt, startAt)
 }
 
-/** Handles `transcript:response`. */
-export function answered(loop: ClaudeLoop, data: unknown): void {
+export function handleResponse(loop: ClaudeLoop, data: unknown): void {
   const { session } = loop
   const id = idOf(peek(data, 'message_id'))
   const endAt = numberOf(peek(data, 'ended_at'))
@@ -41,7 +38,7 @@ export function answered(loop: ClaudeLoop, data: unknown): void {
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
   for (const call of calls) noteCall(session, { call, requestId: request.id, at: endAt })
   loop.requests.failures = 0
-  close(loop, endAt)
+  closeRequest(loop, endAt)
   const facts = {
     model,
     provider: loop.provider,
@@ -56,7 +53,7 @@ export function answered(loop: ClaudeLoop, data: unknown): void {
   request.emitAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
 }
 
-function close(loop: ClaudeLoop, at: number): void {
+function closeRequest(loop: ClaudeLoop, at: number): void {
   loop.open = undefined
   loop.answeredAt = Math.max(loop.answeredAt, at)
   loop.lastAt = Math.max(loop.lastAt, at)
@@ -67,17 +64,16 @@ function sentAt(loop: ClaudeLoop, data: unknown, endAt: number): number {
   return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
-interface Asking {
-  /** A `tool_use` block of the answer. */
+interface RequestingBlock {
   readonly call: unknown
   readonly requestId: string
   readonly at: number
 }
 
-function noteCall({ asked, calls }: ClaudeSession, { call, requestId, at }: Asking): void {
+function noteCall({ requestedCalls, calls }: ClaudeSession, { call, requestId, at }: RequestingBlock): void {
   const id = idOf(peek(call, 'id'))
   if (id === undefined || calls.has(id)) return
-  asked.set(id, { requestId, name: peek(call, 'name'), args: peek(call, 'input'), at })
+  requestedCalls.set(id, { requestId, name: peek(call, 'name'), args: peek(call, 'input'), at })
 }
 
 export function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
@@ -89,15 +85,14 @@ export function responseMessage(content: readonly unknown[], calls: readonly unk
   return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
 }
 
-/** Handles `transcript:failure`. */
-export function failed(loop: ClaudeLoop, data: unknown): void {
+export function handleFailure(loop: ClaudeLoop, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
   const request = openRequest(loop, sentAt(loop, data, at), data)
   const error = textOf(peek(data, 'error')) ?? 'unknown'
   const isRetried = peek(data, 'retry_in_ms') !== undefined
-  close(loop, at)
+  closeRequest(loop, at)
   request.emitFailure(at, {
     model: loop.model,
     provider: loop.provider,
@@ -111,9 +106,9 @@ export function failed(loop: ClaudeLoop, data: unknown): void {
 }
 
 /** Ends the pending request when the loop ends: its answer was cut off, or is written too late. */
-export function settleRequest(loop: ClaudeLoop, at: number, isCut: boolean): void {
+export function endOpenRequest(loop: ClaudeLoop, at: number, isCut: boolean): void {
   const { open, model } = loop
   if (open === undefined) return
-  close(loop, at)
+  closeRequest(loop, at)
   open.emitAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
 }

@@ -6,21 +6,17 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 import type { TokenUsage } from '../base/usage.ts'
 
-/** An agent with Claude Code's hook protocol. */
 export interface Dialect {
   readonly platform: string
-  /** Undefined if each answer names its provider. */
   readonly provider: string | undefined
-  /** Converts the token counts of the agent's transcripts. */
   usageOf(said: unknown): TokenUsage | undefined
   /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean
 }
 
-/** Tools that start a child agent. */
 export const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
 const CHILDREN_LIMIT = 1000
 const CALLS_LIMIT = 10_000
@@ -39,11 +35,10 @@ export interface RequestedCall {
   readonly requestId: string
   readonly name: unknown
   readonly args: unknown
-  /** The end of the answer. */
   readonly at: number
 }
 
-export interface LoopIds extends Pick<RecordedTurn, 'sessionId' | 'turnId'> {
+export interface LoopIds extends Pick<HostTurn, 'sessionId' | 'turnId'> {
   readonly promptId: string | undefined
 }
 
@@ -54,20 +49,18 @@ export function isNotification(prompt: unknown): boolean {
   return textOf(prompt)?.startsWith(NOTIFICATION) ?? false
 }
 
-/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class ClaudeLoop extends RecordedTurn {
+/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. Times are epoch ms. */
+export class ClaudeLoop extends HostTurn {
   readonly session: ClaudeSession
   /** All prompt ids of the turn: prompts that wait together are answered together. */
   readonly promptIds: Set<string | undefined>
   readonly isNotified: boolean
-  /** Epoch milliseconds. */
   readonly startAt: number
   /** Emitted once the model is known, which no hook reports for a first prompt. */
   prompt: { readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   model: string | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
   open: ModelRequest | undefined
-  /** Calls that have not ended. */
   readonly calls: Set<ClaudeCall> = new Set()
   lastAt: number
   answeredAt = 0
@@ -93,7 +86,6 @@ export class ClaudeLoop extends RecordedTurn {
     return this.session.dialect.provider ?? this.session.provider
   }
 
-  /** Called before the start of a tool is emitted. */
   beforeTool(_call: ClaudeCall, _at: number): void {
     this.emitPrompt()
   }
@@ -127,28 +119,25 @@ export class ClaudeSession {
   readonly records: Records
   readonly id: string
   readonly dialect: Dialect
-  /** The provider of the last answer, if answers name it. */
   provider: string | undefined
   /** The model of the last answer, or the agent's initial model. */
   model: string | undefined
   /** W3C `traceparent` of the span in which the agent's process was started. */
-  caller: string | undefined
+  callerTraceparent: string | undefined
   isAnnounced = false
   turns = 0
   main: ClaudeLoop | undefined
-  /** The previous turn, which late events may belong to. */
-  last: ClaudeLoop | undefined
+  previous: ClaudeLoop | undefined
   /** A hook that is processed after the files have been read. */
-  held: TimedEvent | undefined
+  heldHook: TimedEvent | undefined
   compactions = 0
   compaction: ModelRequest | undefined
   readonly children: LimitedMap<string, ClaudeChild> = new LimitedMap(CHILDREN_LIMIT)
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(CALLS_LIMIT)
-  /** Calls in answers, by id. */
-  readonly asked: LimitedMap<string, RequestedCall> = new LimitedMap(CALLS_LIMIT)
+  readonly requestedCalls: LimitedMap<string, RequestedCall> = new LimitedMap(CALLS_LIMIT)
   /** Ids of emitted answers and failures: files are read again when a receiver starts. */
-  readonly found: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 
   constructor(records: Records, id: string, dialect: Dialect) {
     this.records = records
@@ -161,8 +150,8 @@ export class ClaudeSession {
   }
 
   isNew(id: string): boolean {
-    if (this.found.has(id)) return false
-    this.found.set(id, true)
+    if (this.emittedIds.has(id)) return false
+    this.emittedIds.set(id, true)
     return true
   }
 
@@ -170,13 +159,12 @@ export class ClaudeSession {
   callOf(loop: ClaudeLoop, id: string, at: number): ClaudeCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const asked = this.asked.get(id)
+    const asked = this.requestedCalls.get(id)
     const call = new ClaudeCall(loop, id, textOf(asked?.name), asked?.at ?? at)
     const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
     call.args = asked?.args
     call.requestId = asked?.requestId ?? loop.open?.id ?? last
-    // Frees the input, which may be large.
-    this.asked.delete(id)
+    this.requestedCalls.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)
     return call

@@ -1,16 +1,38 @@
-import type { AgentFolders } from '../base/agent-file.ts'
+import type { FileHandle } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { isAbsolute, join, normalize } from 'node:path'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
 import type { AdapterEnvironment } from '../receiver-adapter.ts'
-import { TranscriptLines } from './transcript-lines.ts'
-import { openFile } from './transcript-place.ts'
-import type { Whose } from './types.ts'
+import { ClaudeTranscript } from './transcript.ts'
+import type { FindingOwner } from './types.ts'
+
+/** The format of Claude Code's agent ids. In a path, it cannot leave the folder. */
+const AGENT_ID = /^[\w-]{1,128}$/
+
+export function claudeFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
+  const own = env['CLAUDE_CONFIG_DIR']?.trim() ?? ''
+  const folders = [join(homedir(), '.claude'), ...(isAbsolute(own) ? [own] : [])]
+  return { folders: folders.map(folder => normalize(folder)), uid: process.getuid?.() }
+}
+
+/**
+ * Returns the path of a child agent's transcript, in a folder beside that of its session. Returns undefined if the id is invalid.
+ */
+export function agentFile(transcript: string, agentId: string, ending: '.jsonl' | '.meta.json'): string | undefined {
+  if (!AGENT_ID.test(agentId) || !transcript.endsWith('.jsonl')) return undefined
+  return join(transcript.slice(0, -'.jsonl'.length), 'subagents', `agent-${agentId}${ending}`)
+}
+
+export async function openFile(path: string, place: AgentFolders): Promise<FileHandle | undefined> {
+  return openAgentFile(path, place, 'projects')
+}
 
 /**
  * Transcripts lag behind the hooks, usually by a tenth of a second, on a busy machine by over a second. The wait does not delay
  * the agent.
  */
 const PATIENCE_MILLIS = 1500
-/** Timeout for a missing file. */
 export const ABSENT_PATIENCE_MILLIS = 500
 /** Timeout after an earlier wait for the same hook was in vain. */
 const LESS_PATIENCE_MILLIS = 160
@@ -19,36 +41,36 @@ export const LOOK_MILLIS = 20
 export class TranscriptFile {
   readonly #path: string
   readonly #reader = new AppendedLineReader()
-  readonly whose: Whose
-  readonly lines: TranscriptLines
+  readonly owner: FindingOwner
+  readonly lines: ClaudeTranscript
   isThere = false
   /** The agent has ended; its last lines are not written yet. */
-  isOwing = false
+  hasPendingLines = false
   /** Hooks for which the awaited lines did not appear: a hook of another program is slow, or the lines are never written. */
-  readonly #vain = new Set<string>()
+  readonly #vainWaits = new Set<string>()
 
-  constructor(path: string, whose: Whose) {
+  constructor(path: string, owner: FindingOwner) {
     this.#path = path
-    this.whose = whose
-    this.lines = new TranscriptLines(whose)
+    this.owner = owner
+    this.lines = new ClaudeTranscript(owner)
   }
 
   /** Reads until `isEnough` returns true, or until the timeout for this hook. */
-  async until(
+  async readUntil(
     event: string,
     { place, wait }: AdapterEnvironment,
-    isEnough: (lines: TranscriptLines) => boolean,
+    isEnough: (lines: ClaudeTranscript) => boolean,
   ): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       this.isThere = await this.#read(place)
       if (isEnough(this.lines)) {
-        this.#vain.delete(event)
-        this.isOwing = false
+        this.#vainWaits.delete(event)
+        this.hasPendingLines = false
         return
       }
       if (waited >= this.#patienceFor(event)) {
-        this.#vain.add(event)
-        this.isOwing = this.whose.agent_id !== undefined && event !== 'PreToolUse'
+        this.#vainWaits.add(event)
+        this.hasPendingLines = this.owner.agent_id !== undefined && event !== 'PreToolUse'
         return
       }
       await wait(LOOK_MILLIS)
@@ -56,13 +78,12 @@ export class TranscriptFile {
   }
 
   #patienceFor(event: string): number {
-    if (this.isThere) return this.#vain.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
-    return this.#vain.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
+    if (this.isThere) return this.#vainWaits.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
+    return this.#vainWaits.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
   }
 
-  /** Reads the lines written since the last timeout. */
   async readRest({ place }: AdapterEnvironment): Promise<void> {
-    this.isOwing = false
+    this.hasPendingLines = false
     await this.#read(place)
     this.lines.advance(Number.POSITIVE_INFINITY, false)
   }
@@ -73,7 +94,7 @@ export class TranscriptFile {
     try {
       await this.#reader.readNewLines(
         file,
-        line => this.lines.line(line),
+        line => this.lines.addLine(line),
         () => this.lines.restart(),
       )
       return true

@@ -2,13 +2,13 @@ import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { RecordScope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { settleCalls } from './calls.ts'
-import { endChild, stopChildrenOf } from './children.ts'
-import { sent, settleRequest } from './requests.ts'
+import { endRemainingCalls } from './calls.ts'
+import { endChild, endChildrenOfLoop } from './children.ts'
+import { endOpenRequest, handleRequest } from './requests.ts'
 import { type ClaudeLoop, type ClaudeSession, isNotification } from './session.ts'
 
 /** Handles a new process of the agent. A process that was killed has left its turn open. */
-export function sessionStarted(session: ClaudeSession, at: number, data: unknown, context: unknown): void {
+export function handleSessionStart(session: ClaudeSession, at: number, data: unknown, context: unknown): void {
   session.model = textOf(peek(data, 'model')) ?? session.model
   const source = peek(data, 'source')
   const { main } = session
@@ -17,11 +17,10 @@ export function sessionStarted(session: ClaudeSession, at: number, data: unknown
   if (main !== undefined && !isSameProcess) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
   if (isSameProcess) return
   endChildren(session)
-  session.caller = textOf(peek(context, 'traceparent'))
+  session.callerTraceparent = textOf(peek(context, 'traceparent'))
 }
 
-/** Handles `UserPromptSubmit`. */
-export function prompted(session: ClaudeSession, at: number, data: unknown): void {
+export function handlePrompt(session: ClaudeSession, at: number, data: unknown): void {
   const id = idOf(peek(data, 'prompt_id'))
   // The id of a known turn: a message that joined the running turn, or a repeated hook.
   if (id !== undefined && turnOf(session, id) !== undefined) return
@@ -32,8 +31,7 @@ export function prompted(session: ClaudeSession, at: number, data: unknown): voi
   else openTurn(session, at, { promptId: id, text })
 }
 
-/** Handles `transcript:prompt`. */
-export function promptFound(session: ClaudeSession, data: unknown): void {
+export function handleFoundPrompt(session: ClaudeSession, data: unknown): void {
   const promptId = idOf(peek(data, 'prompt_id'))
   const at = numberOf(peek(data, 'at'))
   if (promptId === undefined || at === undefined || turnOf(session, promptId) !== undefined) return
@@ -52,7 +50,7 @@ export function openTurn(session: ClaudeSession, at: number, { promptId, text }:
   const turnId = promptId ?? `${session.id}:${session.turns}`
   const loop = session.createLoop({ sessionId: session.id, turnId, promptId }, at, text)
   session.main = loop
-  const traceparent = session.caller
+  const traceparent = session.callerTraceparent
   const { platform } = session.dialect
   if (session.isAnnounced) loop.prompt = { text, traceparent }
   else loop.emit('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
@@ -62,54 +60,48 @@ export function openTurn(session: ClaudeSession, at: number, { promptId, text }:
 }
 
 /** Returns the turn with this `prompt_id`, also after its end. */
-export function turnOf({ main, last }: ClaudeSession, promptId: string | undefined): ClaudeLoop | undefined {
+export function turnOf({ main, previous }: ClaudeSession, promptId: string | undefined): ClaudeLoop | undefined {
   if (promptId === undefined || main?.promptIds.has(promptId) === true) return main
-  return last?.promptIds.has(promptId) === true ? last : undefined
+  return previous?.promptIds.has(promptId) === true ? previous : undefined
 }
 
-/** Like `turnOf`, but starts a turn if its prompt was not received. */
 export function turnFor(session: ClaudeSession, at: number, promptId: string | undefined): ClaudeLoop {
   return turnOf(session, promptId) ?? openTurn(session, at, { promptId })
 }
 
-/** Handles `Stop`. */
-export function stopped(session: ClaudeSession, at: number, data: unknown): void {
+export function handleStop(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
 /** Handles `transcript:stopped`, which matters if the hook was not received. */
-export function stopFound(session: ClaudeSession, data: unknown): void {
+export function handleFoundStop(session: ClaudeSession, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
-  if (at !== undefined && loop !== undefined && at >= loop.startAt) stopped(session, at, data)
+  if (at !== undefined && loop !== undefined && at >= loop.startAt) handleStop(session, at, data)
 }
 
-/** Handles `StopFailure` of a turn. */
-export function turnFailed(session: ClaudeSession, at: number, data: unknown): void {
+export function handleStopFailure(session: ClaudeSession, at: number, data: unknown): void {
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop !== undefined) endTurn(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
 }
 
-/** Handles `transcript:interrupted`. */
-export function interrupted(session: ClaudeSession, data: unknown): void {
+export function handleInterruption(session: ClaudeSession, data: unknown): void {
   const id = idOf(peek(data, 'line_id'))
   const at = numberOf(peek(data, 'at'))
   const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
   if (loop === undefined || id === undefined || at === undefined || at < loop.startAt || !session.isNew(id)) return
-  if (peek(data, 'started_at') !== undefined) sent(loop, data)
+  if (peek(data, 'started_at') !== undefined) handleRequest(loop, data)
   endTurn(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
-/** With this reason the session id is discarded. */
 const CLEARED = 'clear'
 
-/** Handles `SessionEnd`. */
-export function sessionEnded(session: ClaudeSession, at: number, data: unknown): void {
+export function handleSessionEnd(session: ClaudeSession, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
   if (session.main !== undefined) endTurn(session.main, at, { outcome: 'interrupted', reason })
   endChildren(session)
-  compacted(session, at)
+  finishCompaction(session, at)
   if (!session.isAnnounced) return
   session.isAnnounced = false
   // Other reasons end only the process: the session can be resumed, and its turns continue their numbers.
@@ -137,17 +129,17 @@ function endTurn(loop: ClaudeLoop, at: number, { outcome, reason, text }: TurnOv
   loop.hasEnded = true
   const { session } = loop
   session.main = undefined
-  session.last = loop
+  session.previous = loop
   loop.emitPrompt()
-  settleRequest(loop, at, outcome === 'interrupted')
-  stopChildrenOf(loop, at)
-  settleCalls(loop, at, outcome)
+  endOpenRequest(loop, at, outcome === 'interrupted')
+  endChildrenOfLoop(loop, at)
+  endRemainingCalls(loop, at, outcome)
   loop.emitAnswer(at, text, loop.model)
   loop.emitEnd(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
 }
 
 /** Handles `PreCompact`: the conversation is summarised by requests that no transcript contains. */
-export function compacting(session: ClaudeSession, at: number): void {
+export function beginCompaction(session: ClaudeSession, at: number): void {
   if (session.compaction !== undefined) return
   session.compactions += 1
   const scope = session.main ?? new RecordScope(session.records, session.id)
@@ -156,8 +148,7 @@ export function compacting(session: ClaudeSession, at: number): void {
   session.compaction.emitStart({ provider: session.dialect.provider })
 }
 
-/** Handles `PostCompact`. */
-export function compacted(session: ClaudeSession, at: number): void {
+export function finishCompaction(session: ClaudeSession, at: number): void {
   session.compaction?.emitAnswer(at, { provider: session.dialect.provider })
   session.compaction = undefined
 }

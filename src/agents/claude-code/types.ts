@@ -5,37 +5,35 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload, with the session in `session_id`. `context` is
  *   `{traceparent}` if the process was started inside a span.
- * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files, see below. `data` has the `session_id`, and the `agent_id` for
- *   a child agent. They follow the hook that triggered the read. That hook is processed after them, so that a request precedes
+ * - `transcript:…`: findings of `receiver-adapter.ts` in the session's files, see below. `data` has the `session_id`, and the
+ *   `agent_id` for a child agent. They follow the hook that triggered the read. That hook is processed after them, so that a request precedes
  *   the tools it asked for.
  *
  * Times in `data` are epoch milliseconds, from the transcript.
  */
 
-export interface Whose {
+export interface FindingOwner {
   readonly session_id: string
   readonly agent_id?: string | undefined
   readonly prompt_id?: string | undefined
 }
 
 /** `transcript:prompt`: the beginning of a turn whose hook was not received, for example before the receiver started. */
-export interface PromptFound extends Whose {
+export interface TranscriptPrompt extends FindingOwner {
   readonly at: number
   readonly prompt: unknown
 }
 
 /** `transcript:request`: a request without an answer. Its tools may already run: answers are written when they are complete. */
-export interface RequestFound extends Whose {
+export interface TranscriptRequest extends FindingOwner {
   /** Undefined if no time was recorded since the turn began. */
   readonly started_at?: number | undefined
-  /** The request is not written yet; it is inferred from its tool. */
   readonly start_is_guessed?: boolean | undefined
   readonly model?: unknown
 }
 
 /** `transcript:response`: one complete answer of the model, merged from all its lines. */
-export interface ResponseFound extends Whose {
-  /** The model provider's id, unique for each answer. */
+export interface TranscriptResponse extends FindingOwner {
   readonly message_id: string
   readonly model?: unknown
   readonly stop_reason?: unknown
@@ -43,16 +41,13 @@ export interface ResponseFound extends Whose {
   readonly usage?: unknown
   /** Content blocks without the model's thinking. */
   readonly content: readonly unknown[]
-  /** When the request was sent; undefined if unknown. */
   readonly started_at?: number | undefined
   /** The start is the time of the preceding prompt or result, because the transcript lacks the time of sending. */
   readonly start_is_guessed?: boolean | undefined
   readonly ended_at: number
 }
 
-/** `transcript:failure`: a failed attempt. */
-export interface FailureFound extends Whose {
-  /** The id of the transcript line. */
+export interface TranscriptFailure extends FindingOwner {
   readonly line_id: string
   readonly started_at?: number | undefined
   readonly at: number
@@ -66,29 +61,28 @@ export interface FailureFound extends Whose {
 }
 
 /** `transcript:interrupted`: the user has stopped the turn, which no hook reports. */
-export interface InterruptionFound extends Whose {
+export interface TranscriptInterruption extends FindingOwner {
   readonly line_id: string
   readonly at: number
-  /** When the unanswered request was sent. */
   readonly started_at?: number | undefined
   readonly model?: unknown
 }
 
 /** `transcript:stopped`: the end of the turn, in case its hook was not received. */
-export interface StopFound extends Whose {
+export interface TranscriptStop extends FindingOwner {
   readonly at: number
   readonly last_assistant_message?: unknown
 }
 
 /** `transcript:agent`: the tool call that a child agent belongs to. */
-export interface AgentFound {
+export interface TranscriptAgent {
   readonly session_id: string
   readonly agent_id: string
   readonly tool_use_id: string
 }
 
 /** `transcript:result`: the result of a tool call whose end no hook has reported. */
-export interface ResultFound extends Whose {
+export interface TranscriptToolResult extends FindingOwner {
   readonly tool_use_id: string
   readonly at: number
   /** When the start hook was fired, if it timed out. */
@@ -100,7 +94,7 @@ export interface ResultFound extends Whose {
 }
 
 /** `transcript:read`: the end of the findings. */
-export interface ReadOver {
+export interface TranscriptRead {
   readonly session_id: string
   /** A hook of another program made the agent go on after a stop. */
   readonly goes_on?: boolean | undefined
@@ -116,7 +110,7 @@ export const READS_FIRST: ReadonlySet<string> = new Set([
 ])
 
 /** Further hooks with the same effect, for a tool whose start was not received. */
-export const READS_UNHEARD: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
+export const READS_IF_UNKNOWN: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure'])
 
 /** Hooks that add nothing to others, or nothing about a turn. */
 export const QUIET_HOOKS: readonly string[] = [

@@ -5,7 +5,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 
 export const PLATFORM = 'codex'
 
@@ -29,7 +29,7 @@ export class Call extends Tool<Loop> {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or of a child agent. */
-export class Loop extends RecordedTurn {
+export class Loop extends HostTurn {
   readonly session: Session
   /** Undefined in the session itself. */
   readonly agentId: string | undefined

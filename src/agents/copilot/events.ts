@@ -58,7 +58,7 @@ const HOOKS: Readonly<Record<string, Taking>> = {
     turn.endTool(at, calledIn(data), { status: 'error', message: textOf(peek(data, 'error')) })
   }),
   ErrorOccurred: ofTurn(failed),
-  Stop: ofTurn((turn, at) => turn.end(at, 'completed')),
+  Stop: ofTurn((turn, at) => turn.endTurn(at, 'completed')),
   SessionEnd: (session, at, data) => {
     tellEarly(session)
     const reason = textOf(peek(data, 'reason')) ?? 'ended'

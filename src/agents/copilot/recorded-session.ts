@@ -4,7 +4,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn, type TurnResult } from '../base/turn.ts'
+import { HostTurn, type TurnResult } from '../base/turn.ts'
 
 export const PLATFORM = 'copilot'
 
@@ -32,7 +32,7 @@ export interface Failure {
 }
 
 /** A turn of the session, or of a child agent: from a prompt to the answer. */
-export class Loop extends RecordedTurn {
+export class Loop extends HostTurn {
   readonly session: RecordedSession
   /** Undefined in the session itself. */
   readonly agentId: string | undefined

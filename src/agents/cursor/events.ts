@@ -47,7 +47,7 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   afterAgentResponse: ofTurn((turn, { data }) => {
     turn.answer = peek(data, 'text')
   }),
-  stop: ofTurn((turn, { at, data }) => turn.end(at, outcomeOf(peek(data, 'status')), textOf(peek(data, 'status')))),
+  stop: ofTurn((turn, { at, data }) => turn.endTurn(at, outcomeOf(peek(data, 'status')), textOf(peek(data, 'status')))),
   sessionEnd: (session, { at, data }) => {
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
     for (const { task } of session.children.splice(0)) task.emitEnd(at, { status: 'interrupted' }, 'inferred')

@@ -6,7 +6,7 @@ import { NewerFindings } from '../base/newer-findings.ts'
 import type { Records } from '../base/records.ts'
 import { RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 
 export const PROVIDER = 'gemini'
 export const PLATFORM = 'gemini-cli'
@@ -40,7 +40,7 @@ export interface Use {
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends RecordedTurn {
+export class Loop extends HostTurn {
   readonly session: Session
   /** Epoch milliseconds, as all times. */
   readonly startAt: number

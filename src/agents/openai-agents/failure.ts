@@ -1,6 +1,6 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 
-export interface Failure {
+export interface SpanFailure {
   /** The class of the exception, if reported or implied. */
   readonly type: string | undefined
   readonly message: string
@@ -20,7 +20,6 @@ const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [429, 'RateLimitError'],
 ])
 
-/** The OpenAI client's messages without an HTTP response. */
 const CLASS_OF_MESSAGE: ReadonlyMap<string, string> = new Map([
   ['Connection error.', 'APIConnectionError'],
   ['Request timed out.', 'APIConnectionTimeoutError'],
@@ -47,7 +46,7 @@ function classOfStatus(status: number | undefined): string | undefined {
 }
 
 /** The message is often a generic heading, with the exception in the span's data. */
-export function failureOf(error: unknown): Failure | undefined {
+export function failureOf(error: unknown): SpanFailure | undefined {
   if (error === undefined || error === null) return undefined
   const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
   const { type, message } = split(textOf(peek(peek(error, 'data'), 'error')) ?? heading)
@@ -58,7 +57,7 @@ export function failureOf(error: unknown): Failure | undefined {
 
 const GUARDRAIL = 'GuardrailTripwireTriggered'
 
-export function exitOf(failure: Failure, modelFailed: boolean): { isStopped: boolean; reason: string } {
+export function exitOf(failure: SpanFailure, modelFailed: boolean): { isStopped: boolean; reason: string } {
   const { type = '' } = failure
   if (type.endsWith(GUARDRAIL)) return { isStopped: true, reason: 'guardrail' }
   if (type === 'AbortError' || type === 'APIUserAbortError') return { isStopped: true, reason: 'aborted' }

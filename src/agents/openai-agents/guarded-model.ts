@@ -2,30 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../guards/index.ts'
 import { modelUsage } from '../base/usage.ts'
-import { type CalledTool, calledIn, isShellElsewhere, itemWith } from './called-tool.ts'
-import { currentRun } from './current-run.ts'
-import type { GuardedTools } from './guarded-tools.ts'
-import { replacing } from './replacing.ts'
+import { type GuardedTools, withMethods } from './guarded-tools.ts'
+import { currentRun } from './live-sdk.ts'
+import { tokensOf } from './messages.ts'
 import {
-  type Asked,
-  changed,
-  type Item,
-  messageOf,
+  assistantItem,
+  type ConversationItem,
   messagesOf,
   outputWith,
+  type RequestContent,
   textOfOutput,
   withFeedback,
-} from './response-texts.ts'
-import { tokensOf } from './usage.ts'
+  withTexts,
+} from './model-content.ts'
+import { type AgentToolCall, isShellElsewhere, itemWith, toolCallIn } from './tool-calls.ts'
 
-interface Request extends Asked {
+interface Request extends RequestContent {
   readonly tools?: unknown
   readonly handoffs?: unknown
   readonly signal?: AbortSignal | undefined
 }
 
 interface Response {
-  readonly output: readonly Item[]
+  readonly output: readonly ConversationItem[]
 }
 
 /** `response_done` contains the whole answer. */
@@ -36,10 +35,9 @@ interface HostModel {
   getStreamedResponse(request: Request): AsyncIterable<StreamEvent>
 }
 
-interface Guard {
+interface ModelGuard {
   readonly hooks: HostHooks
   readonly tools: GuardedTools
-  /** True if the hooks check this agent's tools. */
   covers(agentName: string | undefined): boolean
 }
 
@@ -47,16 +45,15 @@ const NO_USAGE = Object.freeze({ requests: 0, inputTokens: 0, outputTokens: 0, t
 const MADE_ID = 'hookspan'
 
 /** Wraps a model, so that hooks check its requests and answers. */
-export function guardedModel(guard: Guard, model: object): object {
+export function guardedModel(guard: ModelGuard, model: object): object {
   const own = model as HostModel
-  return replacing(model, {
-    getResponse: (request: Request) => answered(guard, request, sent => own.getResponse(sent)),
-    getStreamedResponse: (request: Request) => streamed(guard, own, request),
+  return withMethods(model, {
+    getResponse: (request: Request) => requestAnswer(guard, request, sent => own.getResponse(sent)),
+    getStreamedResponse: (request: Request) => streamEvents(guard, own, request),
   })
 }
 
-/** Wraps a provider, so that hooks check its models. */
-export function guardedProvider(guard: Guard, provider: object): object {
+export function guardedProvider(guard: ModelGuard, provider: object): object {
   const made = new WeakMap<object, object>()
   const getModel = async (name: unknown): Promise<object> => {
     const model = await (provider as { getModel(name: unknown): Promise<object> | object }).getModel(name)
@@ -64,11 +61,11 @@ export function guardedProvider(guard: Guard, provider: object): object {
     made.set(model, known)
     return known
   }
-  return replacing(provider, { getModel })
+  return withMethods(provider, { getModel })
 }
 
-async function answered(
-  guard: Guard,
+async function requestAnswer(
+  guard: ModelGuard,
   request: Request,
   ask: (request: Request) => Promise<Response>,
 ): Promise<Response> {
@@ -78,13 +75,13 @@ async function answered(
   const signal = request.signal
   const model = textOf(peek(request, 'model'))
   for (let attempt = 0, asked = request; ; attempt++) {
-    const sent = await before(guard, asked)
-    if (typeof sent === 'string') return madeOf(sent)
-    const { response, error } = await settled(ask(sent))
+    const sent = await requestToSend(guard, asked)
+    if (typeof sent === 'string') return answerFromText(sent)
+    const { response, error } = await settleResponse(ask(sent))
     const output = response?.output ?? []
     if (!hooks.handles('afterModel') || signal?.aborted) {
       if (response === undefined) throw error
-      return { ...response, output: await withCalls(guard, request, output) }
+      return { ...response, output: await checkCalls(guard, request, output) }
     }
     const calls = output.flatMap(item => {
       const called = callIn(item, request)
@@ -103,12 +100,12 @@ async function answered(
     if (response === undefined) throw error
     if (outcome.decision === 'block') return { ...response, output: outputWith(output, outcome.reason ?? '', true) }
     const said = outcome.isRewritten ? outputWith(output, outcome.value, false) : output
-    return { ...response, output: await withCalls(guard, request, said) }
+    return { ...response, output: await checkCalls(guard, request, said) }
   }
 }
 
 /** Returns the request to send, or the text to answer instead. */
-async function before({ hooks }: Guard, request: Request): Promise<Request | string> {
+async function requestToSend({ hooks }: ModelGuard, request: Request): Promise<Request | string> {
   if (!hooks.handles('beforeModel')) return request
   const messages = messagesOf(request)
   const { ids } = currentRun()
@@ -116,53 +113,57 @@ async function before({ hooks }: Guard, request: Request): Promise<Request | str
   const outcome = await hooks.run('beforeModel', ids, event, request.signal)
   if (outcome.decision === 'block') return outcome.reason ?? ''
   const isChanged = outcome.isRewritten || outcome.injected.length > 0
-  return isChanged ? changed(request, outcome.value, outcome.injected) : request
+  return isChanged ? withTexts(request, outcome.value, outcome.injected) : request
 }
 
 /** Checks and rewrites the calls of an answer, before the approval and the tool see them. */
-async function withCalls({ hooks, tools }: Guard, request: Request, output: readonly Item[]): Promise<readonly Item[]> {
+async function checkCalls(
+  { hooks, tools }: ModelGuard,
+  request: Request,
+  output: readonly ConversationItem[],
+): Promise<readonly ConversationItem[]> {
   if (!hooks.handles('beforeTool')) return output
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
-  const made: Item[] = []
+  const made: ConversationItem[] = []
   for (const item of output) {
     const called = callIn(item, request)
-    if (called === undefined || (called.form === undefined && handoffs.has(called.name))) {
+    if (called === undefined || (called.format === undefined && handoffs.has(called.name))) {
       made.push(item)
       continue
     }
-    const outcome = await tools.judge(called, request.signal)
+    const outcome = await tools.checkCall(called, request.signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
-    made.push(isChanged ? itemWith(item, called.form, outcome.value) : item)
+    made.push(isChanged ? itemWith(item, called.format, outcome.value) : item)
   }
   return made
 }
 
 /** Forwards events immediately, except the last one, which counts. Buffers all if hooks check the answer. */
-async function* streamed(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+async function* streamEvents(guard: ModelGuard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
   const judges = guard.hooks.handles('afterModel') && guard.covers(currentRun().agentName)
   if (judges) {
-    yield* held(guard, model, request)
+    yield* bufferEvents(guard, model, request)
     return
   }
   const isCovered = guard.covers(currentRun().agentName)
-  const sent = isCovered ? await before(guard, request) : request
+  const sent = isCovered ? await requestToSend(guard, request) : request
   if (typeof sent === 'string') {
-    yield* eventsOf(doneOf(madeOf(sent)), sent)
+    yield* eventsOf(doneEvent(answerFromText(sent)), sent)
     return
   }
   for await (const event of model.getStreamedResponse(sent))
     yield isCovered && event['type'] === 'response_done' ? await doneWithCalls(guard, request, event) : event
 }
 
-async function doneWithCalls(guard: Guard, request: Request, event: StreamEvent): Promise<StreamEvent> {
+async function doneWithCalls(guard: ModelGuard, request: Request, event: StreamEvent): Promise<StreamEvent> {
   const response = event['response'] as Response
-  return { ...event, response: { ...response, output: await withCalls(guard, request, listOf(response.output)) } }
+  return { ...event, response: { ...response, output: await checkCalls(guard, request, listOf(response.output)) } }
 }
 
-async function* held(guard: Guard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
+async function* bufferEvents(guard: ModelGuard, model: HostModel, request: Request): AsyncGenerator<StreamEvent> {
   let events: StreamEvent[] = []
   let last: Response | undefined
-  const response = await answered(guard, request, async sent => {
+  const response = await requestAnswer(guard, request, async sent => {
     events = []
     last = undefined
     for await (const event of model.getStreamedResponse(sent)) {
@@ -174,7 +175,7 @@ async function* held(guard: Guard, model: HostModel, request: Request): AsyncGen
   })
   const done = events.find(({ type }) => type === 'response_done')
   const isSame = last !== undefined && textOfOutput(response.output) === textOfOutput(last.output)
-  if (done === undefined) yield* eventsOf(doneOf(response), textOfOutput(response.output))
+  if (done === undefined) yield* eventsOf(doneEvent(response), textOfOutput(response.output))
   else if (isSame) for (const event of events) yield event === done ? { ...done, response } : event
   else {
     for (const event of events) if (event['type'] === 'response_started') yield event
@@ -187,16 +188,19 @@ function* eventsOf(done: StreamEvent, text: string): Generator<StreamEvent> {
   yield done
 }
 
-function doneOf(response: Response): StreamEvent {
+function doneEvent(response: Response): StreamEvent {
   return { type: 'response_done', response: { id: MADE_ID, ...response } }
 }
 
-function madeOf(text: string): Response {
-  const made = { usage: { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] }, output: [messageOf(text)] }
+function answerFromText(text: string): Response {
+  const made = {
+    usage: { ...NO_USAGE, inputTokensDetails: [], outputTokensDetails: [] },
+    output: [assistantItem(text)],
+  }
   return made
 }
 
-async function settled(asking: Promise<Response>): Promise<{ response?: Response; error?: unknown }> {
+async function settleResponse(asking: Promise<Response>): Promise<{ response?: Response; error?: unknown }> {
   try {
     return { response: await asking }
   } catch (error) {
@@ -204,14 +208,13 @@ async function settled(asking: Promise<Response>): Promise<{ response?: Response
   }
 }
 
-/** Returns the call of an item, if its tool runs here. */
-function callIn(item: Item, { tools }: Request): CalledTool | undefined {
-  const called = calledIn(item)
-  return called?.form?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
+function callIn(item: ConversationItem, { tools }: Request): AgentToolCall | undefined {
+  const called = toolCallIn(item)
+  return called?.format?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
 }
 
-function listOf(value: unknown): readonly Item[] {
-  return isArray(value) ? (value as readonly Item[]) : []
+function listOf(value: unknown): readonly ConversationItem[] {
+  return isArray(value) ? (value as readonly ConversationItem[]) : []
 }
 
 function errorOf(error: unknown): {

@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peek, textOf } from '../../contract/foreign.ts'
-import { changedFields } from '../../guards/answers.ts'
+import { changedFields } from '../../guards/chain.ts'
 import { plainCopy } from '../../guards/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../guards/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { argumentsOf, type CalledTool, isPlain } from './called-tool.ts'
-import { currentRun, failureHere, markAsFailed } from './current-run.ts'
-import { LOCAL_FORMS, type LocalForm } from './local-forms.ts'
-import { replacing } from './replacing.ts'
+import { currentError, currentRun, markAsFailed } from './live-sdk.ts'
+import { type AgentToolCall, argumentsOf, isPlain, LOCAL_TOOL_FORMATS, type LocalToolFormat } from './tool-calls.ts'
 
 const CALLS_LIMIT = 1000
 const NOT_AGREED = 'A hook would run something else than a person has agreed to: call it again.'
@@ -25,48 +23,45 @@ interface LocalTool extends Record<string, unknown> {
   needsApproval?: Method
 }
 
-interface Judged {
+interface CheckedCall {
   readonly name: string
   readonly args: ToolArguments
   readonly outcome: Outcome<'beforeTool'>
 }
 
-/** A call for which the SDK has asked whether it needs approval. */
-interface Noted {
-  readonly called: CalledTool
+interface QuestionedCall {
+  readonly called: AgentToolCall
   readonly outcome: Outcome<'beforeTool'> | undefined
   readonly waits: boolean
 }
 
-/** Runs the hooks on tool calls, from the answer that requests one to its result. */
 export class GuardedTools {
   readonly #hooks: HostHooks
   readonly #done = new WeakSet<object>()
-  /** By call id. */
-  readonly #judged = new LimitedMap<string, Judged>(CALLS_LIMIT)
+  readonly #checked = new LimitedMap<string, CheckedCall>(CALLS_LIMIT)
   /** By the operation: tools that are no functions receive nothing else. */
-  readonly #noted = new WeakMap<object, Noted>()
-  readonly #named = new Set<string>()
-  readonly #say: (line: string) => void
+  readonly #questioned = new WeakMap<object, QuestionedCall>()
+  readonly #reportedNames = new Set<string>()
+  readonly #report: (line: string) => void
 
   constructor(hooks: HostHooks, say: (line: string) => void) {
     this.#hooks = hooks
-    this.#say = say
+    this.#report = say
   }
 
   /** Adds the hooks once, to the tool object itself: the SDK compares tools by identity. */
-  guard(tool: unknown): void {
+  guardTool(tool: unknown): void {
     if (typeof tool !== 'object' || tool === null || this.#done.has(tool)) return
     this.#done.add(tool)
     if (isFunctionTool(tool)) {
       this.#guardFunction(tool)
       return
     }
-    const form = LOCAL_FORMS.find(each => each.tool === peek(tool, 'type'))
-    const holder = form === undefined ? undefined : peek(tool, form.holder)
+    const form = LOCAL_TOOL_FORMATS.find(each => each.tool === peek(tool, 'type'))
+    const holder = form === undefined ? undefined : peek(tool, form.holderField)
     if (form !== undefined && typeof holder === 'object' && holder !== null)
       this.#guardLocal(tool as LocalTool, form, holder)
-    else if (runsHere(tool)) this.#sayUnasked(tool)
+    else if (runsHere(tool)) this.#reportUnguarded(tool)
   }
 
   #guardFunction(tool: HostTool): void {
@@ -75,12 +70,12 @@ export class GuardedTools {
     tool.invoke = (context, input, details) => {
       const id = textOf(peek(peek(details, 'toolCall'), 'callId'))
       const run = (text: unknown): unknown => invoke.call(tool, context, text, details)
-      return this.#invoke({ id, name, args: argumentsOf(input) }, { input, details, context }, run)
+      return this.#invokeFunction({ id, name, args: argumentsOf(input) }, { input, details, context }, run)
     }
     if (!this.#hooks.handles('beforeTool')) return
     tool.needsApproval = async (context, input, callId) => {
       const said = { id: textOf(callId), name, args: isPlain(input) ? input : { input } }
-      const { decision } = this.#known(said) ?? (await this.judge(said))
+      const { decision } = this.#knownOutcome(said) ?? (await this.checkCall(said))
       // A blocked call does not run, even if approved.
       if (decision === 'block') return false
       const needed = await needsApproval.call(tool, context, input, callId)
@@ -89,89 +84,90 @@ export class GuardedTools {
   }
 
   /** Wraps the application's object. Its methods receive the operation, and neither the call id nor the approval. */
-  #guardLocal(tool: LocalTool, form: LocalForm, holder: object): void {
+  #guardLocal(tool: LocalTool, form: LocalToolFormat, holder: object): void {
     const { needsApproval } = tool
     const method: Method = (asked, context) =>
       this.#runLocal(form, asked as object, each => {
         const run = peek(holder, form.methodOf(each)) as Method
         return run.call(holder, each, context)
       })
-    tool[form.holder] = replacing(holder, Object.fromEntries(form.methods.map(name => [name, method])))
+    tool[form.holderField] = withMethods(holder, Object.fromEntries(form.methods.map(name => [name, method])))
     tool.needsApproval = async (context, asked, callId) => {
-      const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), form }
+      const called = { id: textOf(callId), name: form.name, args: form.argumentsOf(asked), format: form }
       const isJudged = this.#hooks.handles('beforeTool')
-      const outcome = isJudged ? (this.#known(called) ?? (await this.judge(called))) : undefined
-      // A blocked call does not run, even if approved.
+      const outcome = isJudged ? (this.#knownOutcome(called) ?? (await this.checkCall(called))) : undefined
       const needed = outcome?.decision !== 'block' && (await needsApproval?.call(tool, context, asked, callId))
       const waits = outcome?.decision === 'ask' || Boolean(needed)
-      this.#noted.set(asked as object, { called, outcome, waits })
+      this.#questioned.set(asked as object, { called, outcome, waits })
       return waits
     }
   }
 
-  #sayUnasked(tool: object): void {
+  #reportUnguarded(tool: object): void {
     const name = textOf(peek(tool, 'name')) ?? String(peek(tool, 'type'))
     const isLookedAt = this.#hooks.handles('beforeTool') || this.#hooks.handles('afterTool')
-    if (!isLookedAt || this.#named.has(name)) return
-    this.#named.add(name)
-    this.#say(`no hook is asked about the tool ${name}, which runs here`)
+    if (!isLookedAt || this.#reportedNames.has(name)) return
+    this.#reportedNames.add(name)
+    this.#report(`no hook is asked about the tool ${name}, which runs here`)
   }
 
   /** Runs the hooks. The outcome is valid until the tool has run with these arguments. */
-  async judge({ id, name, args, form }: CalledTool, signal?: AbortSignal): Promise<Outcome<'beforeTool'>> {
+  async checkCall(
+    { id, name, args, format: form }: AgentToolCall,
+    signal?: AbortSignal,
+  ): Promise<Outcome<'beforeTool'>> {
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
-    const outcome = possible(form, name, await this.#hooks.run('beforeTool', ids, { tool }, signal))
-    if (id !== undefined) this.#judged.set(id, { name, args: outcome.value, outcome })
+    const outcome = blockImpossible(form, name, await this.#hooks.run('beforeTool', ids, { tool }, signal))
+    if (id !== undefined) this.#checked.set(id, { name, args: outcome.value, outcome })
     return outcome
   }
 
-  #known({ id, name, args }: CalledTool): Outcome<'beforeTool'> | undefined {
-    const judged = id === undefined ? undefined : this.#judged.get(id)
+  #knownOutcome({ id, name, args }: AgentToolCall): Outcome<'beforeTool'> | undefined {
+    const judged = id === undefined ? undefined : this.#checked.get(id)
     return judged?.name === name && isSame(judged.args, args) ? judged.outcome : undefined
   }
 
-  async #invoke(called: CalledTool, how: Invocation, run: (input: unknown) => unknown): Promise<unknown> {
+  async #invokeFunction(called: AgentToolCall, how: Invocation, run: (input: unknown) => unknown): Promise<unknown> {
     const signal = signalOf(how.details)
-    if (!this.#hooks.handles('beforeTool')) return this.#watched(called, signal, () => run(how.input))
-    const known = this.#known(called)
-    const outcome = known ?? (await this.judge(called, signal))
-    if (called.id !== undefined) this.#judged.delete(called.id)
-    if (outcome.decision === 'block') return refused(outcome)
+    if (!this.#hooks.handles('beforeTool')) return this.#checkResult(called, signal, () => run(how.input))
+    const known = this.#knownOutcome(called)
+    const outcome = known ?? (await this.checkCall(called, signal))
+    if (called.id !== undefined) this.#checked.delete(called.id)
+    if (outcome.decision === 'block') return blockReason(outcome)
     const isGranted = known !== undefined || isApproved(how.context, called)
     if (outcome.decision === 'ask' && !isGranted)
       return `A person has to be asked first, which is not possible here: ${outcome.reason}`
     if (known === undefined && outcome.isRewritten && isGranted) return NOT_AGREED
     const input = outcome.isRewritten ? JSON.stringify(outcome.value) : how.input
-    return this.#watched({ ...called, args: outcome.value }, signal, () => run(input))
+    return this.#checkResult({ ...called, args: outcome.value }, signal, () => run(input))
   }
 
-  async #runLocal(form: LocalForm, asked: object, run: (asked: object) => unknown): Promise<unknown> {
+  async #runLocal(form: LocalToolFormat, asked: object, run: (asked: object) => unknown): Promise<unknown> {
     const args = form.argumentsOf(asked)
-    const noted = this.#noted.get(asked)
-    this.#noted.delete(asked)
-    const called = noted?.called ?? { id: this.#idOf(form.name, args), name: form.name, args, form }
-    if (!this.#hooks.handles('beforeTool')) return this.#watched(called, undefined, () => run(asked))
-    const outcome = noted?.outcome ?? this.#known(called) ?? (await this.judge(called))
-    if (called.id !== undefined) this.#judged.delete(called.id)
-    if (outcome.decision === 'block') return form.refused(refused(outcome))
+    const noted = this.#questioned.get(asked)
+    this.#questioned.delete(asked)
+    const called = noted?.called ?? { id: this.#idOf(form.name, args), name: form.name, args, format: form }
+    if (!this.#hooks.handles('beforeTool')) return this.#checkResult(called, undefined, () => run(asked))
+    const outcome = noted?.outcome ?? this.#knownOutcome(called) ?? (await this.checkCall(called))
+    if (called.id !== undefined) this.#checked.delete(called.id)
+    if (outcome.decision === 'block') return form.blockedResult(blockReason(outcome))
     // A call that runs without a question to the tool was approved before, maybe in another process, with its original
     // arguments.
     const isGranted = noted?.waits ?? true
     const isOther = !isSame(outcome.value, args)
-    if (isOther && isGranted) return form.refused(NOT_AGREED)
-    const sent = (isOther ? form.askedWith(outcome.value) : undefined) ?? asked
-    return this.#watched({ ...called, args: outcome.value }, undefined, () => run(sent))
+    if (isOther && isGranted) return form.blockedResult(NOT_AGREED)
+    const sent = (isOther ? form.operationWith(outcome.value) : undefined) ?? asked
+    return this.#checkResult({ ...called, args: outcome.value }, undefined, () => run(sent))
   }
 
-  /** Finds the id of a checked call for which the SDK did not ask again. */
   #idOf(name: string, args: ToolArguments): string | undefined {
-    for (const [id, judged] of this.#judged) if (judged.name === name && isSame(judged.args, args)) return id
+    for (const [id, judged] of this.#checked) if (judged.name === name && isSame(judged.args, args)) return id
     return undefined
   }
 
-  async #watched(
-    { id, name, args, form }: CalledTool,
+  async #checkResult(
+    { id, name, args, format: form }: AgentToolCall,
     signal: AbortSignal | undefined,
     run: () => unknown,
   ): Promise<unknown> {
@@ -179,12 +175,13 @@ export class GuardedTools {
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
     for (let attempt = 0; ; attempt++) {
-      const { result, error, isError, isThrown } = await settled(run)
+      const { result, error, isError, isThrown } = await settleRun(run)
       const given = form === undefined ? result : form.resultOf(result)
       const said = isThrown ? textOf(peek(error, 'message')) : given
       const event = { tool, result: said, isError: isError || form?.isFailure(result) === true, attempt }
       const outcome = await this.#hooks.run('afterTool', ids, event, signal)
-      if (outcome.decision === 'block') return form === undefined ? outcome.reason : form.refused(outcome.reason ?? '')
+      if (outcome.decision === 'block')
+        return form === undefined ? outcome.reason : form.blockedResult(outcome.reason ?? '')
       if (outcome.decision !== 'retry') {
         const value = outcome.isRewritten ? plainCopy(outcome.value) : undefined
         if (outcome.isRewritten) return form === undefined ? value : form.resultWith(result, value)
@@ -197,15 +194,19 @@ export class GuardedTools {
 }
 
 /** Returns the answer for the model. Otherwise the SDK would trace a tool that succeeded. */
-function refused({ by, reason }: Outcome<'beforeTool'>): string {
+function blockReason({ by, reason }: Outcome<'beforeTool'>): string {
   markAsFailed(`Kept from running by the hook ${by}`)
   return reason ?? ''
 }
 
 /** Blocks a call that hooks rewrote to something that cannot run. The original must not run either. */
-function possible(form: LocalForm | undefined, name: string, outcome: Outcome<'beforeTool'>): Outcome<'beforeTool'> {
+function blockImpossible(
+  form: LocalToolFormat | undefined,
+  name: string,
+  outcome: Outcome<'beforeTool'>,
+): Outcome<'beforeTool'> {
   if (form === undefined || !outcome.isRewritten || outcome.decision === 'block') return outcome
-  if (form.askedWith(outcome.value) !== undefined) return outcome
+  if (form.operationWith(outcome.value) !== undefined) return outcome
   const by = outcome.runs.findLast(({ verdict }) => verdict === 'rewrite')?.hook
   const reason = `The hook ${by} has made of this call of ${name} what cannot be run: call it otherwise.`
   return { ...outcome, decision: 'block', by, reason, isRewritten: false }
@@ -217,7 +218,7 @@ interface Invocation {
   readonly context: unknown
 }
 
-interface Settled {
+interface SettledRun {
   readonly result?: unknown
   readonly error?: unknown
   /** Also true if the SDK caught the exception and gives the model a text instead. */
@@ -225,11 +226,11 @@ interface Settled {
   readonly isThrown: boolean
 }
 
-async function settled(run: () => unknown): Promise<Settled> {
-  const before = failureHere()
+async function settleRun(run: () => unknown): Promise<SettledRun> {
+  const before = currentError()
   try {
     const result = await run()
-    const failure = failureHere()
+    const failure = currentError()
     const hasFailed = failure !== undefined && failure !== null && failure !== before
     return { result, isError: hasFailed, isThrown: false }
   } catch (error) {
@@ -254,7 +255,7 @@ function isSame(one: ToolArguments, other: ToolArguments): boolean {
 }
 
 /** True if the user has approved this call, maybe in another process. */
-function isApproved(context: unknown, { name, id }: CalledTool): boolean {
+function isApproved(context: unknown, { name, id }: AgentToolCall): boolean {
   const ask = peek(context, 'isToolApproved')
   return typeof ask === 'function' && ask.call(context, { toolName: name, callId: id }) === true
 }
@@ -262,4 +263,15 @@ function isApproved(context: unknown, { name, id }: CalledTool): boolean {
 function signalOf(details: unknown): AbortSignal | undefined {
   const signal = peek(details, 'signal')
   return signal instanceof AbortSignal ? signal : undefined
+}
+
+/** Replaces methods of an object. All others run on the object itself, which may have private fields. */
+export function withMethods(object: object, methods: Readonly<Record<string, unknown>>): object {
+  return new Proxy(object, {
+    get: (target, key) => {
+      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key]
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }

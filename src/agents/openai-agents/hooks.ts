@@ -4,20 +4,15 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import { toStandardError } from '../../guards/hook.ts'
-import {
-  type Capabilities,
-  type ControlHooks,
-  type HookIds,
-  HostHooks,
-  type HostHooksOptions,
-} from '../../guards/index.ts'
-import { quietly } from '../../guards/quietly.ts'
-import { toolHookTrace } from '../attach.ts'
-import { currentRun } from './current-run.ts'
+import { ignoreErrors, toStandardError } from '../../guards/hook.ts'
+import { type Capabilities, type ControlHooks, type HookIds, HostHooks } from '../../guards/index.ts'
+import { type AttachOptions, toolHookTrace } from '../attach.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
 import { GuardedTools } from './guarded-tools.ts'
-import { promptOf } from './response-texts.ts'
+import { currentRun } from './live-sdk.ts'
+import { lastUserText } from './model-content.ts'
+
+export type { AttachOptions } from '../attach.ts'
 
 const HOST = 'openai-agents'
 const HANDOFFS_LIMIT = 1000
@@ -33,9 +28,6 @@ export const ABLE: Capabilities = {
   afterTool: ['block', 'rewrite', 'retry'],
 }
 
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
-
 /** Guards for runners and agents. */
 export interface OpenAiAgentsHooks {
   /**
@@ -50,7 +42,6 @@ export interface OpenAiAgentsHooks {
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type Plain = Record<string, unknown>
 
-/** The turns of one run for which hooks ran. */
 interface RunScope {
   readonly turns: Map<string, HookIds>
 }
@@ -69,11 +60,11 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): O
   )
   return {
     guardRunner: runner => {
-      guard.runner(runner as Plain)
+      guard.guardRunner(runner as Plain)
       return runner
     },
     guardAgent: agent => {
-      guard.agent(agent)
+      guard.guardAgent(agent)
       return agent
     },
   }
@@ -83,23 +74,22 @@ class Guard {
   readonly hooks: HostHooks
   readonly tools: GuardedTools
   readonly #done = new WeakSet<object>()
-  /** Agents that start turns. */
   readonly #starting = new WeakSet<object>()
   readonly #names = new Set<string>()
   readonly #scope = new AsyncLocalStorage<RunScope>()
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
     this.hooks = hooks
-    this.tools = new GuardedTools(hooks, line => void quietly(() => report(`hookspan: ${HOST}: ${line}`)))
+    this.tools = new GuardedTools(hooks, line => void ignoreErrors(() => report(`hookspan: ${HOST}: ${line}`)))
   }
 
   /** Hooks skip an agent whose tools are not guarded: their outcome for a call could not be applied. */
   covers(agentName: string | undefined): boolean {
-    this.#noted()
+    this.#noteTurn()
     return agentName === undefined || this.#names.has(agentName)
   }
 
-  runner(runner: Plain): void {
+  guardRunner(runner: Plain): void {
     if (this.#isDone(runner)) return
     const config = runner['config'] as Plain
     const { model, modelProvider } = config
@@ -107,14 +97,14 @@ class Guard {
     if (isObject(model)) config['model'] = guardedModel(this, model)
     const run = runner['run'] as Method
     const guarded: Method = (agent, input, options) => {
-      for (const each of [agent, peek(input, '_currentAgent')]) if (isObject(each)) this.agent(each)
+      for (const each of [agent, peek(input, '_currentAgent')]) if (isObject(each)) this.guardAgent(each)
       if (isObject(agent)) this.#guardTurn(agent as Plain)
-      return this.#inScope(() => run.call(runner, agent, input, options))
+      return this.#runInScope(() => run.call(runner, agent, input, options))
     }
     Object.defineProperty(runner, 'run', { value: guarded, writable: true, configurable: true })
   }
 
-  agent(agent: object): void {
+  guardAgent(agent: object): void {
     if (this.#isDone(agent)) return
     const own = agent as Plain
     const name = textOf(own['name'])
@@ -124,14 +114,15 @@ class Guard {
     const getAllTools = own['getAllTools'] as Method
     const guarded: Method = async (...args) => {
       const tools = await getAllTools.apply(agent, args)
-      for (const tool of tools as readonly unknown[]) this.tools.guard(tool)
+      for (const tool of tools as readonly unknown[]) this.tools.guardTool(tool)
       return tools
     }
     Object.defineProperty(agent, 'getAllTools', { value: guarded, writable: true, configurable: true })
-    if (this.hooks.handles('afterTurn')) add(own, 'outputGuardrails', { name: NAME, execute: this.#judgeAnswer })
+    if (this.hooks.handles('afterTurn'))
+      addGuardrail(own, 'outputGuardrails', { name: NAME, execute: this.#checkAnswer })
     for (const handoff of elementsOf(own['handoffs'], HANDOFFS_LIMIT)) {
       const target = peek(handoff, 'agent') ?? handoff
-      if (isObject(target)) this.agent(target)
+      if (isObject(target)) this.guardAgent(target)
     }
   }
 
@@ -140,28 +131,27 @@ class Guard {
     if (!this.hooks.handles('beforeTurn') || this.#starting.has(agent)) return
     this.#starting.add(agent)
     // In parallel, the request would already be sent.
-    add(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#judgePrompt })
+    addGuardrail(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#checkPrompt })
   }
 
-  readonly #judgePrompt = async (asked: unknown): Promise<object> => {
-    const outcome = await this.hooks.run('beforeTurn', this.#noted(), { prompt: promptOf(peek(asked, 'input')) })
-    return verdictOf(outcome)
+  readonly #checkPrompt = async (asked: unknown): Promise<object> => {
+    const outcome = await this.hooks.run('beforeTurn', this.#noteTurn(), { prompt: lastUserText(peek(asked, 'input')) })
+    return guardrailResult(outcome)
   }
 
-  readonly #judgeAnswer = async (asked: unknown): Promise<object> => {
+  readonly #checkAnswer = async (asked: unknown): Promise<object> => {
     const said = peek(asked, 'agentOutput')
     const answer = typeof said === 'string' ? said : (JSON.stringify(said) ?? '')
-    return verdictOf(await this.hooks.run('afterTurn', this.#noted(), { answer, attempt: 0 }))
+    return guardrailResult(await this.hooks.run('afterTurn', this.#noteTurn(), { answer, attempt: 0 }))
   }
 
-  #noted(): HookIds {
+  #noteTurn(): HookIds {
     const { ids } = currentRun()
     this.#scope.getStore()?.turns.set(idOf(ids.turnId) ?? '', ids)
     return ids
   }
 
-  /** A run ends with its promise, a streamed one with its stream. */
-  #inScope(run: () => unknown): unknown {
+  #runInScope(run: () => unknown): unknown {
     const scope: RunScope = { turns: new Map() }
     const running = this.#scope.run(scope, run)
     const ended = (): void => {
@@ -184,7 +174,7 @@ class Guard {
 }
 
 /** Converts to the result of an SDK guardrail; the reason is in the error that ends the run. */
-function verdictOf({
+function guardrailResult({
   decision,
   by,
   reason,
@@ -197,7 +187,7 @@ function verdictOf({
   return { tripwireTriggered: isBlocked, outputInfo: isBlocked ? { hook: by, reason } : {} }
 }
 
-function add(holder: Plain, key: string, guardrail: object): void {
+function addGuardrail(holder: Plain, key: string, guardrail: object): void {
   holder[key] = [...listOf(holder[key]), guardrail]
 }
 

@@ -12,7 +12,7 @@ import {
   stateOf,
   toolStartEvent,
   traceEvent,
-} from './live-events.ts'
+} from './live-sdk.ts'
 import type { HostSpan, HostTrace, TraceProcessor } from './types.ts'
 
 export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './types.ts'
@@ -33,7 +33,7 @@ function attach(options: PluginOptions | undefined): Attachment {
  * Reads an event in the next microtask: the host fills a span right after it has announced it (a tool's input, a
  * request's model). All events wait alike, which keeps their order.
  */
-function soon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
+function takeSoon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
   queueMicrotask(() =>
     attachment.catchErrors(() => {
       const event = make()
@@ -53,7 +53,7 @@ function soon(attachment: Attachment, scope: () => string, make: MakeEvent): voi
 export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
   const attachment = attach(options)
   const take = (id: unknown, make: MakeEvent): Promise<void> => {
-    soon(attachment, () => idOf(id) ?? '', make)
+    takeSoon(attachment, () => idOf(id) ?? '', make)
     return DONE
   }
   const ofTrace = (event: string, trace: HostTrace): Promise<void> => {
@@ -89,19 +89,19 @@ export function traceRunner<Runner extends object>(runner: Runner, options?: Plu
   attachment.catchErrors(() => {
     if (Object.hasOwn(runner, TRACED)) return
     Object.defineProperty(runner, TRACED, { value: true })
-    listen(attachment, runner)
+    listenToRunner(attachment, runner)
     wrapRun(attachment, runner)
   })
   return runner
 }
 
 /** An exception in a listener would break the run. */
-function listen(attachment: Attachment, runner: object): void {
+function listenToRunner(attachment: Attachment, runner: object): void {
   const on = peek(runner, 'on')
   if (typeof on !== 'function') return
   const heard = (event: string, make: (runner: unknown, args: readonly unknown[]) => HostEvent): void => {
     const listener = (...args: unknown[]): void => {
-      attachment.catchErrors(() => tell(attachment, make(runner, args)))
+      attachment.catchErrors(() => takeRunnerEvent(attachment, make(runner, args)))
     }
     ;(on as Run).call(runner, event, listener)
   }
@@ -110,10 +110,10 @@ function listen(attachment: Attachment, runner: object): void {
   heard('agent_tool_start', toolStartEvent)
 }
 
-function tell(attachment: Attachment, event: HostEvent | undefined): void {
+function takeRunnerEvent(attachment: Attachment, event: HostEvent | undefined): void {
   // A scope of its own: the runner and the spans may be traced by different copies of this package.
   const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
-  soon(
+  takeSoon(
     attachment,
     () => scope,
     () => event,
@@ -124,19 +124,18 @@ function wrapRun(attachment: Attachment, runner: object): void {
   const run = peek(runner, 'run')
   if (typeof run !== 'function') return
   const ended = (result: unknown): void => {
-    attachment.catchErrors(() => tell(attachment, interruptedEvent(runner, result)))
+    attachment.catchErrors(() => takeRunnerEvent(attachment, interruptedEvent(runner, result)))
   }
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
     attachment.catchErrors(() => {
       const state = stateOf(args[1])
-      if (state !== undefined) tell(attachment, resumedEvent(runner, state))
+      if (state !== undefined) takeRunnerEvent(attachment, resumedEvent(runner, state))
     })
-    return whenRun((run as Run).apply(this, args), ended)
+    return afterRun((run as Run).apply(this, args), ended)
   }
   Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
 }
 
-/** Results of the runs that are streaming. */
 const streaming = new Set<unknown>()
 
 /** True if a run of this trace streams and was cancelled, by its reader or its signal. */
@@ -149,7 +148,7 @@ function isAborted(traceId: unknown): boolean {
 }
 
 /** A streamed run ends with its stream. Rejections stay unhandled here, for the caller. */
-function whenRun(running: unknown, ended: (result: unknown) => void): unknown {
+function afterRun(running: unknown, ended: (result: unknown) => void): unknown {
   if (!(running instanceof Promise)) return running
   return running.then(result => {
     const completed = peek(result, 'completed')

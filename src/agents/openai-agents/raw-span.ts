@@ -1,7 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 
-/** A span of the host, at its start or end. */
 export interface RawSpan {
   readonly id: string
   readonly traceId: string
@@ -10,7 +9,6 @@ export interface RawSpan {
   readonly type: string
   /** The host's own object, which it fills until the span ends. */
   readonly data: unknown
-  /** Epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
   readonly error: unknown
@@ -65,7 +63,6 @@ class EventSpan implements RawSpan {
   }
 }
 
-/** Returns undefined without an id. */
 export function readSpan(event: TimedEvent): RawSpan | undefined {
   const id = idOf(peek(event.data, 'id'))
   const traceId = idOf(peek(event.data, 'trace_id'))

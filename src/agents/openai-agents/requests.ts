@@ -2,28 +2,36 @@ import { peek } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
 import { addUsage, type TokenUsage } from '../base/usage.ts'
 import { failureOf } from './failure.ts'
-import { Conversation, historyOf, promptOf } from './messages.ts'
-import { type Answer, answerOf, countOf, isModelKnown, messageOf, requestOf } from './model-spans.ts'
-import { flushToolHooks, openLoop } from './opening.ts'
+import {
+  answerMessage,
+  answerOf,
+  countOf,
+  historyOf,
+  ItemConversation,
+  isModelKnown,
+  type ModelAnswer,
+  promptOf,
+  requestOf,
+} from './messages.ts'
 import type { RawSpan } from './raw-span.ts'
-import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
+import { type AgentSpanNode, type AgentTurn, flushToolHooks, type OpenModelRequest, openLoop } from './state.ts'
 
 /**
  * A span of the Responses API names its model only at its end, and a span cannot be renamed. Its start is emitted then,
  * with its own time.
  */
-export function startRequest(turn: AgentTurn, node: SpanNode, { type, data, startAt }: RawSpan): void {
-  settleRequest(turn, undefined)
+export function startRequest(turn: AgentTurn, node: AgentSpanNode, { type, data, startAt }: RawSpan): void {
+  emitUncountedAnswer(turn, undefined)
   flushToolHooks(turn)
   const asked = { request: turn.requests.nextRequest(startAt, { keepsId: false }), turn, type, data }
   node.request = asked
   turn.openRequests.add(asked)
-  if (isModelKnown(type, data)) tellRequest(asked, data)
+  if (isModelKnown(type, data)) emitRequestStart(asked, data)
 }
 
-export function endRequest(asked: SpanRequest, span: RawSpan, loop: SpanNode | undefined): void {
+export function endRequest(asked: OpenModelRequest, span: RawSpan, loop: AgentSpanNode | undefined): void {
   const { turn, request } = asked
-  tellRequest(asked, span.data)
+  emitRequestStart(asked, span.data)
   turn.openRequests.delete(asked)
   const failure = failureOf(span.error)
   if (failure !== undefined) {
@@ -34,32 +42,32 @@ export function endRequest(asked: SpanRequest, span: RawSpan, loop: SpanNode | u
   }
   turn.requests.failures = 0
   const answer = answerOf(asked.type, span.data)
-  turn.asked = answer.calls
+  turn.requestedCalls = answer.calls
   turn.answer = answer.calls.length > 0 ? undefined : answer.text
   turn.tokens = addUsage(turn.tokens, answer.tokens)
   if (answer.tokens === undefined && loop?.kind === 'turn' && !turn.isOver) {
-    turn.held = { request, at: span.endAt, answer }
-  } else tellAnswer(request, span.endAt, answer, answer.tokens)
+    turn.uncounted = { request, at: span.endAt, answer }
+  } else emitAnswer(request, span.endAt, answer, answer.tokens)
 }
 
 /**
  * Without traced content, the host reports tokens only for the loop around a request. The loop has one request, and
  * agents in its tools, whose share is known.
  */
-export function settleRequest(turn: AgentTurn, tokens: TokenUsage | undefined): void {
-  const { held } = turn
+export function emitUncountedAnswer(turn: AgentTurn, tokens: TokenUsage | undefined): void {
+  const { uncounted: held } = turn
   if (held === undefined) return
-  turn.held = undefined
+  turn.uncounted = undefined
   turn.tokens = addUsage(turn.tokens, tokens)
-  tellAnswer(held.request, held.at, held.answer, tokens)
+  emitAnswer(held.request, held.at, held.answer, tokens)
 }
 
-export function tellOpenRequests(turn: AgentTurn): void {
-  for (const asked of turn.openRequests) tellRequest(asked, asked.data)
+export function emitOpenRequests(turn: AgentTurn): void {
+  for (const asked of turn.openRequests) emitRequestStart(asked, asked.data)
   turn.openRequests.clear()
 }
 
-function tellRequest({ request, turn, type }: SpanRequest, data: unknown): void {
+function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unknown): void {
   if (request.isStartEmitted) return
   const asked = requestOf(type, data)
   turn.model = asked.model ?? turn.model
@@ -80,12 +88,12 @@ function tellRequest({ request, turn, type }: SpanRequest, data: unknown): void 
     max_tokens: asked.maxTokens,
     reasoning_effort: asked.reasoningEffort,
     system_prompt: asked.instructions,
-    request: asked.input === undefined ? undefined : new Conversation(asked.input),
+    request: asked.input === undefined ? undefined : new ItemConversation(asked.input),
   })
 }
 
-function tellAnswer(request: ModelRequest, at: number, answer: Answer, usage: TokenUsage | undefined): void {
-  const message = messageOf(answer)
+function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: TokenUsage | undefined): void {
+  const message = answerMessage(answer)
   request.emitAnswer(at, {
     finish_reason: answer.finishReason,
     response_model: answer.model,

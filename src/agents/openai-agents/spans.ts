@@ -1,14 +1,20 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { addUsage } from '../base/usage.ts'
-import { callAgain, settleApproval } from './approvals.ts'
-import { isModelSpan } from './model-spans.ts'
-import { open } from './opening.ts'
+import { isModelSpan, tokensOf, withoutUsage } from './messages.ts'
 import type { RawSpan } from './raw-span.ts'
-import { endRequest, settleRequest, startRequest } from './requests.ts'
-import type { AgentTurn, Memory, SpanNode, ToolRun, Trace } from './state.ts'
+import { emitUncountedAnswer, endRequest, startRequest } from './requests.ts'
+import {
+  type AgentSpanNode,
+  type AgentTurn,
+  expectRepeatedCall,
+  type Memory,
+  openTurn,
+  settleApproval,
+  type ToolRun,
+  type Trace,
+} from './state.ts'
 import { endTool, isRejected, startTool } from './tools.ts'
 import { beginTurn, endDelegation, endTurn, handOver } from './turns.ts'
-import { tokensOf, without } from './usage.ts'
 
 /** Places the host's spans in turns, in whatever order they arrive. */
 export class Spans {
@@ -18,29 +24,29 @@ export class Spans {
     this.#memory = memory
   }
 
-  start(span: RawSpan): void {
+  startSpan(span: RawSpan): void {
     const known = this.#memory.nodes.get(span.id)
     const isRepeat = known === undefined ? this.#memory.hasEnded(span.id) : known.kind !== 'unknown'
-    if (!isRepeat) this.#place(span)
+    if (!isRepeat) this.#placeSpan(span)
   }
 
-  end(span: RawSpan): void {
+  endSpan(span: RawSpan): void {
     const known = this.#memory.nodes.get(span.id)
     if (known === undefined && this.#memory.hasEnded(span.id)) return
     // The start was missed; the end repeats its fields.
-    const node = known === undefined || known.kind === 'unknown' ? this.#place(span) : known
-    this.#end(node, span)
-    this.#memory.ended(span.id, node.turn)
+    const node = known === undefined || known.kind === 'unknown' ? this.#placeSpan(span) : known
+    this.#endNode(node, span)
+    this.#memory.markEnded(span.id, node.turn)
   }
 
-  #place(span: RawSpan): SpanNode {
+  #placeSpan(span: RawSpan): AgentSpanNode {
     const trace = this.#traceOf(span)
     const node = this.#memory.node(span.id)
     const parent = this.#parentOf(span)
     node.kind = span.type
     node.turn ??= parent?.turn ?? (span.parentId === undefined ? undefined : this.#memory.endedTurn(span.parentId))
     node.tool = parent?.tool
-    this.#begin(node, span, trace, parent)
+    this.#beginNode(node, span, trace, parent)
     if (node.turn !== undefined) node.turn.lastAt = span.startAt
     return node
   }
@@ -52,29 +58,28 @@ export class Spans {
   }
 
   /** A parent without a received start is remembered, in case it is still to come. */
-  #parentOf({ parentId }: RawSpan): SpanNode | undefined {
+  #parentOf({ parentId }: RawSpan): AgentSpanNode | undefined {
     if (parentId === undefined) return undefined
     const known = this.#memory.nodes.get(parentId)
     if (known !== undefined || this.#memory.hasEnded(parentId)) return known
     return this.#memory.node(parentId)
   }
 
-  #begin(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): void {
+  #beginNode(node: AgentSpanNode, span: RawSpan, trace: Trace, parent: AgentSpanNode | undefined): void {
     if (span.type === 'task') this.#beginTask(node, span, trace)
     else if (span.type === 'agent') this.#beginAgent(node, span, trace, parent)
     else if (isModelSpan(span.type)) startRequest(this.#turnOf(node, span, trace, parent), node, span)
     else if (span.type === 'function') {
       const turn = this.#turnOf(node, span, trace, parent)
-      startTool(turn, node, span, trace.isHeard || this.#memory.hears)
+      startTool(turn, node, span, trace.isRunnerTraced || this.#memory.isSomeRunnerTraced)
     } else if (span.type === 'handoff' && node.turn !== undefined) {
       node.turn.handoffAt = span.startAt
       // The handoff answers these calls; no tool runs for them.
-      node.turn.asked = []
+      node.turn.requestedCalls = []
     }
   }
 
-  /** A run: a user's turn, or the work of an agent inside another turn. */
-  #beginTask(node: SpanNode, span: RawSpan, trace: Trace): void {
+  #beginTask(node: AgentSpanNode, span: RawSpan, trace: Trace): void {
     const { stray } = trace
     if (node.turn !== undefined && !node.turn.isOver && node.turn !== stray) this.#beginChild(node, span, trace)
     else if (stray !== undefined && stray.owner === undefined) {
@@ -83,26 +88,26 @@ export class Spans {
     } else node.turn = beginTurn(this.#memory, trace, node, span.startAt)
   }
 
-  #beginChild(node: SpanNode, span: RawSpan, trace: Trace): void {
+  #beginChild(node: AgentSpanNode, span: RawSpan, trace: Trace): void {
     const parent = node.turn === undefined ? undefined : { turn: node.turn, tool: node.tool }
     node.turn = beginTurn(this.#memory, trace, node, span.startAt, parent)
     node.tool = undefined
   }
 
-  #beginAgent(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): void {
+  #beginAgent(node: AgentSpanNode, span: RawSpan, trace: Trace, parent: AgentSpanNode | undefined): void {
     const name = textOf(peek(span.data, 'name'))
     const isOfTask = parent === undefined || parent.kind === 'task' || parent.kind === 'unknown'
     if (node.turn !== undefined && !isOfTask) this.#beginChild(node, span, trace)
-    node.turn ??= handedOver(trace) ?? trace.stray ?? beginTurn(this.#memory, trace, node, span.startAt)
+    node.turn ??= turnHandingOver(trace) ?? trace.stray ?? beginTurn(this.#memory, trace, node, span.startAt)
     const { turn } = node
     if (turn.agentName === undefined) {
       turn.agentName = name
-      open(turn)
+      openTurn(turn)
     } else handOver(turn, node.id, name, span.startAt)
   }
 
   /** The span's turn. A new one if the host continues below the agent of an ended turn. */
-  #turnOf(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): AgentTurn {
+  #turnOf(node: AgentSpanNode, span: RawSpan, trace: Trace, parent: AgentSpanNode | undefined): AgentTurn {
     const known = node.turn
     const goesOn = known?.isOver === true && parent !== undefined && known.owner === parent
     if (known !== undefined && !goesOn) return known
@@ -114,20 +119,21 @@ export class Spans {
     return turn
   }
 
-  #end(node: SpanNode, span: RawSpan): void {
+  #endNode(node: AgentSpanNode, span: RawSpan): void {
     const { turn, request, tool } = node
     if (turn === undefined) return
     if (node.kind === 'task') endTurn(this.#memory, turn, { at: span.endAt, error: span.error })
     else if (node.kind === 'agent') this.#endAgent(node, turn, span)
     else if (request !== undefined) endRequest(request, span, this.#parentOf(span))
     else if (tool !== undefined && node.isTool) this.#endTool(tool, span)
-    else if (node.kind === 'turn') settleRequest(turn, without(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
+    else if (node.kind === 'turn')
+      emitUncountedAnswer(turn, withoutUsage(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
     else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true)
       turn.guardrail = textOf(peek(span.data, 'name')) ?? 'guardrail'
   }
 
   /** Without task spans, a turn ends with its agent, unless it has handed over to another. */
-  #endAgent(node: SpanNode, turn: AgentTurn, span: RawSpan): void {
+  #endAgent(node: AgentSpanNode, turn: AgentTurn, span: RawSpan): void {
     const isDelegate = turn.delegate?.id === node.id
     if (isDelegate) endDelegation(turn, span.endAt, span.error)
     const isRun = turn.owner?.kind === 'agent' && (turn.owner === node || isDelegate)
@@ -142,10 +148,10 @@ export class Spans {
     turn.tokens = addUsage(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
     if (loop !== undefined) loop.nestedTokens = addUsage(loop.nestedTokens, tool.tokens)
-    if (tool.isInterrupted) callAgain(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
+    if (tool.isInterrupted) expectRepeatedCall(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
   }
 }
 
-function handedOver({ lastTurn }: Trace): AgentTurn | undefined {
+function turnHandingOver({ lastTurn }: Trace): AgentTurn | undefined {
   return lastTurn !== undefined && !lastTurn.isOver && lastTurn.handoffAt !== undefined ? lastTurn : undefined
 }

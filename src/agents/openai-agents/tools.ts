@@ -2,11 +2,10 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import type { ControlHookName } from '../base/tool-hooks.ts'
 import type { LoosePayload } from '../host-event.ts'
-import { type Failure, failureOf } from './failure.ts'
-import type { AskedCall } from './model-spans.ts'
-import { tellTool } from './opening.ts'
+import { failureOf, type SpanFailure } from './failure.ts'
+import type { AnswerToolCall } from './messages.ts'
 import type { RawSpan } from './raw-span.ts'
-import { type AgentTurn, type Memory, type SpanNode, ToolRun } from './state.ts'
+import { type AgentSpanNode, type AgentTurn, emitToolStart, type Memory, ToolRun } from './state.ts'
 
 const REJECTED = 'was manually rejected by user.'
 const TIMEOUT = 'ToolTimeoutError'
@@ -16,10 +15,10 @@ const TIMEOUT = 'ToolTimeoutError'
  *
  * @param mayWait a traced runner will report the call id if no answer did
  */
-export function startTool(turn: AgentTurn, node: SpanNode, span: RawSpan, mayWait: boolean): void {
+export function startTool(turn: AgentTurn, node: AgentSpanNode, span: RawSpan, mayWait: boolean): void {
   const name = textOf(peek(span.data, 'name')) ?? 'unknown'
   const input = textOf(peek(span.data, 'input'))
-  const call = claim(turn, name, input)
+  const call = claimCall(turn, name, input)
   if (call?.from !== undefined) {
     // The interrupted run continues, with the same prompt and model.
     turn.prompt ??= call.from.prompt
@@ -31,21 +30,20 @@ export function startTool(turn: AgentTurn, node: SpanNode, span: RawSpan, mayWai
   node.tool = tool
   node.isTool = true
   turn.openTools.add(tool)
-  if (call !== undefined || !mayWait) tellTool(tool)
+  if (call !== undefined || !mayWait) emitToolStart(tool)
 }
 
-/** A traced runner reports the call of a tool that has just started. */
-export function toolCalled(memory: Memory, spanId: string | undefined, toolCall: unknown): void {
+export function receiveToolCall(memory: Memory, spanId: string | undefined, toolCall: unknown): void {
   const node = spanId === undefined ? undefined : memory.nodes.get(spanId)
   const named = node?.isTool ? node.tool : undefined
-  const tool = spanId === undefined ? untoldTool(memory, textOf(peek(toolCall, 'name'))) : named
+  const tool = spanId === undefined ? unstartedTool(memory, textOf(peek(toolCall, 'name'))) : named
   if (tool?.state !== 'asked') return
   tool.id = textOf(peek(toolCall, 'callId')) ?? textOf(peek(toolCall, 'id')) ?? tool.id
   tool.text ??= textOf(peek(toolCall, 'arguments'))
-  tellTool(tool)
+  emitToolStart(tool)
 }
 
-export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
+export function receiveControlHook({ nodes, records }: Memory, hook: ControlHookName, { at, data }: TimedEvent): void {
   const payload = data as LoosePayload<'post_control_hook'>
   const turn = nodes.get(idOf(peek(payload, 'turn_id')) ?? '')?.turn
   if (turn === undefined || turn.isOver) {
@@ -56,7 +54,7 @@ export function controlHookRan({ nodes, records }: Memory, hook: ControlHookName
   turn.toolHooks.receive(hook, at, { api_request_id: turn.requests.lastId, ...payload }, running)
 }
 
-function untoldTool({ openTurns }: Memory, name: string | undefined): ToolRun | undefined {
+function unstartedTool({ openTurns }: Memory, name: string | undefined): ToolRun | undefined {
   for (const { openTools } of openTurns.values()) {
     for (const tool of openTools) if (tool.state === 'asked' && tool.name === name) return tool
   }
@@ -64,7 +62,7 @@ function untoldTool({ openTurns }: Memory, name: string | undefined): ToolRun | 
 }
 
 export function endTool(tool: ToolRun, span: RawSpan): void {
-  tellTool(tool)
+  emitToolStart(tool)
   tool.turn.openTools.delete(tool)
   const failure = failureOf(span.error)
   const output = peek(span.data, 'output') ?? undefined
@@ -76,8 +74,8 @@ export function endTool(tool: ToolRun, span: RawSpan): void {
   })
 }
 
-export function tellOpenTools(turn: AgentTurn): void {
-  for (const tool of turn.openTools) tellTool(tool)
+export function emitOpenTools(turn: AgentTurn): void {
+  for (const tool of turn.openTools) emitToolStart(tool)
   turn.openTools.clear()
 }
 
@@ -85,24 +83,23 @@ export function isRejected(error: unknown): boolean {
   return textOf(peek(peek(error, 'data'), 'error'))?.endsWith(REJECTED) === true
 }
 
-interface Claimed extends AskedCall {
-  /** The turn that ended without making the call; undefined for the current turn. */
+interface ClaimedCall extends AnswerToolCall {
   readonly from?: AgentTurn
 }
 
 /** Finds the call, of this turn's last answer or of one whose calls needed approval. */
-function claim(turn: AgentTurn, name: string, input: string | undefined): Claimed | undefined {
-  const own = bestOf(turn.asked, name, input)
-  if (own !== undefined) turn.asked = turn.asked.filter(call => call !== own)
-  const { waiting, decided } = turn.trace
+function claimCall(turn: AgentTurn, name: string, input: string | undefined): ClaimedCall | undefined {
+  const own = bestMatch(turn.requestedCalls, name, input)
+  if (own !== undefined) turn.requestedCalls = turn.requestedCalls.filter(call => call !== own)
+  const { pendingApprovals: waiting, decisions: decided } = turn.trace
   if (own !== undefined || waiting.size + decided.length === 0) return own
   const left = [...waiting.values()].filter(({ turn, isAnswered }) => turn.isOver || isAnswered)
   const claimed = left.map(({ call, turn }) => ({ ...call, from: turn }))
-  return bestOf<Claimed>([...claimed, ...decided.map(({ call }) => call)], name, input)
+  return bestMatch<ClaimedCall>([...claimed, ...decided.map(({ call }) => call)], name, input)
 }
 
 /** By name and arguments, else by name, else by arguments (namespaced tools have another name). */
-function bestOf<Call extends AskedCall>(
+function bestMatch<Call extends AnswerToolCall>(
   calls: readonly Call[],
   name: string,
   input: string | undefined,
@@ -115,7 +112,7 @@ function bestOf<Call extends AskedCall>(
   )
 }
 
-function statusOf(tool: ToolRun, error: unknown, failure: Failure | undefined): string {
+function statusOf(tool: ToolRun, error: unknown, failure: SpanFailure | undefined): string {
   if (failure === undefined) return tool.isInterrupted ? 'interrupted' : 'ok'
   if (isRejected(error)) return 'blocked'
   return failure.type === TIMEOUT ? 'timeout' : 'error'

@@ -1,29 +1,36 @@
 import { DelegatedTask } from '../base/delegation.ts'
-import type { RecordedTurnEnd } from '../base/turn.ts'
+import type { HostTurnEnd } from '../base/turn.ts'
 import { addUsage } from '../base/usage.ts'
-import { ask, wait } from './approvals.ts'
 import { exitOf, failureOf } from './failure.ts'
-import { flushToolHooks, open, openLoop } from './opening.ts'
-import { settleRequest, tellOpenRequests } from './requests.ts'
-import { AgentTurn, type Memory, type SpanNode, type Trace, type TurnParent } from './state.ts'
-import { tellOpenTools } from './tools.ts'
+import { emitOpenRequests, emitUncountedAnswer } from './requests.ts'
+import {
+  type AgentSpanNode,
+  AgentTurn,
+  addPendingApproval,
+  emitApprovalRequest,
+  flushToolHooks,
+  type Memory,
+  openLoop,
+  openTurn,
+  type Trace,
+  type TurnParent,
+} from './state.ts'
+import { emitOpenTools } from './tools.ts'
 
 /** After this time without an event, a turn is over: its end was lost. */
 const STALE_MILLIS = 600_000
-const WAITS = 'approval'
+const APPROVAL = 'approval'
 
-export interface TurnOver {
+export interface AgentTurnEnd {
   readonly at: number
   readonly error?: unknown
-  /** The host stopped reporting. */
   readonly isCutOff?: boolean
 }
 
-/** @param owner the span that ends the turn */
 export function beginTurn(
   memory: Memory,
   trace: Trace,
-  owner: SpanNode | undefined,
+  owner: AgentSpanNode | undefined,
   startAt: number,
   parent?: TurnParent,
 ): AgentTurn {
@@ -45,36 +52,34 @@ function sessionOf({ openTurns }: Memory, trace: Trace, turnId: string, at: numb
   return running === undefined || at - running.lastAt > STALE_MILLIS ? session : `${session}:${turnId}`
 }
 
-export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
+export function endTurn(memory: Memory, turn: AgentTurn, over: AgentTurnEnd): void {
   if (turn.isOver) return
   const { at, error, isCutOff } = over
-  settleRequest(turn, undefined)
-  tellOpenRequests(turn)
-  tellOpenTools(turn)
+  emitUncountedAnswer(turn, undefined)
+  emitOpenRequests(turn)
+  emitOpenTools(turn)
   flushToolHooks(turn)
-  open(turn)
+  openTurn(turn)
   endDelegation(turn, at, error)
   const hasFailed = failureOf(error) !== undefined
-  const isWaiting = !hasFailed && isCutOff !== true && (turn.asked.length > 0 || turn.isInterrupted)
+  const isWaiting = !hasFailed && isCutOff !== true && (turn.requestedCalls.length > 0 || turn.isInterrupted)
   const end = endOf(turn, over, isWaiting)
   if (turn.isLoopOpen) turn.emitAnswer(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
   turn.emitEnd(at, end)
   turn.isOver = true
   endTask(turn, at, end)
-  if (isWaiting) waitForCalls(turn, at)
+  if (isWaiting) addPendingApprovals(turn, at)
   if (memory.openTurns.get(turn.sessionId) === turn) memory.openTurns.delete(turn.sessionId)
   forgetContent(turn, isWaiting)
 }
 
-/** For work that began after the end of its turn, and never ended. */
 export function endLate(turn: AgentTurn, at: number): void {
   if (turn.openRequests.size + turn.openTools.size === 0) return
-  tellOpenRequests(turn)
-  tellOpenTools(turn)
+  emitOpenRequests(turn)
+  emitOpenTools(turn)
   turn.emitEnd(Math.max(at, turn.lastAt), { outcome: 'interrupted' })
 }
 
-/** The agent that took over has finished. */
 export function endDelegation(turn: AgentTurn, at: number, error: unknown): void {
   const { delegate } = turn
   turn.delegate = undefined
@@ -93,37 +98,37 @@ export function handOver(turn: AgentTurn, id: string, name: string | undefined, 
   turn.delegate.task.emitStart(undefined)
 }
 
-function endTask(turn: AgentTurn, at: number, { outcome, reason }: RecordedTurnEnd): void {
+function endTask(turn: AgentTurn, at: number, { outcome, reason }: HostTurnEnd): void {
   const { parent } = turn
   if (parent?.tool !== undefined) {
     parent.tool.tokens = addUsage(parent.tool.tokens, turn.tokens)
-    parent.tool.isInterrupted ||= reason === WAITS
-    parent.turn.isInterrupted ||= reason === WAITS
+    parent.tool.isInterrupted ||= reason === APPROVAL
+    parent.turn.isInterrupted ||= reason === APPROVAL
   }
   turn.task?.emitEnd(at, { status: outcome, summary: turn.answer })
 }
 
 /** A traced runner reports which calls need approval. Without one, all calls left over do. */
-function waitForCalls(turn: AgentTurn, at: number): void {
-  for (const call of turn.asked) {
-    const waiting = wait(turn, call)
-    if (!turn.trace.isHeard) ask(waiting, at, 'inferred')
+function addPendingApprovals(turn: AgentTurn, at: number): void {
+  for (const call of turn.requestedCalls) {
+    const waiting = addPendingApproval(turn, call)
+    if (!turn.trace.isRunnerTraced) emitApprovalRequest(waiting, at, 'inferred')
   }
 }
 
 /** The core keeps what late records need; content must not stay in memory with the turn. */
 function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
   if (turn.trace.stray === turn) turn.trace.stray = undefined
-  turn.asked = []
+  turn.requestedCalls = []
   turn.history = undefined
   turn.answer = undefined
   if (!isWaiting) turn.prompt = undefined
 }
 
-function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): RecordedTurnEnd {
+function endOf(turn: AgentTurn, { error, isCutOff }: AgentTurnEnd, isWaiting: boolean): HostTurnEnd {
   const { model } = turn
   if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
-  if (isWaiting) return { outcome: 'interrupted', reason: WAITS, model }
+  if (isWaiting) return { outcome: 'interrupted', reason: APPROVAL, model }
   const failure = failureOf(error)
   if (failure === undefined) return { outcome: 'completed', reason: undefined, model }
   if (turn.guardrail !== undefined) return { outcome: 'interrupted', reason: 'guardrail', model }

@@ -1,8 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import { plausibleTime } from '../base/event-machine.ts'
-import type { Facts } from './facts.ts'
-import type { Run, RunTool, Session } from './state.ts'
+import type { Facts, OpenClawSession, Run, RunTool } from './state.ts'
 
 const SPAWN_TOOL = 'sessions_spawn'
 /** Hooks overlap: a run may have ended here while the host still emits its events. */
@@ -14,7 +13,7 @@ const OVERLAP_MILLIS = 10_000
  *
  * @param parent the session that spawned the child
  */
-export function startDelegation(parent: Session, child: Session, { at, data }: Facts): void {
+export function startDelegation(parent: OpenClawSession, child: OpenClawSession, { at, data }: Facts): void {
   if (child.delegation?.hasEnded === false) return
   const run = parent.run ?? recentRun(parent, at)
   if (run === undefined) {
@@ -35,12 +34,12 @@ export function startDelegation(parent: Session, child: Session, { at, data }: F
   child.delegation.emitStart(peek(tool?.args, 'task') ?? label, tool === undefined ? undefined : 'inferred')
 }
 
-function recentRun({ lastRun }: Session, at: number): Run | undefined {
+function recentRun({ lastRun }: OpenClawSession, at: number): Run | undefined {
   return lastRun !== undefined && at - lastRun.lastAt < OVERLAP_MILLIS ? lastRun : undefined
 }
 
 /** Guesses the spawning call, which the event does not name: the only open one, or the one with the same label. */
-function spawningTool({ run }: Session, label: string | undefined): RunTool | undefined {
+function spawningTool({ run }: OpenClawSession, label: string | undefined): RunTool | undefined {
   const open = [...(run?.openTools ?? [])].filter(tool => tool.name === SPAWN_TOOL)
   const [only, ...others] = open
   if (others.length === 0) return only
@@ -49,7 +48,7 @@ function spawningTool({ run }: Session, label: string | undefined): RunTool | un
 }
 
 /** Handles `subagent_ended`, emitted only after the parent has received the result. It contains the time of the actual end. */
-export function endDelegation({ delegation }: Session, at: number, data?: unknown): void {
+export function endDelegation({ delegation }: OpenClawSession, at: number, data?: unknown): void {
   const status = idOf(peek(data, 'outcome')) ?? 'unknown'
   delegation?.emitEnd(plausibleTime(peek(data, 'endedAt'), at), { status, summary: textOf(peek(data, 'error')) })
 }

@@ -20,8 +20,7 @@ import {
 } from '../../guards/index.ts'
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
-import type { OpenClawApi } from './types.ts'
+import { LIFELESS_MODES, mayReadConversation, type OpenClawApi } from './types.ts'
 
 const HOST = 'openclaw'
 /** Below the host's timeout of 15 s, after which it decides by itself. */
@@ -46,8 +45,8 @@ export const ABLE: Capabilities = {
 const RESULTS =
   'hook {hook} changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once'
 
-/** @see HostHooksOptions */
-export type AttachOptions = Pick<HostHooksOptions, 'report'>
+/** The receiver of log lines for the user. */
+export type OpenClawHooksOptions = Pick<HostHooksOptions, 'report'>
 
 /** The part of the plugin API that guards use. */
 export interface OpenClawControlApi extends Omit<OpenClawApi, 'on'> {
@@ -66,7 +65,7 @@ export interface OpenClawControlApi extends Omit<OpenClawApi, 'on'> {
  *   },
  * }
  */
-export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, options: AttachOptions = {}): void {
+export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, options: OpenClawHooksOptions = {}): void {
   if (LIFELESS_MODES.has(api.registrationMode)) return
   const { report = toStandardError } = options
   const plugin = () => runningPlugin(HOST)
@@ -123,15 +122,15 @@ class Handlers {
       return
     }
     if (this.#hooks.handles('beforeTurn')) {
-      api.on('before_prompt_build', (event, context) => this.#promptBuilt(event, context))
-      api.on('before_agent_run', (event, context) => this.#runBegins(event, context))
+      api.on('before_prompt_build', (event, context) => this.#injectTexts(event, context))
+      api.on('before_agent_run', (event, context) => this.#blockTurn(event, context))
     }
     if (this.#hooks.handles('afterTurn'))
-      api.on('before_agent_finalize', (event, context) => this.#finalized(event, context))
+      api.on('before_agent_finalize', (event, context) => this.#afterTurn(event, context))
   }
 
-  async #promptBuilt(event: unknown, context: unknown): Promise<object | undefined> {
-    const { injected, decision } = await this.#begun(event, context)
+  async #injectTexts(event: unknown, context: unknown): Promise<object | undefined> {
+    const { injected, decision } = await this.#beforeTurn(event, context)
     if (decision === 'block' || injected.length === 0) return undefined
     const said = (wanted: string): string =>
       injected
@@ -145,13 +144,12 @@ class Handlers {
     }
   }
 
-  async #runBegins(event: unknown, context: unknown): Promise<object | undefined> {
-    const { decision, reason, detail } = await this.#begun(event, context)
-    // The user sees the message.
+  async #blockTurn(event: unknown, context: unknown): Promise<object | undefined> {
+    const { decision, reason, detail } = await this.#beforeTurn(event, context)
     return decision === 'block' ? { outcome: 'block', reason: detail ?? reason, message: reason } : undefined
   }
 
-  #begun(event: unknown, context: unknown): Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>> {
+  #beforeTurn(event: unknown, context: unknown): Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>> {
     const ids = idsOf(event, context)
     const run = this.#run(ids)
     const prompt = textOf(peek(event, 'currentUserMessage')) ?? textOf(peek(event, 'prompt')) ?? ''
@@ -159,7 +157,7 @@ class Handlers {
     return run.begun
   }
 
-  async #finalized(event: unknown, context: unknown): Promise<object | undefined> {
+  async #afterTurn(event: unknown, context: unknown): Promise<object | undefined> {
     const ids = idsOf(event, context)
     const run = this.#run(ids)
     const answer = textOf(peek(event, 'lastAssistantMessage')) ?? ''
@@ -234,7 +232,6 @@ function keyOf(id: string, context: unknown): string {
   return `${idOf(peek(context, 'sessionKey')) ?? ''}\n${id}`
 }
 
-/** Returns the same ids as the trace. */
 function idsOf(event: unknown, context: unknown): HookIds {
   const id = (key: string): string | undefined => idOf(peek(event, key)) ?? idOf(peek(context, key))
   return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
@@ -252,7 +249,6 @@ function textIn(message: unknown): string {
   return (isArray(content) ? content : []).flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
 }
 
-/** Replaces the text of a result and keeps its images. */
 function withText(message: unknown, text: string): object {
   const content = peek(message, 'content')
   const others = (isArray(content) ? content : []).filter(part => peek(part, 'type') !== 'text')

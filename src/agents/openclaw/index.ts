@@ -2,11 +2,16 @@ import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
-import { tells } from './agent-events.ts'
-import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
-import { createOpenClawMachine } from './events.ts'
-import { AGENT_EVENT } from './facts.ts'
-import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
+import { createOpenClawMachine, handlesStream } from './events.ts'
+import { AGENT_EVENT } from './state.ts'
+import {
+  LIFELESS_MODES,
+  mayReadConversation,
+  type OpenClawAgentEvent,
+  type OpenClawApi,
+  type OpenClawHandler,
+  type OpenClawPlugin,
+} from './types.ts'
 
 export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
 
@@ -22,7 +27,7 @@ const HOOKS = [
   'subagent_ended',
   'session_start',
 ]
-/** Hooks that require `plugins.entries.hookspan.hooks.allowConversationAccess`. */
+/** Hooks that require `allowConversationAccess`. */
 const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
 /** Hooks after which the process may end; the host waits briefly for their handlers. */
 const LAST_HOOKS = ['session_end', 'gateway_stop']
@@ -89,7 +94,7 @@ class Registration {
 
   #agentEvent(event: OpenClawAgentEvent): void {
     const stream = peek(event, 'stream')
-    if (!tells(stream)) return
+    if (!handlesStream(stream)) return
     // Partial results of tools, one for each line of a command's output.
     if (peek(peek(event, 'data'), 'phase') === 'update') return
     const data = {

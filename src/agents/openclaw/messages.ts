@@ -1,19 +1,16 @@
 import { elementsOf, idOf, isArray, peek } from '../../contract/foreign.ts'
 import { plainText, type ToolCallPart, toolCallsOf } from '../base/messages.ts'
 
-/** A message in the format of spans. Values are the host's own, by reference. */
-export interface Message {
+export interface OpenClawMessage {
   readonly role: unknown
   readonly content: unknown
   readonly tool_calls?: readonly ToolCallPart[]
   readonly tool_call_id?: string
 }
 
-/** Spans contain at most the last messages of a conversation. */
 export const MESSAGES_LIMIT = 100
 
-/** Converts the host's message format (`toolCall` parts, role `toolResult`) to that of spans. */
-export function messageOf(message: unknown): Message {
+export function messageOf(message: unknown): OpenClawMessage {
   const content = peek(message, 'content')
   const calls = toolCallsOf(content)
   const toolCallId = idOf(peek(message, 'toolCallId'))

@@ -1,25 +1,49 @@
-import { peek, textOf } from '../../contract/foreign.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
 import type { DelegatedTask } from '../base/delegation.ts'
+import type { TimedEvent } from '../base/event-machine.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
-import { RecordedTurn } from '../base/turn.ts'
+import { HostTurn } from '../base/turn.ts'
 import { SessionStates } from '../session-states.ts'
-import type { Facts } from './facts.ts'
-import { MESSAGES_LIMIT, type Message } from './messages.ts'
+import { MESSAGES_LIMIT, type OpenClawMessage } from './messages.ts'
+
+/** The ids of an event. Hooks have them in the event or the context, agent events in both. */
+export interface Facts {
+  readonly at: number
+  readonly data: unknown
+  readonly context: unknown
+  readonly runId: string | undefined
+  readonly sessionKey: string | undefined
+  readonly sessionId: string | undefined
+}
+
+/** The name of events from the agent event stream (`api.runtime.events.onAgentEvent`), beside the hooks. */
+export const AGENT_EVENT = 'AGENT_EVENT'
+
+export function factsOf({ event, at, data, context }: TimedEvent): Facts {
+  const id = (key: string): string | undefined => idOf(peek(data, key)) ?? idOf(peek(context, key))
+  return {
+    at,
+    data: event === AGENT_EVENT ? peek(data, 'data') : data,
+    context,
+    runId: id('runId'),
+    sessionKey: id('sessionKey'),
+    sessionId: id('sessionId'),
+  }
+}
 
 const IDS_LIMIT = 10_000
 
 /** A conversation. The host names it by a permanent key, and by an id that a reset replaces. */
-export class Session {
+export class OpenClawSession {
   key: string | undefined
   id: string | undefined
   /** The open run. Runs are sequential: the host queues further input. */
   run: Run | undefined
   lastRun: Run | undefined
   delegation: DelegatedTask | undefined
-  /** The session that spawned this one outside of a run. */
   parentName: string | undefined
   compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
   compactionCount = 0
@@ -31,36 +55,40 @@ export class Session {
 }
 
 /** One run of the agent: a user turn. All attempts of the run share OpenClaw's run id. */
-export class Run extends RecordedTurn {
-  readonly session: Session
-  /** Time of the last event, epoch milliseconds. */
+export class Run extends HostTurn {
+  readonly session: OpenClawSession
   lastAt: number
   model: unknown
   provider: unknown
   /** True if the host permits access to the conversation. Otherwise no message text is recorded, from any hook. */
   seesConversation = false
-  messages: Message[] = []
+  messages: OpenClawMessage[] = []
   system: unknown
   toolCount: number | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
   /** Newest calls by the host's call id, which a retry reuses. */
-  readonly calls: Map<string, Call> = new Map()
+  readonly calls: Map<string, OpenClawCall> = new Map()
   /** Ended calls that are not emitted yet, because more facts may follow. */
-  waiting: Call[] = []
-  lastCall: Call | undefined
+  endedCalls: OpenClawCall[] = []
+  lastCall: OpenClawCall | undefined
   hasUsage = false
   readonly tools: Map<string, RunTool> = new Map()
   readonly openTools: Set<RunTool> = new Set()
-  /** The requesting call, by tool call id. */
-  readonly askedBy: Map<string, Call> = new Map()
+  readonly requestingCalls: Map<string, OpenClawCall> = new Map()
   readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
-  ending: Ending = {}
+  ending: RunEnding = {}
   /** True if the host emits lifecycle events, which report a run's end reliably. */
   hasLifecycle: boolean
   isOver = false
 
-  constructor(records: Records, id: string, session: Session, { at, data, context }: Facts, hasLifecycle: boolean) {
+  constructor(
+    records: Records,
+    id: string,
+    session: OpenClawSession,
+    { at, data, context }: Facts,
+    hasLifecycle: boolean,
+  ) {
     // Fixed here: the session id can change during the run.
     super(records, session.name, id)
     this.session = session
@@ -70,72 +98,62 @@ export class Run extends RecordedTurn {
     this.provider = textOf(peek(data, 'provider')) ?? textOf(peek(context, 'modelProviderId'))
   }
 
-  addMessage(message: Message): void {
+  addMessage(message: OpenClawMessage): void {
     if (!this.seesConversation) return
     this.messages.push(message)
     if (this.messages.length > 2 * MESSAGES_LIMIT) this.messages = this.messages.slice(-MESSAGES_LIMIT)
   }
 
-  /** Frees the conversation of an ended run; its id is kept. */
-  forgetDetails(): void {
+  releaseContent(): void {
     this.messages = []
     this.system = undefined
     this.lastCall = undefined
     this.answer = undefined
-    for (const kept of [this.calls, this.tools, this.openTools, this.askedBy, this.approvals]) kept.clear()
+    for (const kept of [this.calls, this.tools, this.openTools, this.requestingCalls, this.approvals]) kept.clear()
   }
 }
 
 /** Reported facts about the end, before it is certain that the run has ended. */
-interface Ending {
+interface RunEnding {
   finalized?: boolean
   agentFailed?: boolean
-  /** From the lifecycle of the run. */
   failed?: boolean
   interrupted?: boolean
   reason?: string
 }
 
-/** One attempt at a model call. A retry reuses the host's id. */
-export class Call extends ModelRequest {
+export class OpenClawCall extends ModelRequest {
   endAt: number | undefined
-  /** The host's end event. */
   end: unknown
   /** The answer or error message, which usually arrives after the end. */
   message: unknown
-  /** The message in the format of spans. */
-  reply: Message | undefined
+  reply: OpenClawMessage | undefined
   hasFailed = false
   asksForTools = false
 }
 
-/** One tool call, with the facts about its end so far. */
 export class RunTool extends Tool<Run> {
-  /** The result is in the conversation. */
   isWritten = false
   endAt: number | undefined
   result: unknown
   error: unknown
   isError: boolean | undefined
-  /** The host's status: completed, failed, or blocked if it never ran. */
   status: unknown
   durationMillis: unknown
 }
 
-/** Adds to a map of a run unless the limit is reached. */
 export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   if (map.size < IDS_LIMIT || map.has(key)) map.set(key, value)
 }
 
 /** Sessions by key and by id: some events have both, `before_message_write` only the key. */
 export class Sessions {
-  readonly #sessions = new SessionStates(() => new Session())
+  readonly #sessions = new SessionStates(() => new OpenClawSession())
   /** The names under which sessions are stored, by key and by id. */
   readonly #ofKey = new SessionStates(name => ({ name }))
   readonly #ofId = new SessionStates(name => ({ name }))
 
-  /** Returns the session of an event; undefined if it names none. */
-  of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): Session | undefined {
+  of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): OpenClawSession | undefined {
     const name = this.#nameOf(sessionKey, sessionId)
     if (name === undefined) return undefined
     const session = this.#sessions.get(name)
@@ -153,7 +171,7 @@ export class Sessions {
     return name
   }
 
-  values(): Session[] {
+  values(): OpenClawSession[] {
     return this.#sessions.values()
   }
 }

@@ -1,8 +1,9 @@
-import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
-import { type Run, RunTool, remember } from './state.ts'
+import { type Facts, type Run, RunTool, remember } from './state.ts'
 
-export type ToolNews = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
+export type ToolFacts = Partial<Pick<RunTool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
 
 export function toolOf(run: Run, id: string, name: unknown, startAt: number): RunTool {
   const known = run.tools.get(id)
@@ -17,13 +18,12 @@ export function toolOf(run: Run, id: string, name: unknown, startAt: number): Ru
  * Returns the requesting call: the one whose message names the tool, otherwise the newest. A nested tool inherits its parent's.
  */
 function requestOf({ turn, id }: RunTool): string | undefined {
-  return (turn.askedBy.get(id) ?? turn.lastCall)?.id
+  return (turn.requestingCalls.get(id) ?? turn.lastCall)?.id
 }
 
-/** @param parentId id of the calling tool, for nested tools */
 export function startTool(tool: RunTool, args: unknown, parentId?: string): void {
   if (tool.state !== 'asked') return
-  const { askedBy } = tool.turn
+  const { requestingCalls: askedBy } = tool.turn
   const parent = parentId === undefined ? undefined : askedBy.get(parentId)
   if (parent !== undefined) remember(askedBy, tool.id, parent)
   tool.args = args
@@ -32,7 +32,7 @@ export function startTool(tool: RunTool, args: unknown, parentId?: string): void
 }
 
 /** Adds facts about the end. The first value of each wins: later events repeat it. */
-export function learn(tool: RunTool, news: ToolNews): void {
+export function addToolFacts(tool: RunTool, news: ToolFacts): void {
   tool.endAt ??= news.endAt
   tool.result ??= news.result
   tool.error ??= textOf(news.error)
@@ -63,7 +63,6 @@ function resultOf({ result }: RunTool): unknown {
   return text === undefined || looksLikeJson(text) ? result : text
 }
 
-/** Ends tools with partially reported ends. */
 export function settleTools({ openTools, lastAt }: Run): void {
   for (const tool of openTools) if (tool.endAt !== undefined) endTool(tool, lastAt)
 }
@@ -90,4 +89,26 @@ function statusOf(tool: RunTool): string {
   if (booleanOf(peek(details, 'noOutputTimedOut')) === true) return 'timeout'
   const isFailed = tool.status === 'failed' || tool.isError === true || tool.error !== undefined
   return isFailed ? 'error' : 'ok'
+}
+
+function choiceOf(data: unknown): string {
+  const status = idOf(peek(data, 'status'))
+  if (status !== 'approved') return status === 'denied' ? 'deny' : (status ?? 'unknown')
+  return peek(data, 'scope') === 'session' ? 'session' : 'once'
+}
+
+/** Handles the stream `approval`: a request to the user, or a notice that the user cannot be asked. */
+export function readApproval(run: Run, { at, data }: Facts): void {
+  const callId = idOf(peek(data, 'toolCallId')) ?? idOf(peek(data, 'approvalId'))
+  if (callId === undefined) return
+  const isAsked = peek(data, 'phase') === 'requested'
+  if (isAsked && !run.approvals.has(callId)) {
+    const approval = new Approval(run, callId, peek(data, 'kind'), at)
+    run.approvals.set(callId, approval)
+    const description = peek(data, 'message') ?? peek(data, 'title')
+    approval.emitRequest({ command: peek(data, 'command'), description, surface: peek(data, 'host') })
+  }
+  if (isAsked && peek(data, 'status') !== 'unavailable') return
+  run.approvals.get(callId)?.emitResponse(at, choiceOf(data))
+  run.approvals.delete(callId)
 }

@@ -1,3 +1,5 @@
+import { peek } from '../../contract/foreign.ts'
+
 /**
  * The subset of OpenClaw's plugin API that this adapter uses, read from `openclaw@2026.9.6` (`plugin-sdk/plugin-entry` and its
  * declarations). The host is not imported: it is ten times the size of this package, and the plugin runs inside of it.
@@ -48,3 +50,13 @@ export interface OpenClawPlugin {
   readonly description: string
   register(api: OpenClawApi): void
 }
+
+/** Returns true if the configuration allows conversation hooks: registering a forbidden hook makes the host warn at each load. */
+export function mayReadConversation({ config }: Pick<OpenClawApi, 'config'>, id: string): boolean {
+  if (config === undefined) return true
+  const entry = peek(peek(peek(config, 'plugins'), 'entries'), id)
+  return peek(peek(entry, 'hooks'), 'allowConversationAccess') === true
+}
+
+/** Load modes in which nothing runs and every use of the API throws. */
+export const LIFELESS_MODES: ReadonlySet<unknown> = new Set(['setup-only', 'cli-metadata'])

@@ -8,10 +8,9 @@ import {
 } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { childDone, childOf, delegatedUnseen, returned } from './children.ts'
-import { promptText } from './prompts.ts'
+import { promptText } from './messages.ts'
 import { agentOf } from './requests.ts'
-import { Session } from './session.ts'
+import { endDelegation, endUnstartedChild, inferDelegation, joinChild, OpencodeSession } from './session.ts'
 import type { OpencodeTurn } from './turn.ts'
 
 /** Agents that opencode itself runs in a user's session. */
@@ -40,7 +39,6 @@ const QUIET_HOOKS = [
   ...['permission.ask', 'shell.env', 'tool.definition', 'tool.execute.after', 'tool.execute.before'],
 ]
 
-/** Bus events are named `event.<type>`; hooks keep their names. */
 const QUIET = [...QUIET_ON_BUS.map(type => `event.${type}`), ...QUIET_HOOKS]
 /** Prefix of an alternative event format, typed in the SDK and not emitted yet. */
 const NEXT = 'event.session.next.'
@@ -50,28 +48,28 @@ export function createOpencodeMachine(): HostMachine {
 }
 
 class OpencodeMachine extends EventMachine {
-  readonly #sessions = new SessionStates<Session>(id => new Session(this.records, id))
+  readonly #sessions = new SessionStates<OpencodeSession>(id => new OpencodeSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      'chat.message': this.#in((session, moment) => this.#prompted(session, moment)),
-      'chat.params': this.#in((session, moment) => this.#requested(session, moment)),
-      'event.session.created': this.#in(described),
-      'event.session.updated': this.#in(described),
-      'event.session.deleted': this.#in((session, { at }) => this.#closed(at, session, 'deleted')),
-      'event.session.status': this.#in((session, moment) => this.#status(session, moment)),
-      'event.session.idle': this.#in((session, { at }) => this.#idle(session, at)),
-      'event.session.error': this.#in(({ turn }, { at, data }) => turn?.error(at, peek(data, 'error'))),
-      'event.message.updated': this.#in((session, moment) => this.#message(session, moment)),
-      'event.message.part.updated': this.#in((session, moment) => this.#part(session, moment)),
-      'event.message.part.delta': this.#in(({ turn }, { at, data }) =>
-        turn?.requests.sign(at, idOf(peek(data, 'messageID'))),
+      'chat.message': this.#withSession((session, moment) => this.#handlePrompt(session, moment)),
+      'chat.params': this.#withSession((session, moment) => this.#handleRequest(session, moment)),
+      'event.session.created': this.#withSession(readSessionInfo),
+      'event.session.updated': this.#withSession(readSessionInfo),
+      'event.session.deleted': this.#withSession((session, { at }) => this.#closeSession(at, session, 'deleted')),
+      'event.session.status': this.#withSession((session, moment) => this.#status(session, moment)),
+      'event.session.idle': this.#withSession((session, { at }) => this.#idle(session, at)),
+      'event.session.error': this.#withSession(({ turn }, { at, data }) => turn?.receiveError(at, peek(data, 'error'))),
+      'event.message.updated': this.#withSession((session, moment) => this.#message(session, moment)),
+      'event.message.part.updated': this.#withSession((session, moment) => this.#part(session, moment)),
+      'event.message.part.delta': this.#withSession(({ turn }, { at, data }) =>
+        turn?.requests.receiveOutput(at, idOf(peek(data, 'messageID'))),
       ),
-      'event.permission.asked': this.#in(asked),
-      'event.permission.updated': this.#in(asked),
-      'event.permission.replied': this.#in(({ turn }, { at, data }) => turn?.permissionReplied(at, data)),
-      'event.question.asked': this.#in(({ turn }, { data }) => turn?.questioned(data)),
-      'event.question.rejected': this.#in(({ turn }, { data }) => turn?.dismissed(data)),
-      dispose: moment => this.#disposed(moment),
+      'event.permission.asked': this.#withSession(askPermission),
+      'event.permission.updated': this.#withSession(askPermission),
+      'event.permission.replied': this.#withSession(({ turn }, { at, data }) => turn?.receiveReply(at, data)),
+      'event.question.asked': this.#withSession(({ turn }, { data }) => turn?.addQuestion(data)),
+      'event.question.rejected': this.#withSession(({ turn }, { data }) => turn?.dismissQuestion(data)),
+      dispose: moment => this.#handleDispose(moment),
     },
     QUIET,
   )
@@ -80,8 +78,7 @@ class OpencodeMachine extends EventMachine {
     return super.isQuiet(event) || (typeof event === 'string' && event.startsWith(NEXT))
   }
 
-  /** Wraps a handler that needs a session; events without one are ignored. */
-  #in(read: (session: Session, moment: TimedEvent) => void): EventHandler {
+  #withSession(read: (session: OpencodeSession, moment: TimedEvent) => void): EventHandler {
     return moment => {
       const id = sessionOf(moment.data)
       if (id !== undefined) read(this.#sessions.get(id), moment)
@@ -91,11 +88,11 @@ class OpencodeMachine extends EventMachine {
   protected endSessions(at: number): void {
     for (const session of this.#sessions.values()) {
       if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
-      session.title.gaveUp(at)
+      session.title.abandonRequest(at)
     }
   }
 
-  #prompted(session: Session, { at, data, output }: TimedEvent): void {
+  #handlePrompt(session: OpencodeSession, { at, data, output }: TimedEvent): void {
     const message = peek(output, 'message')
     const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
     if (id === undefined || session.turnOf(id) !== undefined) return
@@ -104,21 +101,26 @@ class OpencodeMachine extends EventMachine {
     if (idleAt !== undefined) this.#endTurn(session, idleAt)
   }
 
-  #requested(session: Session, moment: TimedEvent): void {
+  #handleRequest(session: OpencodeSession, moment: TimedEvent): void {
     const { at, data } = moment
     const agent = agentOf(data)
     const messageId = idOf(peek(peek(data, 'message'), 'id'))
-    if (agent === TITLE) session.title.asked(moment, session.id, session.turnOf(messageId))
+    if (agent === TITLE) session.title.startRequest(moment, session.id, session.turnOf(messageId))
     if (agent === TITLE || agent === SUMMARY) return
     const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
-    this.#turnFor(session, messageId, at, model)?.request(moment)
+    this.#turnFor(session, messageId, at, model)?.startRequest(moment)
   }
 
   /**
    * Returns the turn of a user message, and starts it if necessary. In the middle of a turn, a message without `chat.message` is
    * opencode's own (after a compaction or a command) and joins the turn. Returns undefined if the turn has ended.
    */
-  #turnFor(session: Session, messageId: string | undefined, at: number, model: unknown): OpencodeTurn | undefined {
+  #turnFor(
+    session: OpencodeSession,
+    messageId: string | undefined,
+    at: number,
+    model: unknown,
+  ): OpencodeTurn | undefined {
     const { turn } = session
     if (messageId === undefined) return turn
     const known = session.turnOf(messageId)
@@ -129,73 +131,72 @@ class OpencodeMachine extends EventMachine {
     }
     // The message was sent during the previous turn and is processed after it.
     this.#endTurn(session, at, true)
-    return this.#open(session, messageId, at, turn === undefined ? undefined : at, model)
+    return this.#openTurn(session, messageId, at, turn === undefined ? undefined : at, model)
   }
 
-  #open(session: Session, messageId: string, now: number, at?: number, model?: unknown): OpencodeTurn {
-    session.title.gaveUp(now)
-    delegatedUnseen(this.#sessions, session, now)
+  #openTurn(session: OpencodeSession, messageId: string, now: number, at?: number, model?: unknown): OpencodeTurn {
+    session.title.abandonRequest(now)
+    inferDelegation(this.#sessions, session, now)
     return session.openTurn(messageId, now, at, model)
   }
 
-  #message(session: Session, { at, data }: TimedEvent): void {
+  #message(session: OpencodeSession, { at, data }: TimedEvent): void {
     const info = peek(data, 'info')
     const role = peek(info, 'role')
     if (role === 'user') userMessage(session, at, info)
     else if (role === 'assistant') this.#assistantMessage(session, at, info)
   }
 
-  #assistantMessage(session: Session, at: number, info: unknown): void {
+  #assistantMessage(session: OpencodeSession, at: number, info: unknown): void {
     const parentId = idOf(peek(info, 'parentID'))
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
     // A complete message is no sign of a missed turn: it may be years old.
     if (isComplete && session.turnOf(parentId) === undefined) return
     const turn = this.#turnFor(session, parentId, at, info)
-    turn?.message(at, info)
+    turn?.readMessage(at, info)
     if (turn?.idleAt !== undefined && !turn.isWriting) this.#endTurn(session, at)
   }
 
-  #part(session: Session, { at, data }: TimedEvent): void {
+  #part(session: OpencodeSession, { at, data }: TimedEvent): void {
     const part = peek(data, 'part')
     const type = peek(part, 'type')
-    if (type === 'text') session.prompts.supply(part)
+    if (type === 'text') session.prompts.addText(part)
     if (session.turn === undefined) return
     if (type === 'tool') this.#toolPart(session.turn, at, part)
-    else session.turn.part(at, part)
+    else session.turn.readPart(at, part)
   }
 
   #toolPart(turn: OpencodeTurn, at: number, part: unknown): void {
     const state = peek(part, 'state')
     const status = peek(state, 'status')
-    const call = turn.call(at, part, status)
+    const call = turn.callOfPart(at, part, status)
     if (call === undefined || call.state === 'ended') return
-    if (call.state === 'asked') turn.requests.sign(at, call.messageId)
+    if (call.state === 'asked') turn.requests.receiveOutput(at, call.messageId)
     if (status !== 'running' && status !== 'completed' && status !== 'error') return
-    call.start(at, state)
-    if (status === 'running') childOf(this.#sessions, turn, call, at, state)
+    call.startTool(at, state)
+    if (status === 'running') joinChild(this.#sessions, turn, call, at, state)
     else {
-      turn.permissions.cancel(at, call.id)
-      childDone(this.#sessions, call, at, state)
-      call.end(at, state, turn.isStopped)
+      turn.permissions.cancelPermissions(at, call.id)
+      endUnstartedChild(this.#sessions, call, at, state)
+      call.endTool(at, state, turn.isStopped)
     }
   }
 
-  #status(session: Session, { at, data }: TimedEvent): void {
+  #status(session: OpencodeSession, { at, data }: TimedEvent): void {
     const status = peek(data, 'status')
     const type = peek(status, 'type')
     if (type === 'idle') this.#idle(session, at)
-    else if (type === 'retry') session.turn?.retry(at, status)
+    else if (type === 'retry') session.turn?.announceRetry(at, status)
     else if (type === 'busy') this.#busy(session, at)
   }
 
-  /** Starts a turn for the newest message when the session becomes busy. */
-  #busy(session: Session, at: number): void {
+  #busy(session: OpencodeSession, at: number): void {
     const { last } = session.prompts
-    if (session.turn === undefined && last !== undefined) this.#open(session, last.id, at)
+    if (session.turn === undefined && last !== undefined) this.#openTurn(session, last.id, at)
     if (session.turn !== undefined) session.turn.isOnBus = true
   }
 
-  #idle(session: Session, at: number): void {
+  #idle(session: OpencodeSession, at: number): void {
     const { turn } = session
     if (turn === undefined || !turn.isOnBus) return
     // After an error, `idle` is emitted twice, and before the tools and the message of the last step are closed.
@@ -203,54 +204,54 @@ class OpencodeMachine extends EventMachine {
     else this.#endTurn(session, at)
   }
 
-  #endTurn(session: Session, at: number, isTakenOver = false): void {
+  #endTurn(session: OpencodeSession, at: number, isTakenOver = false): void {
     const { turn } = session
     if (turn === undefined) return
     session.turn = undefined
     const outcome = turn.outcome(isTakenOver)
-    turn.end(at, outcome)
-    returned(session, at, outcome)
+    turn.emitTurnEnd(at, outcome)
+    endDelegation(session, at, outcome)
   }
 
-  #disposed({ at, data }: TimedEvent): void {
+  #handleDispose({ at, data }: TimedEvent): void {
     const directory = textOf(peek(data, 'directory'))
     for (const session of this.#sessions.values()) {
       const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
-      if (isMeant) this.#closed(at, session, 'dispose')
+      if (isMeant) this.#closeSession(at, session, 'dispose')
     }
   }
 
-  #closed(at: number, session: Session, reason: string): void {
+  #closeSession(at: number, session: OpencodeSession, reason: string): void {
     this.#sessions.delete(session.id)
     const { turn } = session
-    if (turn?.idleAt === undefined) turn?.permissions.cancel(at)
+    if (turn?.idleAt === undefined) turn?.permissions.cancelPermissions(at)
     else this.#endTurn(session, turn.idleAt)
-    session.title.gaveUp(at)
+    session.title.abandonRequest(at)
     if (session.hadTurn) this.records.addRecord('on_session_finalize', at, { session_id: session.id, reason })
-    returned(session, at, { status: 'interrupted' })
+    endDelegation(session, at, { status: 'interrupted' })
   }
 }
 
-function described(session: Session, { at, data }: TimedEvent): void {
+function readSessionInfo(session: OpencodeSession, { at, data }: TimedEvent): void {
   const info = peek(data, 'info')
-  session.learn(at, info)
-  session.title.told(at, info)
+  session.readInfo(at, info)
+  session.title.readTitle(at, info)
 }
 
-function userMessage(session: Session, at: number, info: unknown): void {
+function userMessage(session: OpencodeSession, at: number, info: unknown): void {
   const id = idOf(peek(info, 'id'))
   if (id === undefined || session.turnOf(id) !== undefined || session.prompts.has(id)) return
   if (session.turn?.turnId === undefined) session.prompts.add(id, at, info, undefined)
   else session.assign(id, session.turn.turnId)
 }
 
-function asked({ turn }: Session, { at, data }: TimedEvent): void {
+function askPermission({ turn }: OpencodeSession, { at, data }: TimedEvent): void {
   const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
   const call = turn?.calls.find(told)
-  const permission = turn?.permissions.ask(at, data, call?.id ?? told)
+  const permission = turn?.permissions.addPermission(at, data, call?.id ?? told)
   if (permission === undefined) return
-  if (call?.state === 'asked') call.held.push(permission)
-  else permission.tell()
+  if (call?.state === 'asked') call.bufferedPermissions.push(permission)
+  else permission.emitQuestion()
 }
 
 function sessionOf(data: unknown): string | undefined {

@@ -4,34 +4,27 @@
  * Measured with opencode 1.18.33: an error thrown before a tool becomes the result for the model. An error thrown after a tool
  * makes the tool fail. opencode waits for a plugin without a timeout.
  */
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
 import {
   type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
-  type HostHooksOptions,
   type Injection,
+  type ModelMessage,
   type Phase,
   type ToolArguments,
   type ToolCall,
   toolCallOf,
 } from '../../guards/index.ts'
-import { runningPlugin } from '../attach.ts'
+import { type AttachOptions, runningPlugin } from '../attach.ts'
+import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import {
-  addToResult,
-  become,
-  resultSeen,
-  retype,
-  sessionOf,
-  setResult,
-  textAt,
-  textPlaces,
-  typedParts,
-} from './hook-shapes.ts'
-import { screenOf } from './screen.ts'
+import { screenReporter } from './screen.ts'
 import type { PluginInput } from './types.ts'
+
+export type { AttachOptions } from '../attach.ts'
 
 export type { Client, PluginInput } from './types.ts'
 
@@ -49,9 +42,6 @@ export const ABLE: Capabilities = {
   beforeTool: ['block', 'rewrite'],
   afterTool: ['block', 'rewrite', 'inject'],
 }
-
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /** A hook function called by opencode. */
 export type Listener = (input: unknown, output?: unknown) => Promise<void>
@@ -77,7 +67,7 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): G
   return input => {
     // Created once, so that unsupported decisions are reported once: opencode runs an instance of each plugin for each directory.
     asked ??= new HostHooks({
-      report: screenOf(input?.client),
+      report: screenReporter(input?.client),
       ...options,
       host: HOST,
       hooks,
@@ -92,9 +82,8 @@ class OpencodeHooks {
   readonly #hooks: HostHooks
   readonly #directory: string | undefined
   /** System prompt text, by session. It is the same for all requests of the turn, so that the provider's cache stays valid. */
-  readonly #ofTurn = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
-  /** System prompt text of the current request, by session. */
-  readonly #ofRequest = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+  readonly #turnTexts = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
+  readonly #requestTexts = new LimitedMap<string, readonly string[]>(SESSIONS_LIMIT)
 
   constructor(hooks: HostHooks, directory: string | undefined) {
     this.#hooks = hooks
@@ -118,32 +107,33 @@ class OpencodeHooks {
           reason => blocked(reason, output),
         )
     }
-    on('beforeTurn', 'chat.message', (input, output) => this.#prompted(input, output))
-    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#asksModel(output))
-    on('afterModel', 'experimental.text.complete', (input, output) => this.#answers(input, output))
-    on('afterTool', 'tool.execute.after', (input, output) => this.#returns(input, output), withhold)
-    if (this.#hooks.handles('beforeTool')) found['tool.execute.before'] = (input, output) => this.#calls(input, output)
+    on('beforeTurn', 'chat.message', (input, output) => this.#beforeTurn(input, output))
+    on('beforeModel', 'experimental.chat.messages.transform', (_, output) => this.#beforeModel(output))
+    on('afterModel', 'experimental.text.complete', (input, output) => this.#afterModel(input, output))
+    on('afterTool', 'tool.execute.after', (input, output) => this.#afterTool(input, output), withhold)
+    if (this.#hooks.handles('beforeTool'))
+      found['tool.execute.before'] = (input, output) => this.#beforeTool(input, output)
     if (this.#hooks.handles('beforeTurn') || this.#hooks.handles('beforeModel'))
       found['experimental.chat.system.transform'] = (input, output) => Promise.resolve(this.#addSystem(input, output))
-    found['event'] = input => Promise.resolve(this.#heard(peek(input, 'event')))
+    found['event'] = input => Promise.resolve(this.#handleBusEvent(peek(input, 'event')))
     return found
   }
 
-  async #prompted(input: unknown, output: unknown): Promise<void> {
+  async #beforeTurn(input: unknown, output: unknown): Promise<void> {
     const ids = idsOf(input)
     const parts = peek(output, 'parts')
-    this.#end(ids)
+    this.#endTurn(ids)
     const prompt = typedParts(parts)
       .map(part => String(part['text']))
       .join('\n')
     const { isRewritten, value, injected } = await this.#hooks.run('beforeTurn', ids, { prompt })
     const user = textsFor('user', injected)
     const isTyped = typedParts(parts).length > 0
-    if (isTyped && (isRewritten || user.length > 0)) retype(parts, [value, ...user].join('\n\n'))
-    this.#ofTurn.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
+    if (isTyped && (isRewritten || user.length > 0)) replacePrompt(parts, [value, ...user].join('\n\n'))
+    this.#turnTexts.set(ids.sessionId ?? '', [...textsFor('system', injected), ...(isTyped ? [] : user)])
   }
 
-  async #asksModel(output: unknown): Promise<void> {
+  async #beforeModel(output: unknown): Promise<void> {
     const messages = peek(output, 'messages')
     const ids = { sessionId: idOf(sessionOf(messages)) }
     const places = textPlaces(messages)
@@ -157,7 +147,7 @@ class OpencodeHooks {
     const last = places.findLast(({ role }) => role === 'user')
     if (last !== undefined && user.length > 0) last.holder[last.key] = [textAt(last), ...user].join('\n\n')
     const system = [...textsFor('system', outcome.injected), ...(last === undefined ? user : [])]
-    this.#ofRequest.set(ids.sessionId ?? '', system)
+    this.#requestTexts.set(ids.sessionId ?? '', system)
   }
 
   #addSystem(input: unknown, output: unknown): void {
@@ -165,11 +155,11 @@ class OpencodeHooks {
     const system = peek(output, 'system')
     // Internal requests of opencode have no session.
     if (session === undefined || !Array.isArray(system)) return
-    system.push(...(this.#ofTurn.get(session) ?? []), ...(this.#ofRequest.get(session) ?? []))
-    this.#ofRequest.delete(session)
+    system.push(...(this.#turnTexts.get(session) ?? []), ...(this.#requestTexts.get(session) ?? []))
+    this.#requestTexts.delete(session)
   }
 
-  async #answers(input: unknown, output: unknown): Promise<void> {
+  async #afterModel(input: unknown, output: unknown): Promise<void> {
     const text = String(peek(output, 'text') ?? '')
     const seen = { model: undefined, text, toolCalls: [], attempt: 0 }
     const { isRewritten, value } = await this.#hooks.run('afterModel', idsOf(input), seen)
@@ -177,28 +167,28 @@ class OpencodeHooks {
   }
 
   /** Throws only to block: the model receives the error as the result. All other errors are caught. */
-  async #calls(input: unknown, output: unknown): Promise<void> {
+  async #beforeTool(input: unknown, output: unknown): Promise<void> {
     const judge = async (): Promise<string | undefined> => {
       const args = peek(output, 'args') as Record<string, unknown>
       const tool = this.#toolOf(input, args)
       const outcome = await this.#hooks.run('beforeTool', { ...idsOf(input), toolCallId: tool.id }, { tool })
       if (outcome.decision === 'block') return outcome.reason ?? ''
-      if (outcome.isRewritten) become(args, outcome.value)
+      if (outcome.isRewritten) replaceFields(args, outcome.value)
       return undefined
     }
     const reason = await this.#hooks.guard<string | undefined>('beforeTool', judge, said => said)
     if (reason !== undefined) throw new Error(reason)
   }
 
-  async #returns(input: unknown, output: unknown): Promise<void> {
+  async #afterTool(input: unknown, output: unknown): Promise<void> {
     const tool = this.#toolOf(input, peek(input, 'args'))
-    const seen = { tool, result: resultSeen(output), isError: false, attempt: 0 }
+    const seen = { tool, result: toolResultOf(output), isError: false, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', { ...idsOf(input), toolCallId: tool.id }, seen)
     const held = output as Record<string, unknown>
     if (outcome.decision === 'block') withhold(outcome.reason ?? '', output)
     else {
       if (outcome.isRewritten) setResult(held, outcome.value)
-      for (const { text } of outcome.injected) addToResult(held, text)
+      for (const { text } of outcome.injected) appendToResult(held, text)
     }
   }
 
@@ -211,14 +201,14 @@ class OpencodeHooks {
     })
   }
 
-  #heard(event: unknown): void {
-    if (peek(event, 'type') === 'session.idle') this.#end(idsOf(peek(event, 'properties')))
+  #handleBusEvent(event: unknown): void {
+    if (peek(event, 'type') === 'session.idle') this.#endTurn(idsOf(peek(event, 'properties')))
   }
 
-  #end(ids: HookIds): void {
+  #endTurn(ids: HookIds): void {
     this.#hooks.endTurn(ids)
-    this.#ofTurn.delete(ids.sessionId ?? '')
-    this.#ofRequest.delete(ids.sessionId ?? '')
+    this.#turnTexts.delete(ids.sessionId ?? '')
+    this.#requestTexts.delete(ids.sessionId ?? '')
   }
 }
 
@@ -233,4 +223,70 @@ function textsFor(role: Injection['role'], injected: readonly Injection[]): stri
 
 function withhold(reason: string, output: unknown): void {
   setResult(output as Record<string, unknown>, reason)
+}
+
+type Holder = Record<string, unknown>
+
+interface TextPlace {
+  readonly role: ModelMessage['role']
+  readonly holder: Holder
+  readonly key: string
+}
+
+function textAt({ holder, key }: TextPlace): string {
+  return String(holder[key])
+}
+
+/** The text typed by the user. opencode marks added text, such as contents of files, as synthetic. */
+function typedParts(parts: unknown): Holder[] {
+  return listed(parts).filter((part): part is Holder => isText(part) && peek(part, 'synthetic') !== true)
+}
+
+function replacePrompt(parts: unknown, text: string): void {
+  const [first, ...others] = typedParts(parts)
+  if (first === undefined || !Array.isArray(parts)) return
+  first['text'] = text
+  for (const other of others) parts.splice(parts.indexOf(other), 1)
+}
+
+function textPlaces(messages: unknown): TextPlace[] {
+  return listed(messages).flatMap(message => {
+    const role = peek(peek(message, 'info'), 'role') === 'assistant' ? 'assistant' : 'user'
+    return listed(peek(message, 'parts')).flatMap((part): TextPlace[] => {
+      if (isText(part)) return [{ role, holder: part as Holder, key: 'text' }]
+      const state = peek(part, 'state')
+      const key = typeof peek(state, 'output') === 'string' ? 'output' : 'error'
+      return typeof peek(state, key) === 'string' ? [{ role: 'tool', holder: state as Holder, key }] : []
+    })
+  })
+}
+
+function sessionOf(messages: unknown): unknown {
+  return peek(peek(listed(messages)[0], 'info'), 'sessionID')
+}
+
+/** Returns a tool's result: `output` of opencode's own tools, `content` of tools of MCP servers. */
+function toolResultOf(output: unknown): unknown {
+  const content = peek(output, 'content')
+  if (!isArray(content)) return peek(output, 'output')
+  return isAllText(content) ? wholeText(content) : content
+}
+
+function setResult(output: Holder, value: unknown): void {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (!isArray(output['content'])) output['output'] = text
+  else output['content'] = isArray(value) ? plainCopy(value) : withText(output['content'], text)
+}
+
+function appendToResult(output: Holder, text: string): void {
+  if (isArray(output['content'])) output['content'] = [...output['content'], { type: 'text', text }]
+  else output['output'] = `${output['output'] ?? ''}\n\n${text}`
+}
+
+function isText(part: unknown): boolean {
+  return peek(part, 'type') === 'text' && typeof peek(part, 'text') === 'string'
+}
+
+function listed(value: unknown): readonly unknown[] {
+  return isArray(value) ? value : []
 }

@@ -3,7 +3,7 @@ import type { SpanIds } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { createOpencodeMachine } from './events.ts'
 import { agentOf } from './requests.ts'
-import { screenOf } from './screen.ts'
+import { screenReporter } from './screen.ts'
 import type { Hooks, OpencodePlugin } from './types.ts'
 
 export type { ChatInput, Client, Hooks, OpencodePlugin, PluginInput } from './types.ts'
@@ -28,7 +28,7 @@ const VARIABLE = 'TRACEPARENT'
 export const HookspanPlugin: OpencodePlugin = (input, options = {}) => {
   const attachment = attachHost(HOST, createOpencodeMachine, options)
   attachment.catchErrors(() => {
-    const say = screenOf(input?.client)
+    const say = screenReporter(input?.client)
     if (say !== undefined) attachment.reportTo(line => attachment.catchErrors(() => say(line)))
   })
   return Promise.resolve(hooksOf(attachment, idOf(peek(input, 'directory')) ?? ''))

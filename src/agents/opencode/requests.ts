@@ -1,12 +1,11 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import type { ToolCallPart } from '../base/messages.ts'
-import { type ModelRequest, RequestCounter } from '../base/requests.ts'
+import { RecordScope, type Records } from '../base/records.ts'
+import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import { usageOf } from '../base/usage.ts'
-import type { Failure } from './failure.ts'
 
-/** The model's output in a step. */
-export interface Answer {
+export interface StepAnswer {
   readonly text: string | undefined
   readonly toolCalls: readonly ToolCallPart[]
 }
@@ -21,23 +20,20 @@ export class StepRequests extends RequestCounter {
   #lastAt: number | undefined
   #lastMessageId: string | undefined
 
-  /** True if the last request failed and no other has started. */
   get hasFailed(): boolean {
     return this.#open === undefined && this.failures > 0
   }
 
-  /** True if the open request is part of the loop. */
   get isMain(): boolean {
     return this.#open !== undefined && this.#open.task === undefined
   }
 
-  /** Returns the request that asked for the tools of this message. */
   idFor(messageId: string | undefined): string | undefined {
     return (this.#lastMessageId ?? messageId) === messageId ? this.lastId : undefined
   }
 
   /** Handles `chat.params`. If a request is open, this repeats it: opencode never runs two at a time. */
-  start({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
+  startRequest({ at, data, output }: TimedEvent, messageId: string | undefined): boolean {
     if (this.#open !== undefined) return false
     const isRetry = this.hasFailed && this.#lastMessageId === messageId
     const request = this.nextRequest(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
@@ -49,8 +45,7 @@ export class StepRequests extends RequestCounter {
     return true
   }
 
-  /** Records that a part of the answer arrived. */
-  sign(at: number, messageId: string | undefined): void {
+  receiveOutput(at: number, messageId: string | undefined): void {
     if (this.#open === undefined) return
     this.#messageId ??= messageId
     this.#lastMessageId ??= messageId
@@ -59,10 +54,10 @@ export class StepRequests extends RequestCounter {
   }
 
   /** Ends the request of a step. Its tools have run by then, so the request ended with the model's last output. */
-  end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): void {
+  endRequest(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: StepAnswer): void {
     if ((this.#messageId ?? messageId) !== messageId) return
     const { text, toolCalls } = answer
-    this.#take()?.emitAnswer(at, {
+    this.#closeRequest()?.emitAnswer(at, {
       ended_at: (this.#lastAt ?? at) / 1000,
       finish_reason: textOf(reason),
       usage: stepUsage(peek(step, 'tokens')),
@@ -73,21 +68,18 @@ export class StepRequests extends RequestCounter {
     })
   }
 
-  /** Returns true if the open request may produce this message. */
   isOf(messageId: string): boolean {
     return this.#open === undefined || (this.#messageId ?? messageId) === messageId
   }
 
-  /** Ends a request whose end was not reported, because later work has begun. */
-  untoldEnd(at: number): void {
-    const open = this.#take()
+  endUnreported(at: number): void {
+    const open = this.#closeRequest()
     if (open === undefined) return
     open.firstChunkAt = undefined
     open.emitAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
   }
 
-  /** @param willRetry true if opencode announces a retry */
-  fail(at: number, { type, message, statusCode }: Failure, willRetry: boolean): void {
+  failRequest(at: number, { type, message, statusCode }: OpencodeFailure, willRetry: boolean): void {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
@@ -96,7 +88,7 @@ export class StepRequests extends RequestCounter {
     open.emitFailure(at, { status_code: statusCode, retryable, error: { type, message } })
   }
 
-  #take(): ModelRequest | undefined {
+  #closeRequest(): ModelRequest | undefined {
     const open = this.#open
     this.#open = undefined
     if (open !== undefined) this.failures = 0
@@ -132,5 +124,83 @@ export function requestFacts(data: unknown, output: unknown): Readonly<Record<st
     top_k: numberOf(peek(output, 'topK')),
     reasoning_effort: textOf(peek(options, 'reasoningEffort')),
     stream: true,
+  }
+}
+
+interface TitleRequest {
+  readonly startedAt: number
+  readonly sessionId: string
+  readonly turnId: string
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+/**
+ * The auxiliary request for a session's title. opencode does not report its end, only the new title. The request is therefore
+ * emitted when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
+ */
+export class Title {
+  readonly #records: Records
+  readonly #isTurn: (messageId: string) => boolean
+  #last: string | undefined
+  #request: TitleRequest | undefined
+
+  /** @param isTurn returns true if the message has become a turn; otherwise the request is emitted without a turn */
+  constructor(records: Records, isTurn: (messageId: string) => boolean) {
+    this.#records = records
+    this.#isTurn = isTurn
+  }
+
+  startRequest({ at, data, output }: TimedEvent, sessionId: string, turnId: string | undefined): void {
+    const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
+    if (turn === undefined || this.#request !== undefined) return
+    this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
+  }
+
+  /** Handles `session.created` and `session.updated`, which are emitted for many reasons. */
+  readTitle(at: number, info: unknown): void {
+    const title = textOf(peek(info, 'title'))
+    const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
+    this.#last = title ?? this.#last
+    if (isNew) this.#emitRequest()?.emitAnswer(at, {})
+  }
+
+  abandonRequest(at: number): void {
+    const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
+    this.#emitRequest()?.emitFailure(at, { error })
+  }
+
+  #emitRequest(): ModelRequest | undefined {
+    if (this.#request === undefined) return undefined
+    const { sessionId, turnId, facts, startedAt } = this.#request
+    this.#request = undefined
+    const scope = new RecordScope(this.#records, sessionId, this.#isTurn(turnId) ? turnId : undefined)
+    const request = new ModelRequest(scope, startedAt, { id: `${turnId}:title`, task: 'title' })
+    request.emitStart(facts)
+    return request
+  }
+}
+
+/** An `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
+export interface OpencodeFailure {
+  readonly type: string
+  readonly message: string | undefined
+  readonly statusCode: number | undefined
+  /** The user stopped the run, which is not an error. */
+  readonly isAbort: boolean
+}
+
+const ABORTED = 'MessageAbortedError'
+const UNNAMED = 'UnknownError'
+
+export function failureOf(error: unknown): OpencodeFailure | undefined {
+  if (error === undefined || error === null) return undefined
+  const name = textOf(peek(error, 'name')) ?? UNNAMED
+  const data = peek(error, 'data')
+  const isAbort = name === ABORTED
+  return {
+    type: isAbort ? 'aborted' : name,
+    message: textOf(peek(data, 'message')) ?? textOf(peek(error, 'message')) ?? textOf(error),
+    statusCode: numberOf(peek(data, 'statusCode')),
+    isAbort,
   }
 }

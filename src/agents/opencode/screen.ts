@@ -7,7 +7,7 @@ type Say = (line: string) => void
  * Returns a writer to opencode's log if opencode draws on the terminal, where a line on stderr would corrupt the screen. Returns
  * undefined otherwise: `run`, `serve`, and servers of other programs.
  */
-export function screenOf(client: Client | undefined): Say | undefined {
+export function screenReporter(client: Client | undefined): Say | undefined {
   // Plugins run in a worker in terminal mode, and in the main thread in all other modes.
   if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
   return line => quiet(client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } }))

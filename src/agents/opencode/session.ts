@@ -1,16 +1,19 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { DelegatedTask } from '../base/delegation.ts'
+import type { Correlation } from '../../contract/index.ts'
+import { DelegatedTask, type DelegatedTaskEnd } from '../base/delegation.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { BLANK_LINE, Prompts } from './prompts.ts'
-import { Title } from './title.ts'
+import type { SessionStates } from '../session-states.ts'
+import { BLANK_LINE, Prompts } from './messages.ts'
+import { Title } from './requests.ts'
+import type { OpencodeToolCall } from './tools.ts'
 import { OpencodeTurn } from './turn.ts'
 
 /** Limit of remembered user messages: late events of an ended turn must not open it again. */
 const KNOWN_LIMIT = 200
 
-export class Session {
+export class OpencodeSession {
   readonly id: string
   readonly prompts: Prompts = new Prompts()
   readonly title: Title
@@ -19,7 +22,6 @@ export class Session {
   createdAt: number | undefined
   agent: unknown
   turn: OpencodeTurn | undefined
-  /** The current task, delegated by another session. */
   delegation: DelegatedTask | undefined
   hadTurn = false
   readonly #records: Records
@@ -31,15 +33,13 @@ export class Session {
     this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
   }
 
-  /** Reads `session.created` and `session.updated`. */
-  learn(at: number, info: unknown): void {
+  readInfo(at: number, info: unknown): void {
     this.parentId ??= idOf(peek(info, 'parentID'))
     this.directory = textOf(peek(info, 'directory')) ?? this.directory
     this.agent = peek(info, 'agent') ?? this.agent
     this.createdAt ??= at
   }
 
-  /** Returns the turn of a user message, also after its end. */
   turnOf(messageId: string | undefined): string | undefined {
     return messageId === undefined ? undefined : this.#turnOf.get(messageId)
   }
@@ -54,7 +54,7 @@ export class Session {
    * @param at the start time; if undefined, the time of the message
    */
   openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
-    const prompts = this.prompts.takeUpTo(messageId)
+    const prompts = this.prompts.removeUpTo(messageId)
     const own = prompts.at(-1)
     const turn = new OpencodeTurn(this.#records, this.id, messageId)
     this.turn = turn
@@ -74,4 +74,75 @@ export class Session {
     turn.emit('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
     return turn
   }
+}
+
+/**
+ * Starts a delegation to a child session for this turn.
+ *
+ * @param call the tool call that requested it; undefined if unknown
+ */
+function delegate(
+  child: OpencodeSession,
+  parent: OpencodeTurn,
+  call: OpencodeToolCall | undefined,
+  at: number,
+  correlation?: Correlation,
+): void {
+  if (child.delegation !== undefined) return
+  if (call !== undefined) call.childId = child.id
+  const startedAt = Math.min(at, Math.max(child.createdAt ?? at, call?.startAt ?? 0))
+  child.delegation = new DelegatedTask(parent.records, startedAt, {
+    parent_session_id: parent.sessionId,
+    parent_turn_id: parent.turnId,
+    child_session_id: child.id,
+    child_role: textOf(peek(call?.args, 'subagent_type')) ?? textOf(child.agent),
+    tool_call_id: call?.id,
+  })
+  child.delegation.emitStart(peek(call?.args, 'prompt'), correlation)
+}
+
+export function endDelegation(child: OpencodeSession, at: number, { status, summary }: DelegatedTaskEnd): void {
+  const { delegation } = child
+  child.delegation = undefined
+  delegation?.emitEnd(at, { status, summary, durationMillis: at - delegation.startAt })
+}
+
+export function joinChild(
+  sessions: SessionStates<OpencodeSession>,
+  turn: OpencodeTurn,
+  call: OpencodeToolCall,
+  at: number,
+  state: unknown,
+): void {
+  const childId = idOf(peek(peek(state, 'metadata'), 'sessionId'))
+  if (childId === undefined || childId === turn.sessionId || call.childId !== undefined) return
+  call.childId = childId
+  const child = sessions.get(childId)
+  child.parentId ??= turn.sessionId
+  delegate(child, turn, call, at)
+}
+
+/** Starts a delegation to a child that begins to work before any tool has named it. */
+export function inferDelegation(sessions: SessionStates<OpencodeSession>, child: OpencodeSession, at: number): void {
+  const { parentId, delegation, hadTurn } = child
+  const parent = parentId === undefined || hadTurn ? undefined : sessions.find(parentId)?.turn
+  if (parent === undefined || delegation !== undefined) return
+  const [call, ...others] = parent.calls.withoutChild()
+  delegate(child, parent, others.length === 0 ? call : undefined, at, 'inferred')
+}
+
+/**
+ * Ends the delegation of a tool that is done if its child never began. A child that is working, or about to, continues in the
+ * background.
+ */
+export function endUnstartedChild(
+  sessions: SessionStates<OpencodeSession>,
+  call: OpencodeToolCall,
+  at: number,
+  state: unknown,
+): void {
+  const child = call.childId === undefined ? undefined : sessions.find(call.childId)
+  const isAtWork = child?.turn !== undefined || child?.prompts.last !== undefined
+  if (child?.delegation === undefined || child.delegation.ids.tool_call_id !== call.id || isAtWork) return
+  endDelegation(child, at, { status: peek(state, 'status') === 'completed' ? 'completed' : 'failed' })
 }

@@ -1,12 +1,10 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { joinTexts } from '../base/messages.ts'
-import { RecordedTurn, type TurnResult } from '../base/turn.ts'
-import { choiceOf, Permissions } from './approvals.ts'
-import { type Failure, failureOf } from './failure.ts'
-import { BLANK_LINE } from './prompts.ts'
-import { StepRequests } from './requests.ts'
-import { type ToolCall, ToolCalls } from './tools.ts'
+import { HostTurn, type TurnResult } from '../base/turn.ts'
+import { BLANK_LINE } from './messages.ts'
+import { failureOf, type OpencodeFailure, StepRequests } from './requests.ts'
+import { choiceOf, type OpencodeToolCall, Permissions, ToolCalls } from './tools.ts'
 
 /** Finish reason of a step that requests tools: the turn continues after it. */
 const WANTS_TOOLS = 'tool-calls'
@@ -18,7 +16,7 @@ export interface TurnOutcome {
 }
 
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
-export class OpencodeTurn extends RecordedTurn {
+export class OpencodeTurn extends HostTurn {
   readonly requests: StepRequests = new StepRequests(this)
   readonly calls: ToolCalls = new ToolCalls(this)
   readonly permissions: Permissions = new Permissions(this)
@@ -29,9 +27,8 @@ export class OpencodeTurn extends RecordedTurn {
   readonly #texts = new Map<string, string>()
   #answer: string | undefined
   #finish: string | undefined
-  #failure: Failure | undefined
+  #failure: OpencodeFailure | undefined
   #isRefused = false
-  /** Call id of the asking tool, by question id. */
   readonly #questions = new Map<string, string | undefined>()
   /** When the session became idle, epoch milliseconds. After an error, this happens before the last step is closed. */
   idleAt: number | undefined
@@ -42,9 +39,8 @@ export class OpencodeTurn extends RecordedTurn {
     return this.#failure?.isAbort === true
   }
 
-  /** Handles `chat.params` of the loop, or of a compaction within it. */
-  request(moment: TimedEvent): void {
-    if (!this.requests.start(moment, this.#current)) return
+  startRequest(moment: TimedEvent): void {
+    if (!this.requests.startRequest(moment, this.#current)) return
     // The text of a failed attempt is not part of the answer, and an error that is retried does not fail the turn.
     this.#texts.clear()
     this.#failure = undefined
@@ -54,21 +50,21 @@ export class OpencodeTurn extends RecordedTurn {
   /**
    * Handles `message.updated` of an assistant message: emitted at its beginning, with the finish reason, and when it is complete.
    */
-  message(at: number, info: unknown): void {
+  readMessage(at: number, info: unknown): void {
     const id = idOf(peek(info, 'id'))
     if (id === undefined) return
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
-    if (!this.#messages.has(id)) this.#began(at, id, !isComplete)
+    if (!this.#messages.has(id)) this.#beginStep(at, id, !isComplete)
     if (id !== this.#current) return
     const failure = failureOf(peek(info, 'error'))
-    if (failure !== undefined) this.#failed(at, failure)
+    if (failure !== undefined) this.#failStep(at, failure)
     const finish = textOf(peek(info, 'finish'))
-    if (finish !== undefined || isComplete) this.#stepEnded(at, id, finish, info)
+    if (finish !== undefined || isComplete) this.#endStep(at, id, finish, info)
     if (isComplete) this.isWriting = false
   }
 
-  #began(at: number, id: string, isWriting: boolean): void {
-    if (!this.requests.isOf(id)) this.requests.untoldEnd(at)
+  #beginStep(at: number, id: string, isWriting: boolean): void {
+    if (!this.requests.isOf(id)) this.requests.endUnreported(at)
     this.isOnBus = true
     this.#messages.add(id)
     this.#current = id
@@ -76,21 +72,20 @@ export class OpencodeTurn extends RecordedTurn {
     this.#texts.clear()
   }
 
-  /** Handles a part of a step other than a tool. */
-  part(at: number, part: unknown): void {
+  readPart(at: number, part: unknown): void {
     const messageId = idOf(peek(part, 'messageID'))
     if (messageId === undefined || messageId !== this.#current) return
     const type = peek(part, 'type')
-    if (type === 'step-finish') this.#stepEnded(at, messageId, peek(part, 'reason'), part)
+    if (type === 'step-finish') this.#endStep(at, messageId, peek(part, 'reason'), part)
     if (type !== 'text' && type !== 'reasoning') return
-    this.requests.sign(at, messageId)
+    this.requests.receiveOutput(at, messageId)
     const id = idOf(peek(part, 'id'))
     const text = peek(part, 'text')
     if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
   }
 
   /** Returns the call of a part in this turn. Returns undefined if it belongs to another turn or lacks an id. */
-  call(at: number, part: unknown, status: unknown): ToolCall | undefined {
+  callOfPart(at: number, part: unknown, status: unknown): OpencodeToolCall | undefined {
     const known = this.calls.known(part)
     if (known !== undefined) return known
     const messageId = idOf(peek(part, 'messageID'))
@@ -100,26 +95,25 @@ export class OpencodeTurn extends RecordedTurn {
     return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
   }
 
-  retry(at: number, status: unknown): void {
+  announceRetry(at: number, status: unknown): void {
     const message = textOf(peek(status, 'message'))
-    this.requests.fail(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
+    this.requests.failRequest(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
   }
 
-  /** Handles `session.error`. */
-  error(at: number, error: unknown): void {
+  receiveError(at: number, error: unknown): void {
     const failure = failureOf(error)
-    if (failure !== undefined) this.#failed(at, failure)
+    if (failure !== undefined) this.#failStep(at, failure)
   }
 
-  #failed(at: number, failure: Failure): void {
+  #failStep(at: number, failure: OpencodeFailure): void {
     this.#failure = failure
     // Stopped while tools ran: the model had answered, only its end was not reported.
-    if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.untoldEnd(at)
-    else this.requests.fail(at, failure, false)
+    if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.endUnreported(at)
+    else this.requests.failRequest(at, failure, false)
   }
 
-  permissionReplied(at: number, data: unknown): void {
-    const permission = this.permissions.open(data)
+  receiveReply(at: number, data: unknown): void {
+    const permission = this.permissions.pendingPermission(data)
     if (permission === undefined) return
     const choice = choiceOf(data)
     const call = this.calls.find(permission.toolId)
@@ -127,17 +121,16 @@ export class OpencodeTurn extends RecordedTurn {
       this.#isRefused = true
       if (call !== undefined) call.isRefused = true
     }
-    permission.settle(at, choice)
+    permission.emitReply(at, choice)
   }
 
   /** Handles a question of the model to the user. The tool call covers the wait, so there is no approval. */
-  questioned(data: unknown): void {
+  addQuestion(data: unknown): void {
     const id = idOf(peek(data, 'id'))
     if (id !== undefined) this.#questions.set(id, idOf(peek(peek(data, 'tool'), 'callID')))
   }
 
-  /** Handles the user's refusal to answer a question. */
-  dismissed(data: unknown): void {
+  dismissQuestion(data: unknown): void {
     const id = idOf(peek(data, 'requestID'))
     if (id === undefined || !this.#questions.has(id)) return
     const call = this.calls.find(this.#questions.get(id))
@@ -145,17 +138,15 @@ export class OpencodeTurn extends RecordedTurn {
     this.#isRefused = true
   }
 
-  /** @param step the object with `tokens` and `cost` */
-  #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): void {
+  #endStep(at: number, messageId: string, reason: unknown, step: unknown): void {
     const text = joinTexts([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
       this.#answer = text
       this.#finish = textOf(reason)
     }
-    this.requests.end(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
+    this.requests.endRequest(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
-  /** @param isTakenOver true if the session continues with the next prompt */
   outcome(isTakenOver: boolean): TurnOutcome {
     const failure = this.#failure
     const summary = this.#answer
@@ -169,8 +160,8 @@ export class OpencodeTurn extends RecordedTurn {
     return { status: 'completed', reason: this.#finish, summary }
   }
 
-  end(at: number, { status, reason, summary }: TurnOutcome): void {
-    this.permissions.cancel(at)
+  emitTurnEnd(at: number, { status, reason, summary }: TurnOutcome): void {
+    this.permissions.cancelPermissions(at)
     this.emitAnswer(at, status === 'completed' ? summary : undefined)
     this.emitEnd(at, { outcome: status, reason })
   }

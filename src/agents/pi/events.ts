@@ -2,8 +2,8 @@ import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { PiCompaction } from './compaction.ts'
-import { isAborted } from './context.ts'
+import { isAborted } from './messages.ts'
+import { PiCompaction } from './requests.ts'
 import { PiSession, SessionChain } from './session.ts'
 import type { PiTurn } from './turn.ts'
 
@@ -19,27 +19,27 @@ export const READINGS: Readonly<Record<string, Reading>> = {
   agent_start: (pi, session, moment) => pi.runStarted(session, moment),
   agent_end: (pi, session, moment) => pi.runEnded(session, moment),
   agent_settled: (pi, session, moment) => pi.settled(session, moment),
-  turn_start: (_, session) => session.warms(false),
-  cache_warming_decision: (_, session) => session.warms(true),
+  turn_start: (_, session) => session.setWarming(false),
+  cache_warming_decision: (_, session) => session.setWarming(true),
   before_provider_headers: (pi, session, moment) => pi.headersMade(session, moment),
   before_provider_request: (pi, session, moment) => pi.requestSent(session, moment),
   message_start: (pi, session, moment) => pi.messageStarted(session, moment),
   message_update: (_, { turn }, { at, data }) => {
-    if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.requests.contentCame(at)
+    if (peek(peek(data, 'message'), 'role') === 'assistant') turn?.requests.receiveContent(at)
   },
   message_end: (pi, session, moment) => pi.messageEnded(session, moment),
   tool_execution_start: (_, session, moment) => {
     const turn = turnOf(session, moment)
     turn.tools.start(moment, turn.requests.lastId)
   },
-  tool_call: (_, { turn }, moment) => turn?.tools.called(moment),
-  tool_result: (_, { turn }, moment) => turn?.tools.returned(moment),
+  tool_call: (_, { turn }, moment) => turn?.tools.markCalled(moment),
+  tool_result: (_, { turn }, moment) => turn?.tools.markReturned(moment),
   tool_execution_end: (_, { turn }, moment) => turn?.tools.end(moment, peek(moment.data, 'result')),
-  ui_prompt_start: (_, { turn }, moment) => turn?.tools.asked(moment),
-  ui_prompt_end: (_, { turn }, moment) => turn?.tools.answered(moment),
-  session_before_compact: (pi, session, moment) => pi.compacting(session, moment),
-  session_compact: (_, session, moment) => session.takeCompaction()?.done(moment),
-  session_compact_failed: (_, session, moment) => session.takeCompaction()?.failed(moment),
+  ui_prompt_start: (_, { turn }, moment) => turn?.tools.startQuestion(moment),
+  ui_prompt_end: (_, { turn }, moment) => turn?.tools.endQuestion(moment),
+  session_before_compact: (pi, session, moment) => pi.startCompaction(session, moment),
+  session_compact: (_, session, moment) => session.removeCompaction()?.endCompaction(moment),
+  session_compact_failed: (_, session, moment) => session.removeCompaction()?.failCompaction(moment),
 }
 
 /** Known events of Pi 0.58 to 1.5 that add nothing to others, so that they are not counted as ignored. */
@@ -68,7 +68,7 @@ class PiMachine extends EventMachine {
     const id = idOf(peek(moment.context, 'sessionId'))
     if (id === undefined) return
     const session = this.#sessions.get(id)
-    if (isAborted(moment.context)) session.turn?.aborted()
+    if (isAborted(moment.context)) session.turn?.abort()
     read(this, session, moment)
   }
 
@@ -79,7 +79,7 @@ class PiMachine extends EventMachine {
   sessionStarted(session: PiSession, { at, data }: TimedEvent): void {
     session.isAnnounced = true
     const [reason, file] = [textOf(peek(data, 'reason')), textOf(peek(data, 'previousSessionFile'))]
-    this.#chain.joined(session.id, at, reason, file)
+    this.#chain.joinSession(session.id, at, reason, file)
   }
 
   /** Handles a switch, with which older versions of Pi end one session and start another. A fork has no reason. */
@@ -87,7 +87,7 @@ class PiMachine extends EventMachine {
     const previousSessionFile = textOf(peek(moment.data, 'previousSessionFile')) ?? ''
     const reason = textOf(peek(moment.data, 'reason')) ?? 'fork'
     const old = this.#sessions.values().find(({ id }) => id !== session.id && previousSessionFile.includes(id))
-    if (old !== undefined) this.#leave(old, moment, reason)
+    if (old !== undefined) this.#leaveSession(old, moment, reason)
     this.sessionStarted(session, { ...moment, data: { reason, previousSessionFile } })
   }
 
@@ -95,80 +95,78 @@ class PiMachine extends EventMachine {
   sessionEnded(session: PiSession, moment: TimedEvent): void {
     const reason = textOf(peek(moment.data, 'reason'))
     if (reason === 'reload') session.endAll(moment)
-    else this.#leave(session, moment, reason)
+    else this.#leaveSession(session, moment, reason)
   }
 
-  /** Handles `before_agent_start`: a prompt. A repeated event is ignored. */
   prompted(session: PiSession, moment: TimedEvent): void {
     session.isWarming = false
     if (session.turn?.openedAt === moment.at) return
-    session.close(moment, false)
-    session.open(moment).tellPrompt(moment, peek(moment.data, 'prompt') ?? '')
+    session.closeTurn(moment, false)
+    session.openTurn(moment).emitPrompt(moment, peek(moment.data, 'prompt') ?? '')
   }
 
   /** Handles `agent_start`: for a prompt, for a message of an extension (without a prompt), or again after a failure. */
   runStarted(session: PiSession, moment: TimedEvent): void {
     session.isWarming = false
-    const turn = session.turn ?? session.open(moment)
-    turn.runs()
+    const turn = session.turn ?? session.openTurn(moment)
+    turn.startRun()
   }
 
   /** Handles `agent_end`, once per run. Without `agent_settled`, a run that did not fail counts as the last one. */
   runEnded(session: PiSession, moment: TimedEvent): void {
-    session.turn?.ran(moment.at)
-    if (!this.#settles && session.turn?.isAnswered === true) session.close(moment, true)
+    session.turn?.endRun(moment.at)
+    if (!this.#settles && session.turn?.isAnswered === true) session.closeTurn(moment, true)
   }
 
   settled(session: PiSession, moment: TimedEvent): void {
     this.#settles = true
-    if (booleanOf(peek(moment.data, 'aborted')) === true) session.turn?.aborted()
-    session.close(moment, true)
+    if (booleanOf(peek(moment.data, 'aborted')) === true) session.turn?.abort()
+    session.closeTurn(moment, true)
   }
 
   headersMade(session: PiSession, moment: TimedEvent): void {
     // Pi introduced this event together with `agent_settled`.
     this.#settles = true
-    if (session.compaction !== undefined) session.compaction.requested(moment)
-    else if (!session.isWarming) session.turn?.requests.headers(moment.at)
+    if (session.compaction !== undefined) session.compaction.emitRequestStart(moment)
+    else if (!session.isWarming) session.turn?.requests.prepareHeaders(moment.at)
   }
 
   requestSent(session: PiSession, moment: TimedEvent): void {
-    if (!session.isWarming) turnOf(session, moment).requests.start(moment)
+    if (!session.isWarming) turnOf(session, moment).requests.sendRequest(moment)
   }
 
   messageStarted({ turn }: PiSession, moment: TimedEvent): void {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
-    if (role === 'assistant') turn?.requests.answerBegan(moment)
-    else if (role === 'user' || role === 'custom') turn?.tellPrompt(moment, peek(message, 'content'))
+    if (role === 'assistant') turn?.requests.beginAnswer(moment)
+    else if (role === 'user' || role === 'custom') turn?.emitPrompt(moment, peek(message, 'content'))
   }
 
   messageEnded({ turn }: PiSession, moment: TimedEvent): void {
     const message = peek(moment.data, 'message')
     const role = peek(message, 'role')
-    if (role === 'assistant') turn?.answer(moment, message)
+    if (role === 'assistant') turn?.receiveAnswer(moment, message)
     // Repeats the tool's result; used if the tool's own end was not received.
     else if (role === 'toolResult') turn?.tools.end({ ...moment, data: message }, message)
   }
 
-  compacting(session: PiSession, moment: TimedEvent): void {
-    session.compaction?.failed(moment)
+  startCompaction(session: PiSession, moment: TimedEvent): void {
+    session.compaction?.failCompaction(moment)
     session.turn?.requests.forgetHeaders()
     session.compaction = new PiCompaction(session.scope, moment.at)
   }
 
-  #leave(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
+  #leaveSession(session: PiSession, moment: TimedEvent, reason: string | undefined): void {
     session.endAll(moment)
     this.#sessions.delete(session.id)
     if (!session.hadTurns) return
-    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.left(session.id, reason)
+    if (reason === 'new' || reason === 'resume' || reason === 'fork') this.#chain.addLeftSession(session.id, reason)
     else this.records.addRecord('on_session_finalize', moment.at, { session_id: session.id, reason })
   }
 }
 
-/** Returns the turn of an activity, and starts it if its beginning was missed. */
 function turnOf(session: PiSession, moment: TimedEvent): PiTurn {
-  const turn = session.turn ?? session.open(moment)
-  turn.tellPrompt(moment)
+  const turn = session.turn ?? session.openTurn(moment)
+  turn.emitPrompt(moment)
   return turn
 }

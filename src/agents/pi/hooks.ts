@@ -5,44 +5,37 @@
  * text goes to the model. Pi waits for a handler without a timeout.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, peek } from '../../contract/foreign.ts'
+import { idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
 import { toStandardError } from '../../guards/hook.ts'
 import {
+  type AfterModel,
   type Capabilities,
   type ControlHooks,
   type HookIds,
   HostHooks,
-  type HostHooksOptions,
   type Injection,
+  type ModelMessage,
   type Outcome,
   type Phase,
+  type ToolArguments,
   type ToolCall,
+  toolCallOf,
 } from '../../guards/index.ts'
-import { runningPlugin } from '../attach.ts'
-import { withText } from '../base/content-text.ts'
+import { type AttachOptions, runningPlugin } from '../attach.ts'
+import { isAllText, replaceFields, wholeText, withText } from '../base/content-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import {
-  answerSeen,
-  become,
-  lastAnswer,
-  messageSeen,
-  messagesSaid,
-  resultSaid,
-  resultSeen,
-  said,
-  silenced,
-  textsFor,
-  toolSeen,
-} from './hook-shapes.ts'
+import { modelUsage } from '../base/usage.ts'
+import { failureOf, piUsage } from './messages.ts'
 import type { PiContext, PiExtensionApi } from './types.ts'
+
+export type { AttachOptions } from '../attach.ts'
 
 export type { PiContext, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
 const HOST = 'pi'
-/** The sender's name of messages added to a conversation. */
 const SPEAKER = 'hookspan'
 const SESSIONS_LIMIT = 200
-/** Limit of the text shown in an approval, characters. */
 const SHOWN_LIMIT = 2000
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
 
@@ -58,9 +51,6 @@ export const ABLE: Capabilities = {
   afterTurn: ['retry'],
 }
 
-/** The time limit of the hooks, and the receiver of log lines for the user. */
-export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
-
 /**
  * Runs guards in Pi, from your own extension. It works beside hookspan's own extension, in any load order.
  *
@@ -75,7 +65,7 @@ export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: At
   new PiHooks(new HostHooks({ ...options, host: HOST, hooks, capabilities: ABLE, plugin })).listenTo(pi)
 }
 
-interface Heard {
+interface HookInput {
   readonly data: unknown
   readonly context: PiContext
   readonly ids: HookIds
@@ -83,7 +73,6 @@ interface Heard {
 }
 
 interface SessionOfHooks {
-  /** Injections for the prompt that is being processed. */
   injected: readonly Injection[]
   retries: number
 }
@@ -106,37 +95,41 @@ class PiHooks {
     const on = (
       phase: Phase,
       event: string,
-      answer: (heard: Heard) => Answer | Promise<Answer>,
+      answer: (heard: HookInput) => Answer | Promise<Answer>,
       blocked: (reason: string, data: unknown, context: PiContext) => Answer = () => undefined,
     ): void => {
       if (!this.#hooks.handles(phase)) return
       pi.on(event, (data, context) =>
         this.#hooks.guard<Answer>(
           phase,
-          () => answer(this.#heard(data, context)),
+          () => answer(this.#inputOf(data, context)),
           reason => blocked(reason, data, context),
         ),
       )
     }
-    on('beforeTurn', 'input', heard => this.#prompted(heard), refused)
-    on('beforeTurn', 'before_agent_start', heard => this.#starts(heard))
-    on('beforeModel', 'context', heard => this.#asksModel(heard))
-    on('afterModel', 'message_end', heard => this.#answers(heard), silencedAnswer)
-    on('beforeTool', 'tool_call', heard => this.#calls(heard), blockedTool)
-    on('afterTool', 'tool_result', heard => this.#returns(heard), withheldResult)
-    on('afterTurn', 'agent_before_settle', heard => this.#settles(heard))
-    for (const event of ['agent_settled', 'session_shutdown']) pi.on(event, (_, context) => this.#over(context))
+    on('beforeTurn', 'input', heard => this.#beforeTurn(heard), blockPrompt)
+    on('beforeTurn', 'before_agent_start', heard => this.#injectTexts(heard))
+    on('beforeModel', 'context', heard => this.#beforeModel(heard))
+    on('afterModel', 'message_end', heard => this.#afterModel(heard), silencedAnswer)
+    on('beforeTool', 'tool_call', heard => this.#beforeTool(heard), blockedTool)
+    on('afterTool', 'tool_result', heard => this.#afterTool(heard), withheldResult)
+    on('afterTurn', 'agent_before_settle', heard => this.#afterTurn(heard))
+    for (const event of ['agent_settled', 'session_shutdown']) pi.on(event, (_, context) => this.#endTurnOf(context))
   }
 
-  async #prompted({ data, context, ids, session }: Heard): Promise<Answer> {
+  async #beforeTurn({ data, context, ids, session }: HookInput): Promise<Answer> {
     const prompt = String(peek(data, 'text') ?? '')
     // A message sent while the agent works is queued and belongs to the open turn.
     const isQueued = peek(data, 'streamingBehavior') !== undefined
-    if (!isQueued) this.#end(ids, session)
+    if (!isQueued) this.#endTurn(ids, session)
     const outcome = await this.#hooks.run('beforeTurn', ids, { prompt }, context.signal)
     if (outcome.decision === 'block') {
-      if (!isQueued) tellRefused(ids)
-      return refused(`${outcome.reason}${outcome.detail === undefined ? '' : ` (${outcome.detail})`}`, data, context)
+      if (!isQueued) emitBlockedTurn(ids)
+      return blockPrompt(
+        `${outcome.reason}${outcome.detail === undefined ? '' : ` (${outcome.detail})`}`,
+        data,
+        context,
+      )
     }
     const { value, injected } = outcome
     if (!isQueued) session.injected = injected
@@ -144,7 +137,7 @@ class PiHooks {
     return text === prompt ? undefined : { action: 'transform', text }
   }
 
-  #starts({ data, session }: Heard): Answer {
+  #injectTexts({ data, session }: HookInput): Answer {
     const { injected } = session
     session.injected = []
     const [system, user] = [textsFor('system', injected), textsFor('user', injected)]
@@ -156,17 +149,17 @@ class PiHooks {
     }
   }
 
-  async #asksModel({ data, context, ids }: Heard): Promise<Answer> {
+  async #beforeModel({ data, context, ids }: HookInput): Promise<Answer> {
     const messages = peek(data, 'messages') as readonly unknown[]
-    const seen = { model: context.model?.id, messages: messages.map(messageSeen) }
+    const seen = { model: context.model?.id, messages: messages.map(modelMessageOf) }
     const outcome = await this.#hooks.run('beforeModel', ids, seen, context.signal)
     if (!outcome.isRewritten && outcome.injected.length === 0) return undefined
-    return { messages: messagesSaid(messages, seen.messages, outcome) }
+    return { messages: withOutcome(messages, seen.messages, outcome) }
   }
 
-  async #answers({ data, context, ids }: Heard): Promise<Answer> {
+  async #afterModel({ data, context, ids }: HookInput): Promise<Answer> {
     const message = peek(data, 'message')
-    const seen = answerSeen(message, context.model?.id)
+    const seen = answerEvent(message, context.model?.id)
     if (seen === undefined) return undefined
     const outcome = await this.#hooks.run('afterModel', ids, seen, context.signal)
     if (outcome.decision === 'block') return silencedAnswer(outcome.reason ?? '', data)
@@ -174,30 +167,30 @@ class PiHooks {
     return { message: { ...(message as object), content: withText(peek(message, 'content'), outcome.value) } }
   }
 
-  async #calls({ data, context, ids }: Heard): Promise<Answer> {
-    const tool = toolSeen(data, context)
+  async #beforeTool({ data, context, ids }: HookInput): Promise<Answer> {
+    const tool = toolCallFrom(data, context)
     const canAsk = context.hasUI === true && typeof context.ui?.confirm === 'function'
     const outcome = await this.#hooks.run('beforeTool', of(tool, ids), { tool }, context.signal, canAsk)
     if (outcome.decision === 'block') return blockedTool(outcome.reason ?? '')
     // Modified in place: a replaced object would reach other extensions only, while the tool runs with the old one.
-    if (outcome.isRewritten) become(peek(data, 'input') as Record<string, unknown>, outcome.value)
-    if (outcome.decision !== 'ask' || (await agreed(tool, outcome, context))) return undefined
+    if (outcome.isRewritten) replaceFields(peek(data, 'input') as Record<string, unknown>, outcome.value)
+    if (outcome.decision !== 'ask' || (await askUser(tool, outcome, context))) return undefined
     return blockedTool(`The hook ${outcome.by} had a person asked, who has not agreed.`)
   }
 
-  async #returns({ data, context, ids }: Heard): Promise<Answer> {
+  async #afterTool({ data, context, ids }: HookInput): Promise<Answer> {
     const content = peek(data, 'content')
-    const tool = toolSeen(data, context)
-    const seen = { tool, result: resultSeen(content), isError: peek(data, 'isError') === true, attempt: 0 }
+    const tool = toolCallFrom(data, context)
+    const seen = { tool, result: toolResultOf(content), isError: peek(data, 'isError') === true, attempt: 0 }
     const outcome = await this.#hooks.run('afterTool', of(tool, ids), seen, context.signal)
     if (outcome.decision === 'block') return withheldResult(outcome.reason ?? '')
     if (!outcome.isRewritten && outcome.injected.length === 0) return undefined
-    const parts = outcome.isRewritten ? resultSaid(content, outcome.value) : (content as readonly unknown[])
-    return { content: [...parts, ...outcome.injected.flatMap(({ text }) => said(text))] }
+    const parts = outcome.isRewritten ? toolResultWith(content, outcome.value) : (content as readonly unknown[])
+    return { content: [...parts, ...outcome.injected.flatMap(({ text }) => textParts(text))] }
   }
 
   /** Runs before the agent becomes idle, unless another extension makes it go on. */
-  async #settles({ data, context, ids, session }: Heard): Promise<Answer> {
+  async #afterTurn({ data, context, ids, session }: HookInput): Promise<Answer> {
     if (peek(data, 'continue') === true || (peek(data, 'outcome') ?? 'completed') !== 'completed') return undefined
     const seen = { answer: lastAnswer(peek(peek(data, 'context'), 'contextMessages')), attempt: session.retries }
     const outcome = await this.#hooks.run('afterTurn', ids, seen, context.signal)
@@ -209,7 +202,7 @@ class PiHooks {
     return { continue: true, entries: [...((peek(data, 'entries') ?? []) as readonly unknown[]), feedback] }
   }
 
-  #heard(data: unknown, context: PiContext): Heard {
+  #inputOf(data: unknown, context: PiContext): HookInput {
     const sessionId = idOf(context.sessionManager?.getSessionId?.())
     let session = this.#sessions.get(sessionId ?? '')
     if (session === undefined) {
@@ -219,29 +212,29 @@ class PiHooks {
     return { data, context, ids: { sessionId }, session }
   }
 
-  #end(ids: HookIds, session: SessionOfHooks): void {
+  #endTurn(ids: HookIds, session: SessionOfHooks): void {
     this.#hooks.endTurn(ids)
     session.injected = []
     session.retries = 0
   }
 
-  #over(context: PiContext): void {
+  #endTurnOf(context: PiContext): void {
     try {
-      const { ids, session } = this.#heard(undefined, context)
-      this.#end(ids, session)
+      const { ids, session } = this.#inputOf(undefined, context)
+      this.#endTurn(ids, session)
     } catch {
       // Pi has released the session: its turn is dropped when later ones fill the limit.
     }
   }
 }
 
-/** Adds the tool call id. Pi has no turn id: the trace uses the session's open turn. */
+/** Pi has no turn id: the trace uses the session's open turn. */
 function of({ id }: ToolCall, ids: HookIds): HookIds {
   return { ...ids, toolCallId: id }
 }
 
 /** Blocks a prompt. Pi drops it silently, so the user is notified here. */
-function refused(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
+function blockPrompt(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
   const line = `A hook has blocked this prompt: ${reason}`
   if (hasUI === true && typeof ui?.notify === 'function') ui.notify(line, 'warning')
   else toStandardError(`hookspan: pi: ${line}`)
@@ -249,13 +242,13 @@ function refused(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
 }
 
 /** Records a turn that was blocked before it began, which no other event reports. */
-function tellRefused({ sessionId }: HookIds): void {
+function emitBlockedTurn({ sessionId }: HookIds): void {
   const over = { session_id: sessionId, completed: false, interrupted: true, turn_exit_reason: 'blocked' }
   runningPlugin(HOST)?.emitUntyped('on_session_end', over)
 }
 
 function silencedAnswer(reason: string, data: unknown): Answer {
-  return { message: silenced(peek(data, 'message'), reason) }
+  return { message: answerWithReason(peek(data, 'message'), reason) }
 }
 
 function blockedTool(reason: string): Answer {
@@ -263,11 +256,10 @@ function blockedTool(reason: string): Answer {
 }
 
 function withheldResult(reason: string): Answer {
-  return { content: said(reason), isError: true }
+  return { content: textParts(reason), isError: true }
 }
 
-/** Asks the user to approve exactly what would run. Returns false if the user cannot be asked. */
-async function agreed(tool: ToolCall, outcome: Outcome<'beforeTool'>, { ui, signal }: PiContext): Promise<boolean> {
+async function askUser(tool: ToolCall, outcome: Outcome<'beforeTool'>, { ui, signal }: PiContext): Promise<boolean> {
   const shown = tool.kind === 'shell' ? (outcome.value['command'] ?? outcome.value) : outcome.value
   const text = typeof shown === 'string' ? shown : `${tool.name} ${JSON.stringify(shown, null, 2)}`
   const more = text.length - SHOWN_LIMIT
@@ -277,4 +269,100 @@ async function agreed(tool: ToolCall, outcome: Outcome<'beforeTool'>, { ui, sign
   } catch {
     return false
   }
+}
+
+/** Roles of the contract. All other messages have the role `user` for the model. */
+const ROLES: ReadonlyMap<unknown, ModelMessage['role']> = new Map([
+  ['assistant', 'assistant'],
+  ['toolResult', 'tool'],
+  ['system', 'system'],
+])
+
+function textParts(text: string): unknown[] {
+  return [{ type: 'text', text }]
+}
+
+function textsFor(role: Injection['role'], injected: readonly Injection[]): string {
+  return injected.flatMap(each => (each.role === role ? [each.text] : [])).join('\n\n')
+}
+
+/** Converts a message of Pi. The output of a user's own command, and a summary, are in fields other than `content`. */
+function modelMessageOf(message: unknown): ModelMessage {
+  const text =
+    wholeText(peek(message, 'content')) || (textOf(peek(message, 'summary')) ?? textOf(peek(message, 'output')))
+  return { role: ROLES.get(peek(message, 'role')) ?? 'user', text: text ?? '' }
+}
+
+function withOutcome(
+  messages: readonly unknown[],
+  seen: readonly ModelMessage[],
+  { value, injected }: Outcome<'beforeModel'>,
+): unknown[] {
+  const kept = messages.map((message, at) => {
+    const text = value[at]?.text
+    return text === undefined || text === seen[at]?.text ? message : withMessageText(message, text)
+  })
+  const timestamp = Date.now()
+  const more = injected.map(({ text, role }) => ({ role, content: textParts(text), timestamp }))
+  return [...kept, ...more]
+}
+
+function withMessageText(message: unknown, text: string): unknown {
+  const whole = message as Readonly<Record<string, unknown>>
+  for (const key of ['summary', 'output']) if (typeof whole[key] === 'string') return { ...whole, [key]: text }
+  return { ...whole, content: typeof whole['content'] === 'string' ? text : withText(whole['content'], text) }
+}
+
+/** Converts the model's answer. Returns undefined if the message is no answer, or if the user has stopped it. */
+function answerEvent(message: unknown, model: string | undefined): AfterModel | undefined {
+  const reason = peek(message, 'stopReason')
+  if (peek(message, 'role') !== 'assistant' || reason === 'aborted') return undefined
+  const content = peek(message, 'content')
+  const failure = peek(message, 'errorMessage')
+  const error = { status: failureOf(failure).statusCode, message: textOf(failure) }
+  const usage = peek(message, 'usage')
+  return {
+    model: textOf(peek(message, 'model')) ?? model,
+    text: wholeText(content),
+    toolCalls: (isArray(content) ? content : []).filter(isToolCall).map(requestedCall),
+    ...(reason === 'error' ? { error } : {}),
+    usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
+    attempt: 0,
+  }
+}
+
+function isToolCall(part: unknown): boolean {
+  return peek(part, 'type') === 'toolCall'
+}
+
+function requestedCall(part: unknown): ToolCall {
+  const args = peek(part, 'arguments') as ToolArguments
+  return toolCallOf({ name: String(peek(part, 'name')), arguments: args, id: textOf(peek(part, 'id')) })
+}
+
+function answerWithReason(message: unknown, reason: string): unknown {
+  return { ...(message as object), content: textParts(reason), stopReason: 'stop' }
+}
+
+function toolCallFrom(data: unknown, { cwd }: PiContext): ToolCall {
+  return toolCallOf({
+    name: String(peek(data, 'toolName')),
+    arguments: peek(data, 'input') as ToolArguments,
+    id: textOf(peek(data, 'toolCallId')),
+    cwd: textOf(cwd),
+  })
+}
+
+function toolResultOf(content: unknown): unknown {
+  return isAllText(content) ? wholeText(content) : content
+}
+
+function toolResultWith(content: unknown, value: unknown): unknown[] {
+  if (isArray(value)) return plainCopy([...value])
+  return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+function lastAnswer(messages: unknown): string {
+  const answers = (isArray(messages) ? messages : []).filter(message => peek(message, 'role') === 'assistant')
+  return wholeText(peek(answers.at(-1), 'content'))
 }

@@ -8,9 +8,8 @@ import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
 export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
-/** Reasons after which Pi exits or unloads the extension. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
-const HANDED_ON: ReadonlySet<string> = new Set([
+const PROPAGATING_EVENTS: ReadonlySet<string> = new Set([
   'before_provider_headers',
   'tool_execution_start',
   'tool_execution_end',
@@ -51,34 +50,33 @@ class PiListener {
   listenTo(pi: PiExtensionApi): void {
     // Only the events that are read: Pi waits for every handler, and copies whole conversations for some.
     for (const name of Object.keys(READINGS)) {
-      pi.on(name, (event, context) => this.#attachment.catchErrors(() => this.#heard(name, event, context)))
+      pi.on(name, (event, context) => this.#attachment.catchErrors(() => this.#handleEvent(name, event, context)))
     }
   }
 
-  #heard(name: string, data: unknown, context: PiContext): Promise<void> | undefined {
+  #handleEvent(name: string, data: unknown, context: PiContext): Promise<void> | undefined {
     if (name === 'message_update' && isMoreOfTheSame(data)) return undefined
     if (name === 'session_start') this.#reportIn(context)
     const sessionId = context.sessionManager?.getSessionId?.()
-    const seen = { event: name, at: Date.now(), data, context: placeOf(sessionId, context) }
+    const seen = { event: name, at: Date.now(), data, context: plainContext(sessionId, context) }
     this.#attachment.handleEvent(seen, sessionId)
-    if (!HANDED_ON.has(name)) return undefined
+    if (!PROPAGATING_EVENTS.has(name)) return undefined
     const session = idOf(sessionId)
-    return session === undefined ? undefined : this.#handOn(name, data, session)
+    return session === undefined ? undefined : this.#propagateContext(name, data, session)
   }
 
-  /** Propagates the trace context. At the end, it flushes the last turn before the process exits. */
-  #handOn(name: string, data: unknown, session: string): Promise<void> | undefined {
-    if (name === 'session_shutdown') return this.#left(data, session)
+  #propagateContext(name: string, data: unknown, session: string): Promise<void> | undefined {
+    if (name === 'session_shutdown') return this.#leaveSession(data, session)
     if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
-    else if (name === 'agent_end') this.#environment.cleared(session)
-    else this.#toolIs(name, idOf(peek(data, 'toolCallId')), session)
+    else if (name === 'agent_end') this.#environment.clearSession(session)
+    else this.#setTool(name, idOf(peek(data, 'toolCallId')), session)
     return undefined
   }
 
-  #toolIs(name: string, tool: string | undefined, session: string): void {
+  #setTool(name: string, tool: string | undefined, session: string): void {
     if (tool === undefined) return
-    if (name === 'tool_execution_start') this.#environment.started(session, tool)
-    else this.#environment.ended(session, tool)
+    if (name === 'tool_execution_start') this.#environment.addTool(session, tool)
+    else this.#environment.removeTool(session, tool)
   }
 
   /** Reports by `notify`: Pi draws on the terminal, and other output would corrupt the screen. */
@@ -94,8 +92,8 @@ class PiListener {
     })
   }
 
-  #left(data: unknown, session: string): Promise<void> | undefined {
-    this.#environment.cleared(session)
+  #leaveSession(data: unknown, session: string): Promise<void> | undefined {
+    this.#environment.clearSession(session)
     return LAST_REASONS.has(peek(data, 'reason')) ? this.#attachment.plugin.flush() : undefined
   }
 
@@ -107,14 +105,13 @@ class PiListener {
   }
 }
 
-/** Skips increments of an answer; only the beginning of each part is used. */
 function isMoreOfTheSame(data: unknown): boolean {
   const kind = textOf(peek(peek(data, 'assistantMessageEvent'), 'type')) ?? ''
   return kind.endsWith('_delta') || kind.endsWith('_end')
 }
 
 /** Copies the context to plain data, which stays valid after Pi has released the session. */
-function placeOf(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
+function plainContext(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
   const { model, hasUI, mode } = context
   const { provider, id, api, baseUrl } = model ?? {}
   return {

@@ -1,18 +1,44 @@
-import { numberOf, peek } from '../../contract/foreign.ts'
+import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type TokenUsage, usageOf } from '../base/usage.ts'
+
+/** The selected model. An internal request of Pi, such as a summary, may use another one. */
+export type ModelFacts = {
+  readonly model: unknown
+  readonly provider: unknown
+  readonly api_mode: unknown
+  readonly base_url: unknown
+}
+
+export function modelOf(context: unknown): ModelFacts {
+  const model = peek(context, 'model')
+  return {
+    model: peek(model, 'id'),
+    provider: peek(model, 'provider'),
+    api_mode: peek(model, 'api'),
+    base_url: peek(model, 'baseUrl'),
+  }
+}
+
+/** Pi's mode: `tui`, `print`, `rpc`, `json`. */
+export function platformOf(context: unknown): string | undefined {
+  return textOf(peek(context, 'mode'))
+}
+
+export function isAborted(context: unknown): boolean {
+  return booleanOf(peek(context, 'aborted')) === true
+}
 
 /** The inspected length of a provider's error, which contains the status. The rest may be a whole page. */
 const ERROR_HEAD = 160
-/** Matches the status in Pi's error texts: "500: …", "500 {…}", "OpenAI API error (500): …". */
+/** `500: …`, `500 {…}`, `OpenAI API error (500): …` */
 const STATUS = /^\s*([1-5]\d\d)\b|\(([1-5]\d\d)\)/
 
 /** Errors without a status that Pi retries: the connection failed, not the request. */
 const PASSING = ['connection', 'network', 'fetch failed', 'socket', 'terminated', 'timeout', 'timed out', 'overloaded']
-/** Account limits, which Pi never retries, whatever the status. */
 const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimiterror']
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
-/** Pi's input count excludes the cache, and its output count includes reasoning. */
+/** Pi counts the cache outside the input, and reasoning inside the output. */
 export function piUsage(usage: unknown): TokenUsage | undefined {
   const said = (key: string): unknown => peek(usage, key)
   const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
@@ -22,7 +48,6 @@ export function piUsage(usage: unknown): TokenUsage | undefined {
 
 export interface RequestFailure {
   readonly statusCode: number | undefined
-  /** True if Pi retries such an error, as far as its first words show. */
   readonly retryable: boolean | undefined
 }
 

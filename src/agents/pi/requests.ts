@@ -1,10 +1,10 @@
-import { isArray, peek, textOf } from '../../contract/foreign.ts'
+import { booleanOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText, toolCallsOf } from '../base/messages.ts'
-import { type ModelRequest, RequestCounter } from '../base/requests.ts'
+import type { RecordScope } from '../base/records.ts'
+import { ModelRequest, RequestCounter } from '../base/requests.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { isAborted, modelOf } from './context.ts'
-import { failureOf, piUsage } from './messages.ts'
+import { failureOf, isAborted, modelOf, piUsage } from './messages.ts'
 
 /** The model requests of one turn. Pi has no usable request number: its own index restarts with every retry. */
 export class PiRequests extends RequestCounter {
@@ -14,36 +14,33 @@ export class PiRequests extends RequestCounter {
   #headAt: number | undefined
   #headersAt: number | undefined
 
-  /** Handles `before_provider_headers`: a request is being prepared, without its contents. */
-  headers(at: number): void {
+  prepareHeaders(at: number): void {
     this.#headersAt = at
   }
 
-  /** Discards prepared headers of a request outside this loop. */
   forgetHeaders(): void {
     this.#headersAt = undefined
   }
 
-  /** Handles `before_provider_request`, which contains the request. */
-  start(moment: TimedEvent): void {
+  sendRequest(moment: TimedEvent): void {
     const { at } = moment
     const isRepeat = this.#open !== undefined && (this.#sentAt ?? at) === at
-    if (!isRepeat) this.#started(moment, at)
+    if (!isRepeat) this.#startRequest(moment, at)
   }
 
   /** Handles the head of an answer. It may be the first event of a request if an extension provides the model client. */
-  answerBegan(moment: TimedEvent): void {
+  beginAnswer(moment: TimedEvent): void {
     // If the run is stopped between two requests, Pi emits an answer to a request that it never sent.
     if (this.#open === undefined && isAborted(moment.context)) return
-    if (this.#open === undefined) this.#started(moment, undefined)
+    if (this.#open === undefined) this.#startRequest(moment, undefined)
     this.#headAt ??= moment.at
   }
 
-  contentCame(at: number): void {
+  receiveContent(at: number): void {
     if (this.#open !== undefined) this.#open.firstChunkAt ??= at
   }
 
-  end(moment: TimedEvent, message: unknown): void {
+  endRequest(moment: TimedEvent, message: unknown): void {
     const open = this.#open
     this.#headersAt = undefined
     if (open === undefined) return
@@ -51,18 +48,17 @@ export class PiRequests extends RequestCounter {
     const end = answerEnd(moment, message)
     this.failures = end === 'failed' ? this.failures + 1 : 0
     open.firstChunkAt ??= this.#headAt
-    if (end === 'completed') answered(open, moment, message)
-    else failed(open, moment, message, end)
+    if (end === 'completed') emitAnswer(open, moment, message)
+    else emitFailure(open, moment, message, end)
   }
 
-  #started({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
+  #startRequest({ at, context, data }: TimedEvent, sentAt: number | undefined): void {
     const request = this.nextRequest(this.#headersAt ?? at, { isRetry: this.failures > 0 && this.#open === undefined })
     this.#headersAt = undefined
     this.#headAt = undefined
     this.#sentAt = sentAt
     this.#open = request
     const { model, provider, api_mode, base_url } = modelOf(context)
-    // The body as sent, in the model provider's format.
     const body = sentAt === undefined ? undefined : peek(data, 'payload')
     request.emitStart({
       model,
@@ -77,7 +73,7 @@ export class PiRequests extends RequestCounter {
   }
 }
 
-function answered(request: ModelRequest, { at, context }: TimedEvent, message: unknown): void {
+function emitAnswer(request: ModelRequest, { at, context }: TimedEvent, message: unknown): void {
   const content = peek(message, 'content')
   const text = plainText(content)
   const calls = toolCallsOf(content)
@@ -97,7 +93,7 @@ function answered(request: ModelRequest, { at, context }: TimedEvent, message: u
   })
 }
 
-function failed(request: ModelRequest, { at, context }: TimedEvent, message: unknown, end: TurnResult): void {
+function emitFailure(request: ModelRequest, { at, context }: TimedEvent, message: unknown, end: TurnResult): void {
   const text = peek(message, 'errorMessage')
   const isStopped = end === 'interrupted'
   const { statusCode, retryable } = failureOf(text)
@@ -119,4 +115,43 @@ export function answerEnd({ context }: TimedEvent, message: unknown): TurnResult
 
 function countOf(list: unknown): unknown {
   return isArray(list) ? peek(list, 'length') : undefined
+}
+
+/**
+ * A compaction of the conversation, by a separate model request. Pi reports its beginning and result, and neither the input nor
+ * the model.
+ */
+export class PiCompaction {
+  readonly #request: ModelRequest
+
+  constructor(scope: RecordScope, startedAt: number) {
+    const id = `${scope.sessionId}:compaction:${startedAt}`
+    this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
+  }
+
+  /** Emits the start of the request. Headers prove that Pi makes one, and no extension does the compaction instead. */
+  emitRequestStart({ context }: TimedEvent): void {
+    this.#request.emitStart(modelOf(context), 'inferred')
+  }
+
+  /** Handles `session_compact`. Hosts before 0.80 have no header event, so only this event shows that a request was made. */
+  endCompaction(moment: TimedEvent): void {
+    const { at, context, data } = moment
+    const entry = peek(data, 'compactionEntry')
+    if (booleanOf(peek(data, 'fromExtension')) !== true) this.emitRequestStart(moment)
+    if (!this.#request.isStartEmitted) return
+    const usage = peek(entry, 'usage')
+    const content = textOf(peek(entry, 'summary'))
+    const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
+    const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
+    this.#request.emitAnswer(at, facts, 'inferred')
+  }
+
+  failCompaction({ at, context, data }: TimedEvent): void {
+    if (!this.#request.isStartEmitted) return
+    const message = textOf(peek(data, 'errorMessage'))
+    const isAborted = booleanOf(peek(data, 'aborted')) === true
+    const type = isAborted ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
+    this.#request.emitFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
+  }
 }

@@ -1,8 +1,8 @@
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { RecordScope, type Records } from '../base/records.ts'
-import type { PiCompaction } from './compaction.ts'
-import { modelOf, platformOf } from './context.ts'
+import { modelOf, platformOf } from './messages.ts'
+import type { PiCompaction } from './requests.ts'
 import { PiTurn } from './turn.ts'
 
 export class PiSession {
@@ -14,7 +14,7 @@ export class PiSession {
   /** `session_start` was received. It is emitted with the first turn, because a session without prompts is not traced. */
   isAnnounced = false
   readonly #records: Records
-  #isStartTold = false
+  #isStartEmitted = false
   #lastTurnAt = 0
 
   constructor(records: Records, id: string) {
@@ -22,52 +22,49 @@ export class PiSession {
     this.id = id
   }
 
-  /** True if the session has emitted records. */
   get hadTurns(): boolean {
     return this.#lastTurnAt !== 0
   }
 
-  /** The scope of the current work: the open turn, or the session. */
   get scope(): RecordScope {
     return this.turn ?? new RecordScope(this.#records, this.id)
   }
 
-  warms(isWarming: boolean): void {
+  setWarming(isWarming: boolean): void {
     this.isWarming = isWarming
   }
 
   /** Begins a turn. Its id contains the time, not a counter: a conversation resumed in another process must not reuse ids. */
-  open({ at, context }: TimedEvent): PiTurn {
+  openTurn({ at, context }: TimedEvent): PiTurn {
     const openedAt = Math.max(Math.trunc(at), this.#lastTurnAt + 1)
     this.#lastTurnAt = openedAt
     const turn = new PiTurn(this.#records, this.id, `${this.id}:${openedAt}`, at)
     this.turn = turn
-    if (!this.#isStartTold && this.isAnnounced) {
-      this.#isStartTold = true
+    if (!this.#isStartEmitted && this.isAnnounced) {
+      this.#isStartEmitted = true
       const { model, provider } = modelOf(context)
       turn.emit('on_session_start', at, { model, provider, platform: platformOf(context) })
     }
     return turn
   }
 
-  close(moment: TimedEvent, isHostsWord: boolean): void {
-    this.turn?.close(moment, isHostsWord)
+  closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
+    this.turn?.closeTurn(moment, isHostsWord)
     this.turn = undefined
   }
 
-  takeCompaction(): PiCompaction | undefined {
+  removeCompaction(): PiCompaction | undefined {
     const { compaction } = this
     this.compaction = undefined
     return compaction
   }
 
   endAll(moment: TimedEvent): void {
-    this.takeCompaction()?.failed(moment)
-    this.close(moment, false)
+    this.removeCompaction()?.failCompaction(moment)
+    this.closeTurn(moment, false)
   }
 }
 
-/** Limit of left sessions without a known successor. */
 const LEFT_LIMIT = 100
 
 /** Joins consecutive sessions. Pi reports the end of the old one and the start of the new one separately. */
@@ -79,7 +76,7 @@ export class SessionChain {
     this.#records = records
   }
 
-  left(id: string, reason: string): void {
+  addLeftSession(id: string, reason: string): void {
     this.#left.delete(id)
     this.#left.set(id, reason)
   }
@@ -88,7 +85,7 @@ export class SessionChain {
    * @param reason why the old session was left
    * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
    */
-  joined(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
+  joinSession(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
     const old = this.#predecessor(id, reason, previousFile)
     if (old === undefined) return
     this.#left.delete(old)

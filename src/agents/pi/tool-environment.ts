@@ -5,9 +5,7 @@ const SHARED = Symbol.for('hookspan.pi.environment')
 const NAME = 'TRACEPARENT'
 
 interface Shared {
-  /** The value set by this package. */
   ours: string | undefined
-  /** The earlier value, which is restored. */
   theirs: string | undefined
 }
 
@@ -19,27 +17,25 @@ export class ToolEnvironment {
   readonly #traceparent: (ids: SpanIds) => string | undefined
   readonly #open = new Map<string, Set<string>>()
 
-  /** @param traceparent returns the context of exactly the named tool or turn */
   constructor(traceparent: (ids: SpanIds) => string | undefined) {
     this.#traceparent = traceparent
   }
 
-  started(session: string, tool: string): void {
+  addTool(session: string, tool: string): void {
     const tools = this.#open.get(session) ?? new Set()
     this.#open.set(session, tools.add(tool))
-    put(this.#current())
+    setVariable(this.#current())
   }
 
-  ended(session: string, tool: string): void {
+  removeTool(session: string, tool: string): void {
     const tools = this.#open.get(session)
     if (tools?.delete(tool) !== true) return
     if (tools.size === 0) this.#open.delete(session)
-    put(this.#current())
+    setVariable(this.#current())
   }
 
-  /** Clears the open tools of a session, even if their ends were not received. */
-  cleared(session: string): void {
-    if (this.#open.delete(session)) put(this.#current())
+  clearSession(session: string): void {
+    if (this.#open.delete(session)) setVariable(this.#current())
   }
 
   /** If several tools run at once, the one that starts a process is unknown: the turn's context is used. */
@@ -56,7 +52,7 @@ export class ToolEnvironment {
   }
 }
 
-function put(value: string | undefined): void {
+function setVariable(value: string | undefined): void {
   const holder = globalThis as { [SHARED]?: Shared }
   holder[SHARED] ??= { ours: undefined, theirs: undefined }
   const shared = holder[SHARED]

@@ -1,13 +1,56 @@
-import { booleanOf, idOf, numberOf, peek } from '../../contract/foreign.ts'
+import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { plainText } from '../base/messages.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
 import type { RecordScope } from '../base/records.ts'
 import { Tool } from '../base/tool.ts'
-import { isApproval, PiApproval } from './approvals.ts'
-import { isAborted } from './context.ts'
-import { type ToolStatus, toolResult, toolStatus } from './tool-end.ts'
+import { isAborted, platformOf } from './messages.ts'
+
+const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
+
+export function isApproval(data: unknown): boolean {
+  return !NO_APPROVALS.has(peek(data, 'kind'))
+}
+
+/**
+ * A question of an extension about one tool. Pi reports neither the answer nor the tool. Both are inferred, the answer from the
+ * tool's status, so it is emitted late, with its actual time.
+ */
+export class PiApproval extends Approval {
+  #repliedAt: number | undefined
+  #choice: string | undefined
+
+  constructor(tool: Tool, { at, context, data }: TimedEvent) {
+    super(tool.turn, tool.id, textOf(tool.name), at)
+    const command = peek(tool.args, 'command')
+    this.emitRequest({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')
+  }
+
+  get isReplied(): boolean {
+    return this.#repliedAt !== undefined
+  }
+
+  endPrompt(at: number): void {
+    this.#repliedAt ??= at
+    if (this.#choice !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  /** Records the answer inferred from the tool. The prompt's end is a separate event, which may come later. */
+  setChoice(choice: string): void {
+    this.#choice ??= choice
+    if (this.#repliedAt !== undefined) this.#emitChoice(this.#repliedAt)
+  }
+
+  closeApproval(at: number): void {
+    this.#emitChoice(this.#repliedAt ?? at)
+  }
+
+  #emitChoice(at: number): void {
+    this.emitResponse(at, this.#choice, 'inferred')
+  }
+}
 
 /** Bounds the tools without an end, which must not accumulate in a turn of days. */
 const OPEN_LIMIT = 1000
@@ -15,7 +58,6 @@ const OPEN_LIMIT = 1000
 export class PiTool extends Tool {
   /** When `tool_call` was received: the arguments were valid, and the tool is about to run. */
   calledAt: number | undefined
-  /** `tool_result` was received: the tool ran. */
   ran = false
   approval: PiApproval | undefined
 }
@@ -25,8 +67,7 @@ export class PiTools {
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)
   /** The tool prepared last, which a question is most likely about. */
   #latest: PiTool | undefined
-  /** The current approval, until its answer is emitted. */
-  #asking: PiApproval | undefined
+  #question: PiApproval | undefined
 
   constructor(turn: RecordScope) {
     this.#turn = turn
@@ -43,7 +84,7 @@ export class PiTools {
   }
 
   /** Handles `tool_call`: no extension has blocked the tool so far. */
-  called({ at, data }: TimedEvent): void {
+  markCalled({ at, data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.calledAt ??= at
@@ -51,14 +92,13 @@ export class PiTools {
   }
 
   /** Handles `tool_result`: the tool ran, so the user has approved it. */
-  returned({ data }: TimedEvent): void {
+  markReturned({ data }: TimedEvent): void {
     const tool = this.#find(data)
     if (tool === undefined) return
     tool.ran = true
-    tool.approval?.decided('once')
+    tool.approval?.setChoice('once')
   }
 
-  /** Handles `tool_execution_end`, or the message with the result if that event was not received. */
   end({ at, data, context }: TimedEvent, outcome: unknown): void {
     const tool = this.#find(data)
     if (tool === undefined) return
@@ -72,8 +112,8 @@ export class PiTools {
       name: tool.name,
       outcome,
     })
-    tool.approval?.decided(choiceOf(status))
-    tellDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
+    tool.approval?.setChoice(choiceOf(status))
+    emitDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
     const { result, text } = toolResult(outcome)
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
@@ -81,24 +121,24 @@ export class PiTools {
   }
 
   /** Handles `ui_prompt_start`. Outside of tools, an extension asks about matters of its own. */
-  asked(moment: TimedEvent): void {
-    const tool = this.#askedAbout()
-    if (tool === undefined || !isApproval(moment.data) || this.#asking?.isReplied === false) return
+  startQuestion(moment: TimedEvent): void {
+    const tool = this.#toolOfQuestion()
+    if (tool === undefined || !isApproval(moment.data) || this.#question?.isReplied === false) return
     // A second question about the same tool shows that the first was approved.
-    tool.approval?.decided('once')
+    tool.approval?.setChoice('once')
     tool.approval = new PiApproval(tool, moment)
-    this.#asking = tool.approval
+    this.#question = tool.approval
   }
 
-  answered({ at }: TimedEvent): void {
-    this.#asking?.replied(at)
-    this.#asking = undefined
+  endQuestion({ at }: TimedEvent): void {
+    this.#question?.endPrompt(at)
+    this.#question = undefined
   }
 
   close(at: number): void {
-    this.#asking?.close(at)
-    for (const { approval } of this.#open.values()) approval?.close(at)
-    this.#asking = undefined
+    this.#question?.closeApproval(at)
+    for (const { approval } of this.#open.values()) approval?.closeApproval(at)
+    this.#question = undefined
     this.#open.clear()
   }
 
@@ -106,7 +146,7 @@ export class PiTools {
    * Finds the tool of a question. Pi prepares tools one after another and runs them together, so a question before the first run
    * is about the tool prepared last.
    */
-  #askedAbout(): PiTool | undefined {
+  #toolOfQuestion(): PiTool | undefined {
     if (this.#open.size === 1) return this.#open.values().next().value
     return this.#latest !== undefined && !this.#anyRan() && this.#open.has(this.#latest.id) ? this.#latest : undefined
   }
@@ -128,7 +168,7 @@ function choiceOf(status: ToolStatus): string {
 }
 
 /** The name of the delegating tool in Pi's example, and in packages based on it. Pi itself has no child agents. */
-const DELEGATING = 'subagent'
+const DELEGATING_TOOL = 'subagent'
 
 /**
  * Emits a delegation from the delegating tool; the child itself runs and reports in another process. Emitted at the tool's end,
@@ -136,8 +176,8 @@ const DELEGATING = 'subagent'
  *
  * @param startAt when the tool began to run
  */
-function tellDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
-  if (tool.name !== DELEGATING || status === 'blocked') return
+function emitDelegation(tool: Tool, startAt: number, at: number, status: ToolStatus, outcome: unknown): void {
+  if (tool.name !== DELEGATING_TOOL || status === 'blocked') return
   const { turn, args } = tool
   const delegation = new DelegatedTask(turn.records, startAt, {
     parent_session_id: turn.sessionId,
@@ -149,4 +189,53 @@ function tellDelegation(tool: Tool, startAt: number, at: number, status: ToolSta
   delegation.emitStart(peek(args, 'task'), 'inferred')
   const summary = plainText(peek(outcome, 'content'))
   delegation.emitEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
+}
+
+export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
+
+export interface ToolEvidence {
+  readonly isError: boolean
+  readonly isAborted: boolean
+  readonly isCalled: boolean
+  readonly ran: boolean
+  readonly name: unknown
+  readonly outcome: unknown
+}
+
+/** Pi's message for a tool not started because the user stopped the run. */
+const ABORTED = 'Operation aborted'
+/** Pi's messages for calls that it could not start: invalid arguments, or a truncated answer. */
+const UNFIT = ['Validation failed for tool ', 'Tool call "']
+const HEAD = 64
+
+/**
+ * Derives a tool's status, because Pi reports only an error flag. A tool that was about to run and has no result was blocked by
+ * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
+ * invalid one.
+ */
+export function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
+  const { isError, isCalled, ran } = evidence
+  if (!isError) return { status: 'ok', isSure: true }
+  const text = plainText(peek(evidence.outcome, 'content'))
+  if (evidence.isAborted || text === ABORTED) return { status: 'cancelled', isSure: true }
+  if (ran) return { status: 'error', isSure: true }
+  if (isCalled) return { status: 'blocked', isSure: true }
+  return { status: isUnfit(text, evidence.name) ? 'error' : 'blocked', isSure: false }
+}
+
+function isUnfit(text: string | undefined, name: unknown): boolean {
+  if (text === undefined) return true
+  const head = text.slice(0, HEAD)
+  return UNFIT.some(words => head.startsWith(words)) || text === `Tool ${textOf(name) ?? ''} not found`
+}
+
+/**
+ * Returns a text result as text, unless it looks like JSON. Otherwise the core would look for a status in it, although it may be
+ * a file that the tool has read.
+ */
+export function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
+  const content = peek(outcome, 'content')
+  const text = plainText(content)
+  if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
+  return { result: looksLikeJson(text) ? { content } : text, text }
 }

@@ -2,8 +2,8 @@ import { peek } from '../../contract/foreign.ts'
 import type { TimedEvent } from '../base/event-machine.ts'
 import { plainText } from '../base/messages.ts'
 import type { Records } from '../base/records.ts'
-import { RecordedTurn, type TurnResult } from '../base/turn.ts'
-import { modelOf, platformOf } from './context.ts'
+import { HostTurn, type TurnResult } from '../base/turn.ts'
+import { modelOf, platformOf } from './messages.ts'
 import { answerEnd, PiRequests } from './requests.ts'
 import { PiTools } from './tools.ts'
 
@@ -11,11 +11,10 @@ import { PiTools } from './tools.ts'
  * One turn of a session: from a prompt until the agent is idle. Pi's own "turn" is one request here, and Pi runs the agent anew
  * for every retry. A turn is therefore delimited by the prompt and `agent_settled` only.
  */
-export class PiTurn extends RecordedTurn {
+export class PiTurn extends HostTurn {
   readonly openedAt: number
   readonly requests: PiRequests = new PiRequests(this)
   readonly tools: PiTools = new PiTools(this)
-  /** Time of the last `agent_end`. Another run may follow in the same turn. */
   #ranUntil: number | undefined
   #isTold = false
   #isAborted = false
@@ -35,7 +34,7 @@ export class PiTurn extends RecordedTurn {
   }
 
   /** Emits the start once the prompt is known, at the latest with the first activity. */
-  tellPrompt({ context }: TimedEvent, message?: unknown): void {
+  emitPrompt({ context }: TimedEvent, message?: unknown): void {
     if (this.#isTold) return
     this.#isTold = true
     const { model, provider } = modelOf(context)
@@ -43,40 +42,38 @@ export class PiTurn extends RecordedTurn {
     this.emit('pre_llm_call', this.openedAt, payload)
   }
 
-  /** Handles `agent_start`: the first run, or another one after a failure. */
-  runs(): void {
+  startRun(): void {
     this.#ranUntil = undefined
     this.requests.forgetHeaders()
   }
 
-  ran(at: number): void {
+  endRun(at: number): void {
     this.#ranUntil = at
   }
 
-  /** Records that the user stopped the run, during a tool or before the next attempt. */
-  aborted(): void {
+  abort(): void {
     this.#isAborted = true
   }
 
-  answer(moment: TimedEvent, message: unknown): void {
+  receiveAnswer(moment: TimedEvent, message: unknown): void {
     this.#last = answerEnd(moment, message)
     this.#isAborted = this.#last === 'interrupted'
     this.#stopReason = peek(message, 'stopReason')
     this.#answeredAt = moment.at
     this.#answer = this.#last === 'completed' ? plainText(peek(message, 'content')) : undefined
-    this.requests.end(moment, message)
+    this.requests.endRequest(moment, message)
   }
 
   /**
    * Ends the turn. If the host reported the end, that time counts. Otherwise a new turn has begun, and this one ended with its
    * last run or a final answer.
    */
-  close(moment: TimedEvent, isHostsWord: boolean): void {
+  closeTurn(moment: TimedEvent, isHostsWord: boolean): void {
     const overAt = this.#ranUntil ?? (this.#stopReason === 'stop' ? this.#answeredAt : undefined)
     const at = isHostsWord ? moment.at : (overAt ?? moment.at)
     const outcome = isHostsWord || overAt !== undefined ? this.#outcome() : 'interrupted'
     const { model } = modelOf(moment.context)
-    this.tellPrompt(moment)
+    this.emitPrompt(moment)
     this.tools.close(at)
     this.emitAnswer(Math.min(at, this.#ranUntil ?? at), outcome === 'completed' ? this.#answer : undefined, model)
     const reason = this.#isAborted ? 'aborted' : this.#stopReason

@@ -7,7 +7,6 @@
 export interface PiContext {
   readonly sessionManager?: { getSessionId?(): string }
   readonly model?: PiModel | undefined
-  /** The signal of the current run. */
   readonly signal?: AbortSignal | undefined
   readonly hasUI?: boolean
   readonly ui?: PiUi

@@ -16,10 +16,9 @@ const QUIET: ReadonlySet<string> = new Set(['SessionDelete', 'TodoCreated', 'Tod
 /** Hooks with a generated `tool_use_id`, different in each hook. */
 const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 const FOUND = 'transcript:'
-const OVER = 'transcript:read'
+const READ_END = 'transcript:read'
 /** Suffix of turns that process results of background agents. Hooks have the prompt's id without it. */
 const AUTOMATIC = /\/automatic\/\d+$/
-/** Separates a prompt id from the number of its turn. */
 const RUN = ' turn '
 const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_denied'])
 
@@ -34,12 +33,10 @@ function tokensOf(said: unknown): TokenUsage | undefined {
   })
 }
 
-interface Run {
+interface QwenPrompt {
   ended: number
   isOver: boolean
-  /** Timestamp of the hook that ended the last turn. */
   overAt: unknown
-  /** The latest turn named in the transcript. */
   named?: { readonly by: string | undefined; readonly ended: number }
 }
 
@@ -47,22 +44,27 @@ interface QwenSession {
   /** Call ends from a batch, buffered until the transcripts have been read, so that a request precedes its tools. */
   waiting: HostEvent[]
   readonly newer: NewerFindings
-  /** Time of the last hook; newer findings are buffered. */
   hookAt: number
 }
 
-/** Converts Qwen Code's hooks to those of Claude Code, and translates them by its machine. */
+/**
+ * Converts Qwen Code's hooks to those of Claude Code, and translates them by its machine. Read from 0.24.4 (real runs).
+ *
+ * Findings in its transcripts have the same shapes (`../claude-code/types.ts`). Differences:
+ *
+ * - `tool_use_id` is generated for each hook. `tool_call_id` identifies the call, also in `PostToolBatch`, which has the call's
+ *   status.
+ * - A transcript has a line for each request, with its times and tokens. It includes requests of child agents and of Qwen Code's
+ *   internal agents.
+ * - The results of background agents are processed in a turn of the same `prompt_id`, which no hook begins.
+ */
 class QwenMachine implements HostMachine {
   readonly #claude = createClaudeCodeMachine(QWEN)
-  /** True for calls that delegate, by call id. */
   readonly #calls = new LimitedMap<string, boolean>(LIMIT)
-  /** Started child agents. Others work for Qwen Code internally. */
   readonly #agents = new LimitedMap<string, true>(LIMIT)
-  /** Ids of emitted requests. */
   readonly #found = new LimitedMap<string, true>(LIMIT)
-  readonly #runs = new LimitedMap<string, Run>(LIMIT)
-  /** Agents whose call has been emitted. */
-  readonly #joined = new LimitedMap<string, true>(LIMIT)
+  readonly #runs = new LimitedMap<string, QwenPrompt>(LIMIT)
+  readonly #linkedAgents = new LimitedMap<string, true>(LIMIT)
   readonly #sessions = new SessionStates<QwenSession>(() => ({
     waiting: [],
     newer: new NewerFindings(),
@@ -72,27 +74,29 @@ class QwenMachine implements HostMachine {
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     if (QUIET.has(event.event)) return []
     const session = this.#sessions.get(idOf(peek(event.data, 'session_id')) ?? '')
-    if (isFinding(event)) return session.newer.bufferIfNewer(event, session.hookAt) ? [] : this.#find(event)
-    if (event.event === OVER) return this.#tell([...session.waiting.splice(0), event])
+    if (isFinding(event)) return session.newer.bufferIfNewer(event, session.hookAt) ? [] : this.#handleFinding(event)
+    if (event.event === READ_END) return this.#translate([...session.waiting.splice(0), event])
     session.hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : (event.at ?? session.hookAt)
-    const told = this.#tell([...session.waiting.splice(0), ...this.#inClaudesWords(this.#numbered(event), session)])
-    return told && [...told, ...this.#findAgain(session)]
+    const records = this.#translate([
+      ...session.waiting.splice(0),
+      ...this.#toClaudeEvents(this.#numbered(event), session),
+    ])
+    return records && [...records, ...this.#handleBuffered(session)]
   }
 
-  #tell(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
-    const told = events.map(one => this.#claude.accept(one))
-    return told.includes(undefined) ? undefined : told.flatMap(records => records ?? [])
+  #translate(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
+    const records = events.map(one => this.#claude.accept(one))
+    return records.includes(undefined) ? undefined : records.flatMap(records => records ?? [])
   }
 
-  /** Processes earlier findings that are not newer than the current hook. */
-  #findAgain({ newer, hookAt }: QwenSession): readonly HookRecord[] {
-    return newer.drainUntil(hookAt).flatMap(event => this.#find(event))
+  #handleBuffered({ newer, hookAt }: QwenSession): readonly HookRecord[] {
+    return newer.drainUntil(hookAt).flatMap(event => this.#handleFinding(event))
   }
 
-  #find(event: HostEvent): readonly HookRecord[] {
+  #handleFinding(event: HostEvent): readonly HookRecord[] {
     if (!this.#isNew(event.data)) return []
     const found = this.#numbered(event)
-    return this.#isOfSomebody(found.data) ? (this.#tell([...this.#join(found.data), found]) ?? []) : []
+    return this.#isAttributable(found.data) ? (this.#translate([...this.#linkAgent(found.data), found]) ?? []) : []
   }
 
   isQuiet(event: string): boolean {
@@ -100,11 +104,11 @@ class QwenMachine implements HostMachine {
   }
 
   end(at: number): readonly HookRecord[] {
-    const told = this.#sessions.values().flatMap(session => {
+    const records = this.#sessions.values().flatMap(session => {
       session.hookAt = Number.POSITIVE_INFINITY
-      return [...(this.#tell(session.waiting.splice(0)) ?? []), ...this.#findAgain(session)]
+      return [...(this.#translate(session.waiting.splice(0)) ?? []), ...this.#handleBuffered(session)]
     })
-    return [...told, ...this.#claude.end(at)]
+    return [...records, ...this.#claude.end(at)]
   }
 
   /**
@@ -118,7 +122,7 @@ class QwenMachine implements HostMachine {
     if (prompt === undefined || typeof data !== 'object') return event
     const isOfChild = peek(data, 'agent_id') !== undefined
     const known = this.#runs.get(prompt)
-    const run: Run = known ?? { ended: 0, isOver: false, overAt: undefined }
+    const run: QwenPrompt = known ?? { ended: 0, isOver: false, overAt: undefined }
     if (isFinding(event)) {
       return known === undefined ? event : numbered(event, prompt, said === prompt ? 0 : numberIn(run, said))
     }
@@ -135,16 +139,18 @@ class QwenMachine implements HostMachine {
    * Returns true if the event begins a further turn. Repeated deliveries do not. `UserPromptSubmit` does not either: it arrives
    * by two ways, the second possibly late.
    */
-  #begins(event: string, data: unknown, { overAt }: Run): boolean {
+  #begins(event: string, data: unknown, { overAt }: QwenPrompt): boolean {
     if (event === 'PreToolUse') return !this.#calls.has(callIdOf(data) ?? '')
     return event === 'Stop' && peek(data, 'timestamp') !== overAt && peek(data, 'stop_hook_active') !== true
   }
 
-  #inClaudesWords(event: HostEvent, session: QwenSession): readonly HostEvent[] {
-    const join = this.#join(event.data)
+  #toClaudeEvents(event: HostEvent, session: QwenSession): readonly HostEvent[] {
+    const join = this.#linkAgent(event.data)
     if (event.event === 'SubagentStart') this.#agents.set(idOf(peek(event.data, 'agent_id')) ?? '', true)
-    if (event.event === 'PostToolBatch') session.waiting = this.#batch(event)
-    return event.event === 'PostToolBatch' ? join : [...join, OF_TOOL.has(event.event) ? this.#ofTool(event) : event]
+    if (event.event === 'PostToolBatch') session.waiting = this.#endHooksOf(event)
+    return event.event === 'PostToolBatch'
+      ? join
+      : [...join, OF_TOOL.has(event.event) ? this.#toToolHook(event) : event]
   }
 
   /** Returns false for a finding that is read again: its turn has ended. */
@@ -159,14 +165,14 @@ class QwenMachine implements HostMachine {
    * Returns true if a finding belongs to a prompt or to a started agent. Qwen Code makes internal requests, too, in its own name
    * or in that of an agent.
    */
-  #isOfSomebody(data: unknown): boolean {
+  #isAttributable(data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
-    if (agentId !== undefined) return this.#agents.has(agentId) || this.#callOf(agentId) !== undefined
+    if (agentId !== undefined) return this.#agents.has(agentId) || this.#callOfAgent(agentId) !== undefined
     const [prompt] = (idOf(peek(data, 'prompt_id')) ?? '').split(RUN)
     return this.#runs.has(prompt ?? '')
   }
 
-  #ofTool(event: HostEvent): HostEvent {
+  #toToolHook(event: HostEvent): HostEvent {
     const { data } = event
     const id = callIdOf(data)
     if (id === undefined || typeof data !== 'object') return event
@@ -178,7 +184,7 @@ class QwenMachine implements HostMachine {
    * Converts a batch to the end hooks of its calls. Denied calls, and calls that could not start, fire no other hook. The hook of
    * an end may be lost.
    */
-  #batch(event: HostEvent): HostEvent[] {
+  #endHooksOf(event: HostEvent): HostEvent[] {
     const { data } = event
     if (typeof data !== 'object' || data === null) return []
     return elementsOf(peek(data, 'tool_calls'), CALLS_LIMIT).flatMap(call => {
@@ -194,27 +200,25 @@ class QwenMachine implements HostMachine {
   }
 
   /** Emits the call of a child with its first hook or request, because its start hook may be lost. */
-  #join(data: unknown): HostEvent[] {
+  #linkAgent(data: unknown): HostEvent[] {
     const agent_id = idOf(peek(data, 'agent_id'))
-    if (agent_id === undefined || this.#joined.has(agent_id)) return []
-    const tool_use_id = this.#callOf(agent_id)
+    if (agent_id === undefined || this.#linkedAgents.has(agent_id)) return []
+    const tool_use_id = this.#callOfAgent(agent_id)
     if (tool_use_id === undefined) return []
-    this.#joined.set(agent_id, true)
+    this.#linkedAgents.set(agent_id, true)
     return [{ event: 'transcript:agent', data: { session_id: peek(data, 'session_id'), agent_id, tool_use_id } }]
   }
 
-  /** The id of an agent ends with that of its call. */
-  #callOf(agentId: string): string | undefined {
+  #callOfAgent(agentId: string): string | undefined {
     const calls = [...this.#calls].filter(([id, delegates]) => delegates && agentId.endsWith(`-${id}`))
     return calls.at(-1)?.[0]
   }
 }
 
 function isFinding({ event }: HostEvent): boolean {
-  return event.startsWith(FOUND) && event !== OVER
+  return event.startsWith(FOUND) && event !== READ_END
 }
 
-/** Returns the end hook that corresponds to a call in a batch. */
 function endOf(status: unknown, errorType: unknown): 'PostToolUse' | 'PostToolUseFailure' | 'PermissionDenied' {
   if (status === 'success') return 'PostToolUse'
   return DENIED.has(errorType) || status === 'cancelled' ? 'PermissionDenied' : 'PostToolUseFailure'
@@ -226,13 +230,13 @@ function outputOf(response: unknown): string | undefined {
   return joinTexts(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
 }
 
-function nextIn(run: Run): void {
+function nextIn(run: QwenPrompt): void {
   run.isOver = false
   run.ended += 1
 }
 
 /** Returns the number of a turn named in the transcript: the one that a hook has begun, or a new one. */
-function numberIn(run: Run, named: string | undefined): number {
+function numberIn(run: QwenPrompt, named: string | undefined): number {
   if (run.named?.by === named) return run.named?.ended ?? 0
   const isUnnamed = run.ended > (run.named?.ended ?? 0)
   if (!isUnnamed && run.isOver) nextIn(run)
@@ -258,7 +262,6 @@ function resultOf(response: unknown): unknown {
   return looksLikeJson(text) ? { content: text } : text
 }
 
-/** Translates Qwen Code, version 0.24.4 (`@qwen-code/qwen-code`). */
 export function createQwenMachine(): HostMachine {
   return new QwenMachine()
 }

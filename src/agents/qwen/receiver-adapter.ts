@@ -9,9 +9,11 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
-import { HeardHooks } from './received-hooks.ts'
-import { TranscriptLines } from './transcript-lines.ts'
+import { QwenTranscript } from './transcript.ts'
 
+const CALLS_LIMIT = 10_000
+const BATCH_LIMIT = 1000
+const ENDS: ReadonlySet<string> = new Set(['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'])
 /**
  * Transcripts lag behind the hooks, usually by some hundredths of a second, on a busy machine by seconds. The wait does not delay
  * the agent.
@@ -23,37 +25,35 @@ const OFTEN = 3
 const LOOK_MILLIS = 20
 const SESSIONS_LIMIT = 200
 const FILES_LIMIT = 500
-/** The folder of each project's transcripts, below that of Qwen Code. */
 const PART = 'projects'
 /** The format of Qwen Code's session and agent ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
 
 interface Transcript {
-  readonly lines: TranscriptLines
-  /** Consecutive waits in vain, by hook. */
+  readonly lines: QwenTranscript
   readonly vain: Map<string, number>
 }
 
-class QwenInlet implements ReceiverAdapter {
-  readonly #world: AdapterEnvironment
+class QwenAdapter implements ReceiverAdapter {
+  readonly #environment: AdapterEnvironment
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
-  readonly #heard = new HeardHooks()
+  readonly #hooks = new QwenReceivedHooks()
 
-  constructor(world: AdapterEnvironment) {
-    this.#world = world
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
   }
 
   events({ body, at }: HookDelivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('transcript:')) return []
-    this.#heard.note(event, body)
+    this.#hooks.noteHook(event, body)
     return [{ event, at: plausibleTime(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
   }
 
   get lostHooks(): number {
-    return this.#heard.lost
+    return this.#hooks.lost
   }
 
   async enrich({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
@@ -73,28 +73,28 @@ class QwenInlet implements ReceiverAdapter {
       if (agentId !== undefined) await this.#readFile(agentFile(path, agentId), lines)
       const isEnough = this.#isEnough(lines, event, data)
       if (!isEnough && waited < patience) {
-        await this.#world.wait(LOOK_MILLIS)
+        await this.#environment.wait(LOOK_MILLIS)
         continue
       }
       vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
-      if (event === 'Stop' || event === 'SubagentStop') lines.forgetText(agentId)
-      return lines.take()
+      if (event === 'Stop' || event === 'SubagentStop') lines.resetText(agentId)
+      return lines.drain()
     }
   }
 
-  #isEnough(lines: TranscriptLines, event: string, data: unknown): boolean {
+  #isEnough(lines: QwenTranscript, event: string, data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
     const call = event === 'PreToolUse' ? data : firstOf(peek(data, 'tool_calls'))
     if (event === 'PreToolUse' || event === 'PostToolBatch') {
-      return lines.knows(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
+      return lines.hasAnswerOf(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
     }
     if (event !== 'Stop' && event !== 'SubagentStop') return true
     const said = textOf(peek(data, 'last_assistant_message'))?.trim()
     return said === undefined || lines.lastText(agentId)?.trim() === said
   }
 
-  async #readFile(path: string | undefined, lines: TranscriptLines): Promise<void> {
-    const file = path === undefined ? undefined : await openAgentFile(path, this.#world.place, PART)
+  async #readFile(path: string | undefined, lines: QwenTranscript): Promise<void> {
+    const file = path === undefined ? undefined : await openAgentFile(path, this.#environment.place, PART)
     if (path === undefined || file === undefined) return
     const reader = this.#readers.get(path) ?? new AppendedLineReader()
     this.#readers.set(path, reader)
@@ -102,7 +102,7 @@ class QwenInlet implements ReceiverAdapter {
       // A file that is read again yields its lines again; the machine recognises them by their ids.
       await reader.readNewLines(
         file,
-        line => lines.line(line),
+        line => lines.addLine(line),
         () => undefined,
       )
     } finally {
@@ -111,9 +111,43 @@ class QwenInlet implements ReceiverAdapter {
   }
 
   #transcriptOf(path: string, sessionId: string): Transcript {
-    const known = this.#transcripts.get(path) ?? { lines: new TranscriptLines(sessionId), vain: new Map() }
+    const known = this.#transcripts.get(path) ?? { lines: new QwenTranscript(sessionId), vain: new Map() }
     this.#transcripts.set(path, known)
     return known
+  }
+}
+
+/** Tracks received hooks of tool calls, and counts those that must have fired and never arrived. */
+class QwenReceivedHooks {
+  readonly #calls = new LimitedMap<string, boolean>(CALLS_LIMIT)
+  readonly #agents = new LimitedMap<string, true>(CALLS_LIMIT)
+  lost = 0
+
+  noteHook(event: string, data: unknown): void {
+    const callId = idOf(peek(data, 'tool_call_id'))
+    const agentId = idOf(peek(data, 'agent_id'))
+    if (event === 'PreToolUse' && callId !== undefined && !this.#calls.has(callId)) this.#calls.set(callId, false)
+    if (ENDS.has(event) && callId !== undefined && this.#calls.has(callId)) this.#calls.set(callId, true)
+    if (event === 'PostToolBatch') this.#endBatch(data)
+    if (agentId !== undefined) this.#noteAgent(event, agentId)
+  }
+
+  /** Counts missing end hooks: a tool that succeeded has fired one. */
+  #endBatch(data: unknown): void {
+    for (const call of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
+      const id = idOf(peek(call, 'tool_call_id'))
+      if (id === undefined || peek(call, 'status') !== 'success' || this.#calls.get(id) !== false) continue
+      this.#calls.set(id, true)
+      this.lost += 1
+    }
+  }
+
+  /** Counts missing start hooks of child agents. An agent's id ends with that of its call. */
+  #noteAgent(event: string, agentId: string): void {
+    if (this.#agents.has(agentId)) return
+    this.#agents.set(agentId, true)
+    if (event === 'SubagentStart') return
+    if ([...this.#calls.keys()].some(callId => agentId.endsWith(`-${callId}`))) this.lost += 1
   }
 }
 
@@ -128,14 +162,13 @@ function agentFile(transcript: string, agentId: string): string | undefined {
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-export function createQwenInlet(world: AdapterEnvironment): ReceiverAdapter {
-  return new QwenInlet(world)
+export function createQwenAdapter(environment: AdapterEnvironment): ReceiverAdapter {
+  return new QwenAdapter(environment)
 }
 
-/** @param env environment of the reading process */
-function qwenPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
+function qwenFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = [env['QWEN_HOME'], env['QWEN_RUNTIME_DIR']].map(folder => folder?.trim() ?? '').filter(isAbsolute)
   return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }
 }
 
-export const qwen: ReceiverAdapter = createQwenInlet({ place: qwenPlace(process.env), wait: sleep })
+export const qwen: ReceiverAdapter = createQwenAdapter({ place: qwenFolders(process.env), wait: sleep })

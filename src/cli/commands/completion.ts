@@ -1,6 +1,6 @@
 import { nearestName } from '../../plugin/config/nearest.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import type { Offers, OptionRow } from '../options.ts'
+import type { CommandOption, Completions } from '../options.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],
@@ -12,14 +12,14 @@ const SHELLS: readonly string[] = [...SCRIPTS.keys()]
 const PAGE = {
   name: 'completion',
   operand: { placeholder: 'SHELL', offers: SHELLS },
-  about: `Prints a script by which your shell completes what belongs to hookspan: commands, options, hosts, types of
-backends, files. Put one of these lines where it is:
+  about: `Prints a completion script for your shell: commands, options, hosts, backend types and files. Add one of these lines to
+the file beside it:
 
   ~/.bashrc                   source <(hookspan completion bash)
-  ~/.zshrc, behind compinit   source <(hookspan completion zsh)
+  ~/.zshrc, after compinit   source <(hookspan completion zsh)
   ~/.config/fish/config.fish  hookspan completion fish | source
 
-It completes "hookspan", so that has to be on the PATH: npm install -g hookspan.`,
+It completes "hookspan", which must be on the PATH: npm install -g hookspan.`,
   options: {},
 } as const satisfies CommandPage
 
@@ -38,27 +38,25 @@ export function completionOf(rows: readonly CommandRow[]): Command {
 function unknownShell(shell: string): string {
   const meant = nearestName(shell, SHELLS)
   const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
-  return `there is nothing for the shell ${JSON.stringify(shell.slice(0, 60))}${advice}`
+  return `unsupported shell ${JSON.stringify(shell.slice(0, 60))}${advice}`
 }
 
-/** The properties of a command that completions need. */
-export type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
+type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
 
-/** The options of a command, including `--help`. */
-function optionsOf({ options }: CompletedPage): readonly (readonly [string, OptionRow])[] {
-  return [...Object.entries<OptionRow>(options), ['help', { short: 'h', help: 'say how it is used' }]]
+function optionsOf({ options }: CompletedPage): readonly (readonly [string, CommandOption])[] {
+  return [...Object.entries<CommandOption>(options), ['help', { short: 'h', help: 'print this help' }]]
 }
 
 /** Spellings of an option: `--last`, and `-n` if it has a letter. */
-function spellings([name, { short }]: readonly [string, OptionRow]): string[] {
+function spellings([name, { short }]: readonly [string, CommandOption]): string[] {
   return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])]
 }
 
-export function helpPage(pages: readonly CompletedPage[]): CompletedPage {
-  const offers: Offers = pages.map(({ name }) => name)
+function helpPage(pages: readonly CompletedPage[]): CompletedPage {
+  const offers: Completions = pages.map(({ name }) => name)
   return {
     name: 'help',
-    summary: 'say how a command is used',
+    summary: 'print the help of a command',
     operand: { placeholder: 'COMMAND', offers },
     options: {},
   }
@@ -70,7 +68,7 @@ function quoted(text: string): string {
 }
 
 /** Supports bash 3.2, which macOS still has. */
-export function bashScript(pages: readonly CompletedPage[]): string {
+function bashScript(pages: readonly CompletedPage[]): string {
   const first = [...pages.map(({ name }) => name), '--help', '--version']
   return `# Completions of hookspan for bash, made by "hookspan completion bash".
 
@@ -122,13 +120,13 @@ function bashCase(page: CompletedPage): string {
       if [[ $cur == -* ]]; then _hookspan_words ${quoted(options.join(' '))} "$cur"; else ${offering(page.operand?.offers)}; fi ;;`
 }
 
-function offering(offers: Offers | undefined): string {
+function offering(offers: Completions | undefined): string {
   if (offers === undefined) return ':'
   return offers === 'files' ? '_hookspan_files "$cur"' : `_hookspan_words ${quoted(offers.join(' '))} "$cur"`
 }
 
 /** To be sourced after `compinit`, or installed as `_hookspan` in a folder of `fpath`. */
-export function zshScript(pages: readonly CompletedPage[]): string {
+function zshScript(pages: readonly CompletedPage[]): string {
   const commands = pages.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`)
   return `#compdef hookspan
 # Completions of hookspan for zsh, made by "hookspan completion zsh".
@@ -140,7 +138,7 @@ ${commands.join('\n')}
   )
   if ((CURRENT == 2)); then
     _describe -t commands command commands
-    _arguments '(- *)'{-h,--help}'[list the commands]' '(- *)'{-v,--version}'[say which hookspan this is]'
+    _arguments '(- *)'{-h,--help}'[list the commands]' '(- *)'{-v,--version}'[print the version]'
     return
   fi
   shift words
@@ -169,7 +167,7 @@ function zshCase(page: CompletedPage): string {
 }
 
 /** One spec per spelling. The spellings exclude each other, unless the option is repeatable. */
-function optionSpecs([name, { short, value, many, help, offers }]: readonly [string, OptionRow]): string[] {
+function optionSpecs([name, { short, value, many, help, offers }]: readonly [string, CommandOption]): string[] {
   const said = `[${help.replace(/[[\]\\]/g, '\\$&')}]`
   const taken = value === undefined ? '' : `:${message(value)}:${action(offers)}`
   const both = short === undefined ? `--${name}` : `-${short} --${name}`
@@ -183,18 +181,18 @@ function message(placeholder: string): string {
   return placeholder.replaceAll(':', '\\:')
 }
 
-function action(offers: Offers | undefined): string {
+function action(offers: Completions | undefined): string {
   if (offers === undefined) return ' '
   return offers === 'files' ? '_files' : `(${offers.join(' ')})`
 }
 
 /** To be sourced, or installed as `hookspan.fish` in the `completions` folder of fish. */
-export function fishScript(pages: readonly CompletedPage[]): string {
+function fishScript(pages: readonly CompletedPage[]): string {
   return `# Completions of hookspan for fish, made by "hookspan completion fish".
 
 complete -c hookspan -f
 complete -c hookspan -n __fish_use_subcommand -s h -l help -d 'list the commands'
-complete -c hookspan -n __fish_use_subcommand -s v -l version -d 'say which hookspan this is'
+complete -c hookspan -n __fish_use_subcommand -s v -l version -d 'print the version'
 ${pages.flatMap(commandLines).join('\n')}
 `
 }
@@ -209,17 +207,17 @@ function commandLines(page: CompletedPage): string[] {
   ]
 }
 
-function optionWords([name, { short, value, help, offers }]: readonly [string, OptionRow]): string {
+function optionWords([name, { short, value, help, offers }]: readonly [string, CommandOption]): string {
   const spelled = `${short === undefined ? '' : `-s ${short} `}-l ${name}`
   return `${spelled}${value === undefined ? '' : ` ${valueWords(offers)}`} -d ${fishQuoted(help)}`
 }
 
-function valueWords(offers: Offers | undefined): string {
+function valueWords(offers: Completions | undefined): string {
   if (offers === undefined) return '-x'
   return offers === 'files' ? '-r -F' : `-x -a ${fishQuoted(offers.join(' '))}`
 }
 
-function operandWords(offers: Offers): string {
+function operandWords(offers: Completions): string {
   return offers === 'files' ? '-F' : `-a ${fishQuoted(offers.join(' '))}`
 }
 

@@ -6,21 +6,19 @@ import { wrapped } from '../help-text.ts'
 
 const PAGE = {
   name: 'config',
-  about: `Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as
-<set>.`,
+  about: `Prints the effective configuration: every key, its value and the source of the value. Secrets are shown as <set>.`,
   options: {
-    check: { help: 'print only what is wrong, and exit with 1 if anything is' },
+    check: { help: 'print only problems, and exit with 1 if there are any' },
     json: {
       help: 'one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}',
     },
   },
-  closing: `Keys, in the file; as a variable, HOOKSPAN_ and the name in capitals:
+  closing: `Keys in the file. As environment variables: HOOKSPAN_ and the name in capitals.
 
 ${KEY_NAMES.map(keyHelp).join('')}
-docs/configuration.md has their defaults, and the fields of backends.`,
+docs/configuration.md lists their defaults and the fields of backends.`,
 } as const satisfies CommandPage
 
-/** Exit code: 1 only with `--check` and a problem. */
 export const config: Command = command(PAGE, ({ values }, io) => show(values, io))
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
@@ -31,13 +29,13 @@ function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo)
   else {
     if (!check) io.stdout.write(`${fileLine(file, io)}\n\n${table(shown)}\n`)
     for (const { message } of problems) io.stderr.write(`hookspan: ${message}\n`)
-    if (check && problems.length === 0) io.stdout.write('The configuration is good.\n')
+    if (check && problems.length === 0) io.stdout.write('The configuration is valid.\n')
   }
   return check && problems.length > 0 ? EXIT.failed : EXIT.ok
 }
 
 function fileLine(file: string | undefined, { env, home }: CommandIo): string {
-  return `Configuration file: ${file ?? `none is in force; ${usualPlace(env, home)}`}`
+  return `Configuration file: ${file ?? `none; ${usualPlace(env, home)}`}`
 }
 
 function table(shown: readonly ShownKey[]): string {

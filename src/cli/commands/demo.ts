@@ -14,22 +14,20 @@ import { Replayer, type ReplayResult } from '../replayer.ts'
 import { Progress } from '../terminal.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
-/** Recordings in the package: a turn with a sub-agent, and a session of three turns. */
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
 const PAGE = {
   name: 'demo',
   about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
-and into the configured backends if there are any. Draws the traces and says where they are.
+and to the configured backends if there are any. Prints the traces and where they are stored.
 
-The recordings are made up, so their messages are stored and sent whole (content_capture: full), unless your
-configuration or environment says otherwise.`,
+The recordings are fictional, so their messages are stored and sent in full (content_capture: full), unless your
+configuration or environment sets something else.`,
   options: { backend: BACKEND_OPTION },
-  closing: 'Exits with 1 when a backend did not get everything.',
+  closing: 'Exits with 1 if a backend did not receive everything.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 if a backend did not receive everything. */
 export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
@@ -42,7 +40,7 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
   const progress = new Progress(io)
-  const interruption = new Interruption(io, () => progress.say(STOPPING))
+  const interruption = new Interruption(io, () => progress.showStep(STOPPING))
   try {
     const result = await play(code, config, { place, progress, interruption }, io)
     const { exitCode } = interruption
@@ -62,7 +60,7 @@ function wholeMessages({ config, sources }: Resolution): { content_capture?: 'fu
   return isUnset ? { content_capture: 'full' } : {}
 }
 
-interface Run {
+interface DemoRun {
   readonly place: TracePlace
   readonly progress: Progress
   readonly interruption: Interruption
@@ -71,7 +69,7 @@ interface Run {
 async function play(
   code: object,
   config: ResolvedConfig,
-  { place, progress, interruption }: Run,
+  { place, progress, interruption }: DemoRun,
   io: CommandIo,
 ): Promise<ReplayResult> {
   // New ids each time: a server would merge two demos with the same ids into one trace.
@@ -84,7 +82,7 @@ async function play(
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
   for (const record of records) await replayer.feed(movedBy(shift, record))
-  if (config.backends.length > 0) progress.say('delivering …')
+  if (config.backends.length > 0) progress.showStep('delivering …')
   const result = await replayer.finish()
   progress.end()
   return result
@@ -112,7 +110,6 @@ function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecor
 
 const COMPOSE_FILE = fileURLToPath(new URL('docker-compose.yml', PACKAGE_FOLDER))
 
-/** Trace servers: profiles of the compose file and types of backends. */
 const SERVERS = [
   { name: 'Jaeger', type: 'jaeger', shownAt: 'http://127.0.0.1:16686' },
   { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
@@ -124,12 +121,11 @@ interface Step {
   readonly outcome: string
 }
 
-/** Names the place of the traces and the commands for the next steps, one per line, ready to copy. */
 function nextSteps(result: ReplayResult, place: TracePlace): string {
   const { backends } = result.stats
   const here = [
-    { label: 'draw them again', command: 'npx hookspan tree', outcome: '' },
-    { label: 'see them in a page', command: 'npx hookspan view --open', outcome: '' },
+    { label: 'print them again', command: 'npx hookspan tree', outcome: '' },
+    { label: 'open the dashboard', command: 'npx hookspan view --open', outcome: '' },
   ]
   // Skip servers that have just received the traces.
   const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
@@ -148,13 +144,13 @@ function sentTo(backends: PluginStats['backends']): string {
   // A backend for metrics only has no spans to count.
   const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))
   if (reached.length > 0) return `sent to ${reached.map(({ name }) => name).join(', ')}`
-  return others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'
+  return others.length === 0 ? 'nothing has left this machine' : 'no backend received anything'
 }
 
 function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]): Step {
   const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
   return {
-    label: `see them in ${name}`,
+    label: `open them in ${name}`,
     command: `${start} && npx hookspan demo --backend ${type}`,
     outcome: `→ ${shownAt}`,
   }

@@ -14,21 +14,18 @@ import { expectTraceFiles, localLog, placeAt, type TracesPlace } from '../traces
 const PAGE = {
   name: 'diff',
   operand: { placeholder: '[FILE] A B', offers: 'files' },
-  about: `Puts two turns or two sessions side by side: which requests, tools and arguments differ, and what each took and used. A and
-B are the beginnings of trace ids, or session ids, of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
-*.jsonl). One that is a file itself stands for all that is in it.
+  about: `Compares two turns or two sessions: which requests, tools and arguments differ, and the time, tokens and cost of each. A and
+B are prefixes of trace ids, or session ids, in the local trace log or in FILE (OTLP/JSON lines, or a directory of
+*.jsonl). If A or B is a file, all its traces are compared.
 
-Steps are put beside each other by order, name and arguments, whatever the agents and models: a request with its retries is
-one step, and where tools have other names they are found by what they were told. The time is without what was waited for a
-person.`,
+Steps are matched by order, name and arguments, independent of agent and model. A request with its retries is one step, and
+tools with different names are matched by their arguments. Time spent waiting for approval is not counted.`,
   options: {
-    json: { help: 'one JSON object: both sums, and every step with what differs in it' },
+    json: { help: 'one JSON object: both totals, and every step with its differences' },
   },
-  closing:
-    'Exits with 1 when A or B is not there, or does not name one turn or session. That they differ is no failure.',
+  closing: 'Exits with 1 if A or B is not found or ambiguous. Differences are not a failure.',
 } as const satisfies CommandPage
 
-/** Exit code: 0 even if they differ. */
 export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
   const [sideA, sideB] = await findSides(operands, io)
   const a = await readSide(sideA, io)
@@ -40,8 +37,7 @@ export const diff: Command = command(PAGE, async ({ values, operands }, io) => {
   return EXIT.ok
 })
 
-/** One side of a comparison: all traces of a file, or one turn or session. */
-export interface DiffSide {
+interface DiffSide {
   readonly place: TracesPlace
   /** A prefix of a trace id, or a session id. Undefined for all traces. */
   readonly name: string | undefined
@@ -56,7 +52,7 @@ const MAX_NAMED = 10
  *
  * @throws {WrongUse} if the operands are not two things to compare
  */
-export async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
+async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
   const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
   const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))
   const [file] = files
@@ -79,7 +75,7 @@ export async function findSides(operands: readonly string[], io: CommandIo): Pro
  *
  * @throws if the name matches nothing, or is a prefix of several sessions
  */
-export async function readSide(
+async function readSide(
   { place, name }: DiffSide,
   io: CommandIo,
 ): Promise<readonly TraceTree[] | { readonly exitCode: number }> {
@@ -93,19 +89,17 @@ export async function readSide(
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
   if (trees.length > 0) {
-    tellLeftOut(name ?? place.path, selection, io)
+    warnAboutLeftOut(name ?? place.path, selection, io)
     return trees
   }
   throw new Error(nothingNamed(place, name, asTrace ?? selection))
 }
 
 /** Without this line the user would take the comparison for complete. */
-function tellLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
+function warnAboutLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
   if (matchCount <= trees.length) return
   const last = humanCount(trees.length)
-  io.stderr.write(
-    `hookspan diff: ${side}: ${countOf(matchCount, 'turn')} match it, and the last ${last} are looked at\n`,
-  )
+  io.stderr.write(`hookspan diff: ${side}: ${countOf(matchCount, 'turn')} match; only the last ${last} are compared\n`)
 }
 
 /** A prefix of several session ids may be the full id of one of them. */
@@ -116,7 +110,7 @@ function ofOneSession(trees: readonly TraceTree[], name: string): readonly Trace
   const only = sessions.has(name) ? name : [...sessions][0]
   if (!sessions.has(name) && sessions.size > 1) {
     const some = [...sessions].slice(0, MAX_NAMED).join(', ')
-    throw new Error(`there are ${sessions.size} sessions whose id begins with ${name}: ${some}; say more of it`)
+    throw new Error(`there are ${sessions.size} sessions whose id starts with ${name}: ${some}; give more of the id`)
   }
   return own.filter(({ sessionId }) => sessionId === only).map(({ tree }) => tree)
 }
@@ -124,7 +118,7 @@ function ofOneSession(trees: readonly TraceTree[], name: string): readonly Trace
 function nothingNamed(place: TracesPlace, name: string | undefined, selection: TraceSelection): string {
   if (name === undefined) return `there are no traces in ${place.path}`
   if (selection.matchCount > 1) return whichTrace(place, { traceId: name }, selection)
-  return `there is no trace whose id begins with ${name}, no session of that id in ${place.path}, and no file of that name`
+  return `there is no trace whose id starts with ${name}, no session of that id in ${place.path}, and no file of that name`
 }
 
 async function select(

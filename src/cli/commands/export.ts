@@ -22,26 +22,24 @@ import {
 } from '../trace-query.ts'
 import { expectTraceFiles, findSubject } from '../traces-place.ts'
 
-type Pieces = Iterable<string> | AsyncIterable<string>
+type TextChunks = Iterable<string> | AsyncIterable<string>
 
 interface FormatRow {
-  /** For the help. */
   readonly about: string
-  /** A description of the output. */
   readonly as: string
-  pieces(found: FoundTraces, now: number): Pieces
+  pieces(found: FoundTraces, now: number): TextChunks
 }
 
 export type Format = 'html' | 'otlp' | 'atif' | 'atof' | 'messages' | 'csv'
 
-export const FORMATS: Readonly<Record<Format, FormatRow>> = {
+const FORMATS: Readonly<Record<Format, FormatRow>> = {
   html: {
-    about: 'a page without script, for people',
+    about: 'an HTML page without scripts',
     as: 'as a page',
     pieces: ({ trees }, now) => exportHtml(trees, now),
   },
   otlp: {
-    about: 'OTLP/JSON lines as they were recorded, for any OpenTelemetry program',
+    about: 'OTLP/JSON lines as recorded, for any OpenTelemetry tool',
     as: 'as OTLP/JSON lines',
     pieces: ({ trees, paths }) => lines(exportOtlp(paths, new Set(trees.map(({ traceId }) => traceId)))),
   },
@@ -51,12 +49,12 @@ export const FORMATS: Readonly<Record<Format, FormatRow>> = {
     pieces: ({ trees }) => documents(exportAtif(trees)),
   },
   atof: {
-    about: 'events (ATOF 0.1), as NeMo Relay writes them',
+    about: 'events (ATOF 0.1), the format of NeMo Relay',
     as: 'as events (ATOF)',
     pieces: ({ trees }) => lines(exportAtof(trees)),
   },
   messages: {
-    about: 'conversations as messages of OpenAI, a session a line',
+    about: 'conversations as OpenAI messages, one session a line',
     as: 'as messages',
     pieces: ({ trees }) => lines(exportMessages(trees)),
   },
@@ -67,7 +65,7 @@ export const FORMATS: Readonly<Record<Format, FormatRow>> = {
   },
 }
 
-export function isFormat(text: string): text is Format {
+function isFormat(text: string): text is Format {
   return Object.hasOwn(FORMATS, text)
 }
 
@@ -85,27 +83,27 @@ export async function writeExport(
 ): Promise<void> {
   const { as, pieces } = FORMATS[format]
   if (out === undefined) {
-    sayContent(found, format, io.stderr)
+    writeContentSummary(found, format, io.stderr)
     for await (const piece of pieces(found, io.now())) io.stdout.write(piece)
     return
   }
   const bytes = await writeNew(out, pieces(found, io.now()))
   io.stdout.write(`Wrote ${countOf(found.trees.length, 'trace')} ${as} to ${out} (${humanBytes(bytes)})\n`)
-  sayContent(found, format, io.stdout)
+  writeContentSummary(found, format, io.stdout)
 }
 
-function sayContent({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
+function writeContentSummary({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
   const older = matchCount - trees.length
   // Without this line the file would be used for evaluation or training as if it were complete.
   if (older > 0)
-    told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} not in it: -n says how many\n`)
+    told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} left out; raise the limit with -n\n`)
   const running = trees.filter(tree => tree.isRunning).length
-  if (running > 0 && format === 'otlp') told.write(`What is running in ${countOf(running, 'trace')} is not in it\n`)
-  told.write('Before you share it, this is what is in it:\n')
+  if (running > 0 && format === 'otlp') told.write(`Running spans of ${countOf(running, 'trace')} are left out\n`)
+  told.write('Before you share it, check what it contains:\n')
   for (const line of sharedContentLines(sharedContent(trees))) told.write(`  ${line}\n`)
 }
 
-async function* lines(texts: Pieces, end = '\n'): AsyncGenerator<string, void> {
+async function* lines(texts: TextChunks, end = '\n'): AsyncGenerator<string, void> {
   for await (const text of texts) yield `${text}${end}`
 }
 
@@ -117,13 +115,13 @@ function* documents(all: readonly object[]): Generator<string, void> {
 }
 
 /** Creates a private file and never overwrites one: it could be the log that the traces come from. Resolves to its bytes. */
-async function writeNew(path: string, pieces: Pieces): Promise<number> {
+async function writeNew(path: string, pieces: TextChunks): Promise<number> {
   try {
     await writeFile(path, pieces, { flag: 'wx', mode: 0o600 })
     return (await stat(path)).size
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new Error(`${path} is there already; name another file, or remove it`)
+      throw new Error(`${path} exists already; choose another file, or remove it`)
     }
     // A partial file would be taken for a complete one, and would block the next attempt.
     await rm(path, { force: true }).catch(() => undefined)
@@ -137,14 +135,14 @@ const MOST = 1000
 const PAGE = {
   name: 'export',
   operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
-  about: `Writes stored traces into one new file: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
-*.jsonl); with TRACE_ID that one. Before anything leaves, what was masked and cut in it is said.
+  about: `Writes stored traces to a new file: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of *.jsonl);
+with TRACE_ID only that trace. Prints what was masked and shortened in it before you share it.
 
 ${Object.entries(FORMATS)
   .map(([format, { about }]) => `  ${format.padEnd(9)} ${about}`)
   .join('\n')}
 
-How much of what was said is in it, content_capture has decided when it was recorded.`,
+content_capture at the time of recording decides how much content it contains.`,
   options: {
     format: { short: 'F', value: 'FORMAT', aka: ['as', 'type'], help: `one of ${Object.keys(FORMATS).join(', ')}` },
     out: {
@@ -183,7 +181,7 @@ function formatOf(text: string | undefined): Format {
   const known = Object.keys(FORMATS).join(', ')
   throw new WrongUse(
     text === undefined
-      ? `--format says as what: ${known}`
+      ? `--format is required: ${known}`
       : `--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`,
   )
 }

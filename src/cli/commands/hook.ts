@@ -3,14 +3,17 @@ import { type Command, type CommandPage, command, EXIT } from '../command.ts'
 const PAGE = {
   name: 'hook',
   operand: { placeholder: 'HOST', offers: [] },
-  about: `Hands what an agent tells its hook, on standard input, to the receiver (hookspan serve). It is for the
-configuration of an agent: without options it prints nothing and exits with 0, whatever happens, and waits no
-longer than 0.1 seconds for a receiver. Where there is none, the event is kept in a file for it, and one is started.
+  about: `Forwards the hook event on standard input to the receiver (hookspan serve). It is called by the configuration of an
+agent: without options it prints nothing, always exits with 0, and waits at most 0.1 seconds for a receiver. If none
+runs, it stores the event in a file and starts one.
 
-Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hookspan, is the same and quicker.`,
+Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hookspan, is the same and faster.`,
   options: {
-    decide: { help: 'wait a second for what hooks that act decide; print it, and end as they say' },
-    closed: { value: 'HOW', help: 'the same; where nobody says it end with 2 (exit2), or print HOW, a JSON object' },
+    decide: { help: 'wait up to a second for the decision of guards, print it, and exit accordingly' },
+    closed: {
+      value: 'HOW',
+      help: 'like --decide; without a decision exit with 2 (exit2), or print HOW, a JSON object',
+    },
     up: { help: 'if no receiver listens, wait up to 3 seconds for the one that was started' },
   },
 } as const satisfies CommandPage

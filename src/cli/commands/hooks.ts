@@ -5,35 +5,33 @@ import { hostsWithAdapter } from '../hook-records.ts'
 import { list } from '../hooks/list.ts'
 import { trustFolder, withdraw } from '../hooks/trust-folder.ts'
 import { tryOut } from '../hooks/try-out.ts'
-import type { Given } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 
 const ACTIONS = ['trust', 'test'] as const
 
 const PAGE = {
   name: 'hooks',
   operand: { placeholder: '[trust [FOLDER] | test FILE RECORDING]', offers: ACTIONS },
-  about: `Hooks that act, out of folders: says which are loaded, from where, and in which order they are asked, and what is not
-loaded, and why.
+  about: `Lists the guards loaded from folders, in the order in which they run, and those that are not loaded, with the reason.
 
-  trust [FOLDER]       shows what is in .hookspan/hooks of a project (by default
-                       the one that you are in), and trusts it as it is
-  test FILE RECORDING  runs the hooks of FILE over hook records, as replay reads
-                       them (- is standard input), and shows what they would
-                       have decided; nothing else happens`,
+  trust [FOLDER]       shows the files in .hookspan/hooks of a project (the
+                       current folder by default), and trusts their content
+  test FILE RECORDING  runs the guards of FILE over hook records, as replay
+                       reads them (- is standard input), and shows their
+                       decisions; nothing else happens`,
   options: {
-    yes: { short: 'y', help: 'trust: do not ask' },
-    undo: { aka: ['withdraw', 'remove'], help: 'trust: take it back' },
-    host: { value: 'H', offers: hostsWithAdapter(), help: 'test: the host of records and events that name none' },
+    yes: { short: 'y', help: 'trust: do not ask for confirmation' },
+    undo: { aka: ['withdraw', 'remove'], help: 'trust: withdraw it' },
+    host: { value: 'H', offers: hostsWithAdapter(), help: 'test: default host of records and events' },
   },
-  closing: `To load files is to run them. Exits with 1 when something that should be is not loaded, is not trusted in the end, or
-cannot be read.`,
+  closing: `Loading a file runs its code. Exits with 1 if a guard could not be loaded, a folder is not trusted, or a file cannot be
+read.`,
 } as const satisfies CommandPage
 
-type HooksOptions = Given<typeof PAGE.options>['values']
+type HooksOptions = CommandArguments<typeof PAGE.options>['values']
 
 export const hooks: Command = hooksOf(() => process.cwd())
 
-/** @param where returns the user's current folder, absolute */
 export function hooksOf(where: () => string): Command {
   return command(PAGE, ({ values, operands: [action, ...rest] }, io) => {
     const project = where()
@@ -46,7 +44,6 @@ export function hooksOf(where: () => string): Command {
   })
 }
 
-/** @throws WrongUse */
 function check(action: string | undefined, rest: readonly string[], { yes, undo, host }: HooksOptions): void {
   if (action !== undefined && !(ACTIONS as readonly string[]).includes(action))
     throw new WrongUse(`expected trust or test, got ${JSON.stringify(action.slice(0, 60))}`)

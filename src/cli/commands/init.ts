@@ -7,10 +7,10 @@ import { hermesWebhook } from '../init/hermes.ts'
 import { freePort } from '../init/hook-agent.ts'
 import { HOSTS, unknownHost } from '../init/hosts.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
-import type { ByHand, HostSetup, Nothing, Plan, Surroundings } from '../init/plan.ts'
+import type { ByHand, HostSetup, InitContext, NoChange, Plan } from '../init/plan.ts'
 import { report, shown, whyByHand } from '../init/plan.ts'
 import { linesOf, SDK_CODE, type SdkCode } from '../init/sdk-code.ts'
-import type { Given } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { lookOf } from '../terminal.ts'
 
 const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
@@ -18,58 +18,54 @@ const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
 const PAGE = {
   name: 'init',
   operand: { placeholder: '[HOST]', offers: HOST_NAMES },
-  about: `Makes an agent load hookspan: writes what its own configuration needs, after showing what changes. What was
-there before is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
+  about: `Sets up an agent to load hookspan: shows and writes the change to the agent's own configuration. The previous content is
+kept in FILE.hookspan-backup. A second run changes nothing.
 
-Without HOST: every agent that is found on this machine, after one question for all.
+Without HOST: sets up every agent found on this machine, after one confirmation for all.
 
-  pi, openclaw, opencode, kilo,    writes the host's configuration
+  pi, openclaw, opencode, kilo,    edits the host's configuration
   hermes, claude-code, codex,
   cursor, copilot, gemini, qwen
-  claude-agent-sdk, openai-agents, shows the lines for your program: these have
-  ai-sdk, locus                    no configuration`,
+  claude-agent-sdk, openai-agents, prints the lines for your program: these
+  ai-sdk, locus                    have no configuration`,
   options: {
     'dry-run': { short: 'n', help: 'write nothing: show what would change' },
-    print: { help: 'write nothing: print the configuration; with --undo, what would be taken out' },
-    undo: { aka: ['remove', 'uninstall'], help: 'take our part out again, and nothing else' },
-    yes: { short: 'y', help: 'without HOST: do not ask' },
+    print: { help: 'write nothing: print the configuration; with --undo, what would be removed' },
+    undo: { aka: ['remove', 'uninstall'], help: 'remove only the part of hookspan' },
+    yes: { short: 'y', help: 'without HOST: do not ask for confirmation' },
     guards: {
       value: 'WHEN',
-      help: 'claude-code, codex, gemini, hermes, qwen: wait for what hooks that act decide; where they cannot be asked go on (open), or do nothing (closed); off = wait no more',
+      help: 'claude-code, codex, gemini, hermes, qwen: wait for the decision of guards; if none is available continue (open), or block (closed); off = do not wait',
     },
-    webhook: { help: 'hermes: by outbound webhooks, without a plugin (since 0.22)' },
+    webhook: { help: 'hermes: use outbound webhooks instead of a plugin (since 0.22)' },
     json: {
-      help: 'one JSON object: {"host", "file", "changed", "backup"}, with --print "content", too, and "todo" when the file is left to you; without HOST a line for each agent, with "error" where it failed',
+      help: 'one JSON object: {"host", "file", "changed", "backup"}, also "content" with --print, and "todo" if you must edit the file; without HOST a line for each agent, with "error" if it failed',
     },
   },
   closing:
-    'Exits with 1 when a configuration could not be changed, or is left for you to change by hand; without HOST also when you say no, or no agent is found.',
+    'Exits with 1 if a configuration could not be changed, or must be changed by hand; without HOST also if you decline, or no agent is found.',
 } as const satisfies CommandPage
 
-type InitOptions = Omit<Given<typeof PAGE.options>['values'], 'guards'> & {
+type InitOptions = Omit<CommandArguments<typeof PAGE.options>['values'], 'guards'> & {
   readonly host: string | undefined
-  readonly guards: Surroundings['guards']
+  readonly guards: InitContext['guards']
 }
 
-/** The installed copy of hookspan and the user's folder. */
-export interface Installed {
+export interface InitLocation {
   readonly folder: string
-  /** The user's current folder, absolute. */
   readonly project: string
   /** The reason why no host should refer to this copy. */
   readonly refusal: string | undefined
   readonly isTemporary: boolean
 }
 
-/** Exit code: 1 if the configuration is not as it should be. */
 export const init: Command = initOf(() => {
   const folder = packageFolder()
   const project = process.cwd()
   return { folder, project, refusal: whyNotLasting(folder, project), isTemporary: isTemporary(folder) }
 })
 
-/** @param where returns the installed copy */
-export function initOf(where: () => Installed): Command {
+export function initOf(where: () => InitLocation): Command {
   return command(PAGE, async (given, io) => {
     const installed = where()
     const { folder, project, refusal } = installed
@@ -98,7 +94,7 @@ export function initOf(where: () => Installed): Command {
 async function initOne(
   setup: HostSetup,
   options: InitOptions,
-  surroundings: Surroundings,
+  surroundings: InitContext,
   io: CommandIo,
 ): Promise<number> {
   if (options.print && !options.undo) return print(setup.print(surroundings), options, io)
@@ -108,16 +104,16 @@ async function initOne(
 
 /** The user asked for it, so it is done, but the warning explains a later failure. */
 function notForLong(folder: string, title: string): string {
-  return `hookspan init: ${folder} is in a temporary folder: when that is emptied, ${title} finds no hookspan there`
+  return `hookspan init: ${folder} is in a temporary folder: when it is cleaned, ${title} can no longer load hookspan`
 }
 
-function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.options>): InitOptions {
+function readOptions({ values, operands: [host, second] }: CommandArguments<typeof PAGE.options>): InitOptions {
   if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
   if (host !== undefined && !HOST_NAMES.includes(host)) throw new WrongUse(unknownHost(host, HOST_NAMES))
   if (values.webhook && host !== 'hermes') throw new WrongUse('--webhook is for hermes')
   if (host === undefined && values.print) throw new WrongUse(`--print is for one host: ${HOST_NAMES.join(', ')}`)
   if (host === undefined && values.json && !values.yes && !values['dry-run']) {
-    throw new WrongUse('--json without a host asks nothing: it wants --yes or --dry-run')
+    throw new WrongUse('--json without a host needs --yes or --dry-run')
   }
   return { ...values, host, guards: guardsOf(values, host) }
 }
@@ -127,10 +123,9 @@ const GUARDS = ['open', 'closed', 'off'] as const
 function guardsOf(
   { guards: given, webhook }: { readonly guards?: string | undefined; readonly webhook?: boolean | undefined },
   host?: string,
-): Surroundings['guards'] {
+): InitContext['guards'] {
   if (given === undefined) return undefined
-  if (webhook === true)
-    throw new WrongUse('--guards is for the plugin in Hermes: nobody waits for what a webhook is answered')
+  if (webhook === true) throw new WrongUse('--guards needs the plugin in Hermes: webhooks cannot return decisions')
   const able = [...HOSTS].flatMap(([name, { setup }]) => (setup.canGuard === true ? [name] : []))
   if (host === undefined || !able.includes(host)) throw new WrongUse(`--guards is for one of ${able.join(', ')}`)
   const guards = GUARDS.find(each => each === given)
@@ -143,8 +138,8 @@ function showCode(sdk: SdkCode, folder: string, { host, undo, json: isJson }: In
     .map(line => `${line}\n`)
     .join('')
   if (isJson) return json({ host, file: null, changed: false, backup: null, content }, io)
-  const what = undo ? 'take these lines out of your program' : 'add these lines to your program'
-  io.stderr.write(`There is nothing to configure for ${sdk.title}; ${what} (docs/agents/${host}.md says more):\n`)
+  const what = undo ? 'remove these lines from your program' : 'add these lines to your program'
+  io.stderr.write(`There is nothing to configure for ${sdk.title}; ${what} (docs/agents/${host}.md has details):\n`)
   io.stdout.write(content)
   return EXIT.ok
 }
@@ -163,7 +158,7 @@ function print(
 async function carryOut(
   plan: Plan,
   setup: HostSetup,
-  surroundings: Surroundings,
+  surroundings: InitContext,
   options: InitOptions,
   io: CommandIo,
 ): Promise<number> {
@@ -176,7 +171,7 @@ async function carryOut(
   if (options.json) return json({ ...result, changed: true, backup: backup ?? null }, io)
   const [done = '', ...more] = report(plan, backup, setup.title, options.undo)
   const doubt = options.undo ? [] : doubtOf(setup, setup.folder(surroundings), newFolder)
-  const again = options.undo ? [] : [`To take it out again: npx hookspan init ${options.host} --undo`]
+  const again = options.undo ? [] : [`To undo it: npx hookspan init ${options.host} --undo`]
   for (const line of [done, ...doubt, ...more, ...again]) io.stdout.write(`${line}\n`)
   return EXIT.ok
 }
@@ -197,7 +192,7 @@ function json(result: object, io: CommandIo): number {
   return EXIT.ok
 }
 
-function sayNothing({ file, why, notes = [] }: Nothing, io: CommandIo): number {
+function sayNothing({ file, why, notes = [] }: NoChange, io: CommandIo): number {
   io.stdout.write([`Nothing to do: ${why} (${file}).`, ...notes].map(line => `${line}\n`).join(''))
   return EXIT.ok
 }

@@ -6,7 +6,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { whyNot } from '../file-trouble.ts'
 import { hostsWithAdapter } from '../hook-records.ts'
 import { BACKEND_OPTION, checkBackends } from '../option-values.ts'
-import type { Given } from '../options.ts'
+import type { CommandArguments } from '../options.ts'
 import { play, playAndDraw } from '../play-files.ts'
 import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
 import type { ReplayResult } from '../replayer.ts'
@@ -14,32 +14,30 @@ import type { ReplayResult } from '../replayer.ts'
 const PAGE = {
   name: 'replay',
   operand: { placeholder: 'FILE…', offers: 'files' },
-  about: `Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into
-traces, and draws them. The same records give the same trace and span ids each time. Without --out and --backend
-they go where the configuration says: by default into the local trace log only. A malformed line is reported and
-skipped.`,
+  about: `Converts files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), to traces, and
+prints them. The same records produce the same trace and span ids each time. Without --out and --backend, the configuration
+decides where they go: by default only to the local trace log. A malformed line is reported and skipped.`,
   options: {
     out: {
       short: 'o',
       value: 'FILE',
       offers: 'files',
       aka: ['output'],
-      help: 'write OTLP/JSON lines to FILE (replaced), and send nothing anywhere',
+      help: 'write OTLP/JSON lines to FILE (replaced), and send nothing',
     },
-    'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: the metrics, too' },
+    'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: write the metrics to this file' },
     backend: BACKEND_OPTION,
     host: {
       value: 'H',
       offers: hostsWithAdapter(),
-      help: `the host of records and events that name none: ${hostsWithAdapter().join(', ')}, …`,
+      help: `default host of records and events: ${hostsWithAdapter().join(', ')}, …`,
     },
-    speed: { value: 'N', help: "keep the recording's own time, N times as fast" },
-    strict: { help: 'exit with 1 also when a hook or a field is not known, or a value has another type' },
+    speed: { value: 'N', help: 'replay at the recorded pace, N times as fast' },
+    strict: { help: 'also exit with 1 if a hook or field is unknown, or a value has a wrong type' },
   },
-  closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
+  closing: 'Exits with 1 if a line was malformed, a file could not be read, or a backend did not receive everything.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 if a line was malformed, a file unreadable, or spans were dropped. */
 export const replay: Command = command(PAGE, async (given, io) => {
   const job = readJob(given)
   if (job.out !== undefined) return replayInto(job.out, job, io)
@@ -48,19 +46,17 @@ export const replay: Command = command(PAGE, async (given, io) => {
   return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
 })
 
-/** The parsed options, with `speed` as a number. `-` in `files` is standard input. */
-type Job = Omit<Given<typeof PAGE.options>['values'], 'speed'> & {
+type ReplayJob = Omit<CommandArguments<typeof PAGE.options>['values'], 'speed'> & {
   readonly files: readonly string[]
   readonly speed: number | undefined
 }
 
-/** @throws WrongUse */
-function readJob({ values, operands: files }: Given<typeof PAGE.options>): Job {
+function readJob({ values, operands: files }: CommandArguments<typeof PAGE.options>): ReplayJob {
   const { out, backend, 'metrics-out': metricsOut } = values
   if (files.length === 0) throw new WrongUse('expected a FILE of hook records, or - for standard input')
   if (metricsOut !== undefined && out === undefined) throw new WrongUse('--metrics-out goes with --out')
   if (out !== undefined && backend.length > 0) {
-    throw new WrongUse('--out sends nothing anywhere, so it takes no --backend')
+    throw new WrongUse('--out sends nothing, so it cannot be combined with --backend')
   }
   checkOutputs(files, out, metricsOut)
   const speed = readSpeed(values.speed)
@@ -98,7 +94,7 @@ function isSameFile(a: string, b: string): boolean {
  *
  * @throws if one of them cannot be written
  */
-async function prepareOutputs({ out, 'metrics-out': metricsOut }: Job): Promise<void> {
+async function prepareOutputs({ out, 'metrics-out': metricsOut }: ReplayJob): Promise<void> {
   for (const path of [out, metricsOut]) {
     if (path === undefined) continue
     await writeFile(path, '', { mode: 0o600 }).catch((cause: unknown) => {
@@ -107,8 +103,7 @@ async function prepareOutputs({ out, 'metrics-out': metricsOut }: Job): Promise<
   }
 }
 
-/** Replays only into a file. */
-async function replayInto(out: string, job: Job, io: CommandIo): Promise<number> {
+async function replayInto(out: string, job: ReplayJob, io: CommandIo): Promise<number> {
   await prepareOutputs(job)
   const file: UserBackend = { type: 'file', path: out, metrics_path: job['metrics-out'] }
   const code = { host: job.host, local_log: false, backends: [file] }
@@ -127,7 +122,6 @@ async function replayInto(out: string, job: Job, io: CommandIo): Promise<number>
   return played.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
 }
 
-/** True if `--strict` is set and parts of the records were not read. */
-function isTooLax({ stats: { unread } }: ReplayResult, { strict }: Job): boolean {
+function isTooLax({ stats: { unread } }: ReplayResult, { strict }: ReplayJob): boolean {
   return strict && unread.hooks + unread.fields + unread.types > 0
 }

@@ -10,45 +10,43 @@ import { type Command, type CommandIo, type CommandPage, command, WrongUse } fro
 const PAGE = {
   name: 'run',
   operand: { placeholder: '-- COMMAND [ARGUMENT…]', offers: 'files' },
-  about: `Runs a program inside a span of its own: its name, how long it took, how it ended. The program finds the span in its
-environment, as TRACEPARENT, so that a program that is traced itself, another "hookspan run", or an agent with "parent: nest"
-stands below it.
+  about: `Runs a program inside a span with its name, duration and exit status. The program receives the span context in the variable
+TRACEPARENT, so that a traced program, another "hookspan run", or an agent with "parent: nest" becomes its child.
 
-Where TRACEPARENT is in the environment already, as in the tools of many agents, the span is below that one; else it is
-a trace of its own.`,
+If TRACEPARENT is already set, as in the tools of many agents, the span becomes a child of that one. Otherwise it starts a
+new trace.`,
   options: {},
-  closing: `Input, output, exit code and signals are the program's own: it is as if it had been started alone. Exits with 127 when
-there is no such program, 126 when it cannot be run.`,
+  closing: `Input, output, exit code and signals are those of the program. Exits with 127 if the program is not found, and 126 if it
+cannot be run.`,
 } as const satisfies CommandPage
 
 /** Exit code: that of the program. If a signal ended the program, this process ends by the same signal. */
 export const run: Command = command(PAGE, ({ operands }, io) => runIn(operands, io))
 
 async function runIn([program, ...args]: readonly string[], io: CommandIo): Promise<number> {
-  if (program === undefined) throw new WrongUse('which program? hookspan run -- COMMAND')
+  if (program === undefined) throw new WrongUse('expected a program: hookspan run -- COMMAND')
   const surroundings = { env: io.env, home: io.home, isReplay: false }
   const plugin = createPluginIn({ host: 'run', parent: 'nest', handle_signals: false }, surroundings)
-  const turn = new RunTurn(plugin, basename(program), [program, ...args])
+  const turn = new ProgramTurn(plugin, basename(program), [program, ...args])
   const ended = await runProgram(program, args, environmentBelow(turn.traceparent, io.env))
-  if (ended.how === 'not started') io.stderr.write(`hookspan run: ${sayWhy(program, ended.code)}\n`)
+  if (ended.how === 'not started') io.stderr.write(`hookspan run: ${startError(program, ended.code)}\n`)
   turn.end(ended)
   await plugin.shutdown()
-  return handOn(ended)
+  return exitAs(ended)
 }
 
-function sayWhy(program: string, code: string): string {
+function startError(program: string, code: string): string {
   const named = JSON.stringify(program.slice(0, 200))
   if (code === 'ENOENT') return `there is no program ${named}; is it on the PATH?`
   return `${named} cannot be run (${code})`
 }
 
-/** The parent process sees how the program itself ended. */
-function handOn(ended: Ended): number {
+function exitAs(ended: ProgramEnd): number {
   if (ended.how === 'signal') process.kill(process.pid, ended.signal)
   return exitCodeOf(ended)
 }
 
-export type Ended =
+export type ProgramEnd =
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'signal'; readonly signal: NodeJS.Signals }
   /** `ENOENT` and the like */
@@ -62,7 +60,7 @@ const NOT_RUN = 126
 const SIGNALLED = 128
 
 /** Runs a program with our own standard streams and forwards signals to it. Never rejects. */
-export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<Ended> {
+export async function runProgram(program: string, args: readonly string[], env: CommandIo['env']): Promise<ProgramEnd> {
   let kill: (signal: NodeJS.Signals) => void = () => undefined
   const handOn = (signal: NodeJS.Signals): void => kill(signal)
   const handler = (signal: NodeJS.Signals): (() => void) => {
@@ -73,7 +71,7 @@ export async function runProgram(program: string, args: readonly string[], env: 
   const handlers = [...HANDED_ON, ...OF_TERMINALS].map(signal => [signal, handler(signal)] as const)
   for (const [signal, handle] of handlers) process.on(signal, handle)
   try {
-    return await new Promise<Ended>(resolve => {
+    return await new Promise<ProgramEnd>(resolve => {
       const child = spawn(program, [...args], { env, stdio: 'inherit' })
       kill = signal => void child.kill(signal)
       child.on('error', (error: NodeJS.ErrnoException) => {
@@ -91,12 +89,11 @@ export async function runProgram(program: string, args: readonly string[], env: 
   }
 }
 
-function notStarted({ code = 'ERROR' }: NodeJS.ErrnoException): Ended {
+function notStarted({ code = 'ERROR' }: NodeJS.ErrnoException): ProgramEnd {
   return { how: 'not started', code }
 }
 
-/** The exit code that shells use. */
-export function exitCodeOf(ended: Ended): number {
+function exitCodeOf(ended: ProgramEnd): number {
   if (ended.how === 'exit') return ended.code
   if (ended.how === 'signal') return SIGNALLED + constants.signals[ended.signal]
   return ended.code === 'ENOENT' ? NOT_FOUND : NOT_RUN
@@ -106,10 +103,9 @@ export function exitCodeOf(ended: Ended): number {
 const STOPPING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
-type How = 'completed' | 'failed' | 'interrupted'
+type TurnOutcome = 'completed' | 'failed' | 'interrupted'
 
-/** Records a program as a turn with one tool call. */
-export class RunTurn {
+export class ProgramTurn {
   /** The parent context for the program. Undefined if `propagate_context` is off or nothing is recorded. */
   readonly traceparent: string | undefined
   readonly #plugin: Plugin
@@ -126,14 +122,14 @@ export class RunTurn {
     this.traceparent = plugin.traceparent({ ...this.#ids, ...this.#call })
   }
 
-  end(ended: Ended): void {
-    const { how, fields } = told(ended)
+  end(ended: ProgramEnd): void {
+    const { how, fields } = outcomeOf(ended)
     void this.#plugin.emit('post_tool_call', { ...this.#ids, ...this.#call, ...fields })
     void this.#plugin.emit('on_session_end', { ...this.#ids, [how]: true })
   }
 }
 
-function told(ended: Ended): { how: How; fields: object } {
+function outcomeOf(ended: ProgramEnd): { how: TurnOutcome; fields: object } {
   if (ended.how === 'not started') return { how: 'failed', fields: { status: 'error', error_type: ended.code } }
   if (ended.how === 'signal') {
     if (STOPPING.includes(ended.signal)) return { how: 'interrupted', fields: { status: 'cancelled' } }

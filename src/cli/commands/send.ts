@@ -7,7 +7,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { withoutMeanwhile } from '../doctor/probe.ts'
 import { Interruption } from '../interruption.ts'
 import { BACKEND_OPTION, sinceAt } from '../option-values.ts'
-import { chosenBackends, Delivery, type Job } from '../send/delivery.ts'
+import { BacklogDelivery, chosenBackends, type SendJob } from '../send/delivery.ts'
 import { Progress } from '../terminal.ts'
 import { findTrace } from '../trace-query.ts'
 import { localLog, namesTrace, traceFiles } from '../traces-place.ts'
@@ -17,29 +17,28 @@ const SHOW_MILLIS = 200
 const PAGE = {
   name: 'send',
   operand: { placeholder: '[FILE… | TRACE_ID]', offers: 'files' },
-  about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
-recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are
-left to them.
+  about: `Sends pending traces of the local trace log: those that a backend did not accept when they were recorded. The next agent
+that runs with hookspan does the same automatically. Traces of running agents are left to these.
 
-With --all, a backend also gets the traces that were recorded before it was named, each once: what it has got is
-remembered beside the log, by its name and address. With FILE (OTLP/JSON lines, or a directory of *.jsonl) it gets what
-is in there, as often as it is asked; the ids are those of the file. With TRACE_ID, or as much of its beginning as
-tells it from others, it gets that trace of the local trace log: one that "keep" held back, say.`,
+With --all, a backend also receives the traces recorded before it was configured, each once: delivered traces are remembered
+beside the log, by name and address of the backend. With FILE (OTLP/JSON lines, or a directory of *.jsonl) it receives that
+file, each time again, with the ids of the file. With TRACE_ID or a unique prefix of it, it receives that trace of the local
+trace log, for example one that "keep" did not select.`,
   options: {
     backend: {
       ...BACKEND_OPTION,
       value: 'NAME|TYPE[=URL]',
-      help: 'only to this one: as it is named in the configuration, or any other, for example jaeger=http://127.0.0.1:4318',
+      help: 'only to this backend: a configured name, or any other, for example jaeger=http://127.0.0.1:4318',
     },
-    all: { help: 'also what was recorded before the backend was named' },
-    since: { value: 'WHEN', help: 'as --all, but only traces that began since then: 2h, 7d, 2026-11-21T10:00' },
+    all: { help: 'also traces recorded before the backend was configured' },
+    since: { value: 'WHEN', help: 'like --all, but only traces started since then: 2h, 7d, 2026-11-21T10:00' },
   },
-  closing: 'Exits with 1 when something is left.',
+  closing: 'Exits with 1 if something is still pending.',
 } as const satisfies CommandPage
 
-/** Exit code: 1 if a backend did not receive everything. */
 export const send: Command = command(PAGE, async ({ values, operands }, io) => {
-  if (operands.length > 0 && values.all) throw new WrongUse('--all is of the trace log: it goes without FILE')
+  if (operands.length > 0 && values.all)
+    throw new WrongUse('--all sends the trace log and cannot be combined with FILE')
   const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const directory = stateHome(io.env, io.home)
@@ -60,21 +59,20 @@ export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   return 'exitCode' in found ? found.exitCode : deliver({ ...job, ...found }, io)
 })
 
-/** The trace, and the log files that may contain a part of it. */
 async function namedTrace(
   beginning: string,
   io: CommandIo,
-): Promise<Pick<Job, 'files' | 'traceId'> | { readonly exitCode: number }> {
+): Promise<Pick<SendJob, 'files' | 'traceId'> | { readonly exitCode: number }> {
   const found = await findTrace(localLog(io), { traceId: beginning }, io)
   return 'exitCode' in found ? found : { files: found.paths, traceId: found.tree.traceId }
 }
 
-async function deliver(job: Job, io: CommandIo): Promise<number> {
+async function deliver(job: SendJob, io: CommandIo): Promise<number> {
   const interruption = new Interruption(io)
   const progress = new Progress(io)
   const pipeline = openPipeline(job, interruption.giveUp, { env: io.env, home: io.home, stderr: progress.stderr })
   const before = await readBacklog(job.directory)
-  const delivery = new Delivery(pipeline, job, before)
+  const delivery = new BacklogDelivery(pipeline, job, before)
   // This timer also keeps the process alive, because requests do not.
   const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
   try {
@@ -89,7 +87,7 @@ async function deliver(job: Job, io: CommandIo): Promise<number> {
     io.stdout.write(`${line}
 `)
   const { exitCode } = interruption
-  if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; the same command goes on where it was\n')
+  if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; run the same command again to continue\n')
   return exitCode ?? (delivery.isComplete(after) ? EXIT.ok : EXIT.failed)
 }
 
@@ -101,7 +99,7 @@ function stopped({ stop }: Interruption): Promise<void> {
 }
 
 function openPipeline(
-  { config, backends, isOfAll, since }: Job,
+  { config, backends, isOfAll, since }: SendJob,
   giveUp: AbortSignal,
   io: Pick<CommandIo, 'env' | 'home' | 'stderr'>,
 ): Pipeline {

@@ -3,38 +3,38 @@ import { RECEIVER_ENDPOINTS } from '../../agents/receiver-endpoints.ts'
 import { HOOKS_DEFAULT, type HooksConfig } from '../../plugin/config/hooks-config.ts'
 import { hooksDirectory } from '../../plugin/config/paths.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import type { HooksFound } from '../../receiver/load-hooks.ts'
+import type { LoadedHookSet } from '../../receiver/load-decisions.ts'
 import { openRecorder } from '../../receiver/recorder.ts'
 import { startReceiver } from '../../receiver/start.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { packageFile, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import { ageMillis, portOf } from '../option-values.ts'
-import type { Given } from '../options.ts'
-import { startDetached, stopRunning } from '../serve/receiver-process.ts'
+import type { CommandArguments } from '../options.ts'
+import { startDetached, stopRunning, where } from '../serve/receiver-process.ts'
 import { install, type System, THIS_SYSTEM, uninstall } from '../serve/service.ts'
-import { showStatus, where } from '../serve/status.ts'
+import { showStatus } from '../serve/status.ts'
 
 const PAGE = {
   name: 'serve',
-  about: `Takes what the hooks of agents tell (Claude Code, Codex, Hermes and others), and makes traces of it: one process for
-all agents of this user, reached through a socket and a port of this machine alone, by those who know its token.
+  about: `Runs the receiver: it converts the hooks of agents (Claude Code, Codex, Hermes and others) to traces. One process serves
+all agents of this user. It listens only on this machine, on a socket and a port, and requires a token.
 
-There is one at a time. A newer hookspan takes over from an older one, an older one leaves a newer one be; what is open in
-agents goes on. "hookspan init" sets agents up, and their hooks start it where it does not run.`,
+Only one runs at a time. A newer version takes over from an older one and continues its open turns. "hookspan init" sets up
+agents, and their hooks start the receiver if it is not running.`,
   options: {
-    port: { value: 'N', help: 'listen at this port of 127.0.0.1; 0 = any (default: that of the last time, else any)' },
-    'idle-exit': { value: 'AGE', help: 'end when nothing has come for so long (15m, 2h) and no turn is open' },
-    detach: { aka: ['daemon', 'background'], help: 'start it in the background, and end when it answers' },
-    status: { help: 'whether one runs, and what it has taken and refused' },
-    stop: { aka: ['kill', 'quit'], help: 'end the one that runs' },
-    install: { help: 'have systemd or launchd start it when you log in; shows what it writes' },
-    undo: { aka: ['uninstall', 'remove'], help: 'take back what --install did' },
-    'dry-run': { short: 'n', help: 'with --install and --undo: write nothing, show what would change' },
+    port: { value: 'N', help: 'port on 127.0.0.1; 0 = any free one (default: the last one used)' },
+    'idle-exit': { value: 'AGE', help: 'exit after this time (15m, 2h) without events and open turns' },
+    detach: { aka: ['daemon', 'background'], help: 'start it in the background, and exit when it answers' },
+    status: { help: 'show whether it runs, and what it received and refused' },
+    stop: { aka: ['kill', 'quit'], help: 'stop the running one' },
+    install: { help: 'have systemd or launchd start it at login; shows the change' },
+    undo: { aka: ['uninstall', 'remove'], help: 'undo --install' },
+    'dry-run': { short: 'n', help: 'with --install or --undo: show the change, write nothing' },
   },
-  closing: 'Ctrl-C ends it in order. Exits with 1 when it could not be started, and with --status when none answers.',
+  closing: 'Ctrl-C stops it gracefully. Exits with 1 if it could not be started, and with --status if none answers.',
 } as const satisfies CommandPage
 
-type ServeOptions = Given<typeof PAGE.options>['values']
+type ServeOptions = CommandArguments<typeof PAGE.options>['values']
 
 const ACTIONS = ['detach', 'status', 'stop', 'install', 'undo'] as const
 
@@ -58,7 +58,7 @@ export function serveOf(system: System): Command {
 
 function actionOf(values: ServeOptions): (typeof ACTIONS)[number] | undefined {
   const [action, second] = ACTIONS.filter(name => values[name])
-  if (second !== undefined) throw new WrongUse(`--${action} and --${second} are two things; one at a time`)
+  if (second !== undefined) throw new WrongUse(`--${action} and --${second} cannot be combined`)
   if (values['dry-run'] && action !== 'install' && action !== 'undo') {
     throw new WrongUse('--dry-run is for --install and --undo')
   }
@@ -72,7 +72,6 @@ function idleOf(text: string | undefined): number | undefined {
   throw new WrongUse(`--idle-exit takes an age such as 15m or 2h, got ${JSON.stringify(text.slice(0, 60))}`)
 }
 
-/** The arguments of `node` for a receiver with these options. */
 function programOf({ port, 'idle-exit': idle }: ServeOptions): readonly string[] {
   return [
     packageFile(packageFolder(), 'dist', 'cli', 'main.js'),
@@ -101,11 +100,11 @@ async function listen(
   })
   if ('already' in started) {
     const { version, pid } = started.already
-    io.stdout.write(`Nothing to do: a receiver runs already (version ${version}, pid ${pid}).\n`)
+    io.stdout.write(`Nothing to do: a receiver is already running (version ${version}, pid ${pid}).\n`)
     return EXIT.ok
   }
   const { receiver } = started
-  io.stdout.write(`A receiver runs: version ${PACKAGE_VERSION}, pid ${process.pid}, ${where(receiver.address)}\n`)
+  io.stdout.write(`Receiver running: version ${PACKAGE_VERSION}, pid ${process.pid}, ${where(receiver.address)}\n`)
   void io.interrupted().then(() => receiver.stop())
   await receiver.closed
   return EXIT.ok
@@ -115,13 +114,13 @@ async function listen(
 export async function hooksOfUser(
   { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
   { env, home }: Pick<CommandIo, 'env' | 'home'>,
-): Promise<HooksFound | undefined> {
+): Promise<LoadedHookSet | undefined> {
   const folder = hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined
   if (folder === undefined) return undefined
   // A required file may be missing.
   const isMeant = Object.keys(hooks.options).length > 0
   if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
   // Without hooks, their code is not loaded.
-  const { hookSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
-  return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
+  const { hookFolderSettings, loadConfiguredHooks } = await import('../../guards/configured-hooks.ts')
+  return loadConfiguredHooks(hookFolderSettings({ hooks }, env, home), undefined)
 }

@@ -11,8 +11,8 @@ import { renderTotals, renderTree } from '../../reading/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { readWatched } from '../log-reading.ts'
 import { leftBehind, ownedSegments } from '../open-traces.ts'
-import type { Given } from '../options.ts'
-import { isRedrawable, lookOf, StatusArea, statusRows, waitABit } from '../terminal.ts'
+import type { CommandArguments } from '../options.ts'
+import { isRedrawable, lookOf, StatusArea, statusRows, waitForPoll } from '../terminal.ts'
 import {
   FILTER_OPTIONS,
   findTrace,
@@ -30,32 +30,31 @@ const MAX_RUNNING_LINES = 20
 const PAGE = {
   name: 'tree',
   operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
-  about: `Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
-*.jsonl). What is running is drawn as such, with how long it has been open and silent.
+  about: `Prints stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
+*.jsonl). Running spans are marked, with their duration and the time since the last activity.
 
-With TRACE_ID, or as much of its beginning as tells it from others (each tree shows eight digits of it), one trace with all
-attributes, events and links of each span; very long values are cut, --json has them whole. An argument that names a file
-or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
+With TRACE_ID or a unique prefix of it (each tree shows eight digits), prints one trace with all attributes, events and
+links of each span. Very long values are shortened; --json prints them in full. An argument that names a file or directory
+is FILE; other hexadecimal digits are TRACE_ID.`,
   options: {
     ...FILTER_OPTIONS,
     last: {
       short: 'n',
       value: 'N',
       aka: ['limit', 'lines', 'tail'],
-      help: `the last N of them, the newest at the bottom (default ${DEFAULT_LAST})`,
+      help: `only the last N, the newest at the bottom (default ${DEFAULT_LAST})`,
     },
     follow: {
       short: 'f',
       aka: ['watch'],
-      help: `keep watching, and draw each trace when its root span has ended; if something is still running in it, once more when
-        all of it has. On a terminal, what is running stands below`,
+      help: `keep watching, and print each trace when its root span has ended, and again when spans that outlived it have ended. On a
+        terminal, running turns are shown below`,
     },
-    json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
+    json: { help: 'one JSON object per trace and line, spans in tree order' },
   },
-  closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
+  closing: `All conditions must match. Exits with 1 if FILE is not a trace log, or TRACE_ID does not match exactly one trace.`,
 } as const satisfies CommandPage
 
-/** Exit code: 0 even if no trace matches, 1 as described in the usage, 2 for wrong use. */
 export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
   const options = readOptions(values, io.now())
   const { place, traceId } = await findSubject(operands, io)
@@ -70,7 +69,7 @@ interface TreeOptions {
   readonly json: boolean
 }
 
-function readOptions(values: Given<typeof PAGE.options>['values'], now: number): TreeOptions {
+function readOptions(values: CommandArguments<typeof PAGE.options>['values'], now: number): TreeOptions {
   return { filter: readFilter(values, now), last: readLast(values.last), json: values.json }
 }
 
@@ -91,7 +90,7 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
   const out = options.json ? io.stderr : io.stdout
   if (traceCount === 0) out.write(`${nothingThere(place)}\n`)
   else if (trees.length === 0) out.write(`${nothingMatches(place, query, selection)}\n`)
-  tellUnreadable(selection, io)
+  warnAboutUnreadable(selection, io)
   return EXIT.ok
 }
 
@@ -107,7 +106,7 @@ async function showOne(
   if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
   for (const details of renderDetails(found.tree, look)) io.stdout.write(`${details}\n\n`)
-  tellUnreadable(found, io)
+  warnAboutUnreadable(found, io)
   return EXIT.ok
 }
 
@@ -119,12 +118,11 @@ function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: Command
   return json ? treeJson(trace) : `${renderTree(trace, { ...lookOf(io), now: io.now() })}\n`
 }
 
-/** The totals, the number of omitted traces, and other running traces. */
 function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOptions, io: CommandIo): string {
   const look = { ...lookOf(io), now: io.now() }
   const parts = trees.length > 1 ? [`${renderTotals(trees, look)}\n`] : []
   if (last === undefined && matchCount > trees.length) {
-    parts.push(`  the last ${trees.length} of ${humanCount(matchCount)}; -n N shows more\n`)
+    parts.push(`  the last ${trees.length} of ${humanCount(matchCount)}; show more with -n N\n`)
   }
   if (running.length > 0) {
     const lines = renderOpenTurns(running, { ...look, maxLines: MAX_RUNNING_LINES })
@@ -133,7 +131,7 @@ function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOp
   return parts.join('')
 }
 
-function tellUnreadable({ firstUnreadable, unreadableCount }: TraceSelection, io: CommandIo): void {
+function warnAboutUnreadable({ firstUnreadable, unreadableCount }: TraceSelection, io: CommandIo): void {
   if (firstUnreadable === undefined) return
   const { path, line, problem } = firstUnreadable
   const count = unreadableCount === 1 ? '1 line was' : `${humanCount(unreadableCount)} lines were`
@@ -148,15 +146,12 @@ const NONE: ReadonlySet<TraceTree> = new Set()
 export interface FollowOptions {
   readonly query: TraceQuery
   draw(tree: TraceTree): string
-  /** Show running turns below the traces, on a terminal. */
   readonly showsRunning: boolean
-  /** Waits between two polls. Ends early if `interrupted` resolves. */
   readonly pause?: (interrupted: Promise<void>) => Promise<void>
 }
 
-/** Draws each trace when its root ends, until interrupted. Resolves to the exit code. */
 export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<number> {
-  const { query, draw, showsRunning, pause = waitABit } = options
+  const { query, draw, showsRunning, pause = waitForPoll } = options
   const follower = new TraceFollower(place.listFiles, query)
   const area = showsRunning && isRedrawable(io) ? new StatusArea(io.stdout) : undefined
   let isStopped = false
@@ -179,7 +174,6 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
   return EXIT.ok
 }
 
-/** The first poll reads everything. */
 async function firstPoll(
   follower: TraceFollower,
   place: TracesPlace,

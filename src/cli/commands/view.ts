@@ -14,21 +14,18 @@ import { findSubject, type TracesPlace, traceFiles } from '../traces-place.ts'
 const PAGE = {
   name: 'view',
   operand: { placeholder: '[FILE]', offers: 'files' },
-  about: `Serves a page that shows stored traces, live: what each agent is at, for how long, and what it waits for; every turn as a
-waterfall, with what was asked, called and answered. Those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
-*.jsonl).
+  about: `Opens a live dashboard of every agent: running turns, pending approvals, failures and cost, and every turn as a waterfall
+with its prompts, tool calls and answers. Shows the local trace log, or FILE (OTLP/JSON lines, or a directory of *.jsonl).
 
-The page is for this machine and this user alone: it is served on 127.0.0.1, to those who know the token in its address. It only
-reads, and asks nothing of any other machine.`,
+It listens on 127.0.0.1 and requires the token in its address. It only reads, and sends no requests to other machines.`,
   options: {
-    port: { value: 'N', help: 'listen at this port; without it, at one that is free' },
-    open: { short: 'o', aka: ['browser'], help: 'open the page in the browser, too' },
+    port: { value: 'N', help: 'port to listen on (default: any free one)' },
+    open: { short: 'o', aka: ['browser'], help: 'also open the page in the browser' },
   },
-  closing: `One viewer of the trace log runs at a time: a second call says where it is. Ctrl-C ends it. Exits with 1 when FILE is no
-trace log, or the port is not to be had.`,
+  closing: `Only one viewer of the trace log runs at a time: a second call prints its address. Ctrl-C ends it. Exits with 1 if FILE is
+not a trace log, or the port is in use.`,
 } as const satisfies CommandPage
 
-/** Exit code: 0 even if it runs already, 1 as described in the usage, 2 for wrong use. */
 export const view: Command = command(PAGE, async ({ values, operands }, io) => {
   const port = portOf(values.port)
   const { place, traceId } = await findSubject(operands, io)
@@ -55,7 +52,7 @@ async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: Com
   const url = 'already' in started ? urlOf(started.already) : started.url
   if (isOpened) openInBrowser(url, io)
   if ('already' in started) {
-    io.stdout.write(`The viewer runs already (pid ${started.already.pid}):\n\n  ${url}\n`)
+    io.stdout.write(`The viewer is already running (pid ${started.already.pid}):\n\n  ${url}\n`)
     return EXIT.ok
   }
   io.stdout.write(`The viewer shows ${place.path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
@@ -76,9 +73,9 @@ const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
 const ELSEWHERE = ['xdg-open'] as const
 
 /** Opens a URL. If that fails, for example in a container or over SSH, prints a hint; the URL can still be copied. */
-export function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
+function openInBrowser(url: string, { stderr, env }: Pick<CommandIo, 'stderr' | 'env'>): void {
   const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true, env })
-  child.once('error', () => stderr.write(`hookspan view: ${program} could not be started; open the address by hand\n`))
+  child.once('error', () => stderr.write(`hookspan view: ${program} could not be started; open the address yourself\n`))
   child.unref()
 }

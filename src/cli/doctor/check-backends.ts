@@ -1,13 +1,12 @@
 import { humanDuration } from '../../reading/human-figures.ts'
-import { type Finding, finding, type Level } from './finding.ts'
+import { type DoctorFinding, finding, type Level } from './finding.ts'
 import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { PROBE_SERVICE, PROBE_SPAN } from './probe.ts'
 
-const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} yourself`
-const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN}: it says when it was sent and from where, and is no agent's turn`
+const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} there`
+const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} there; its attributes name the time and machine of sending`
 
-/** Reports the probes: a line for each backend and for each problem. */
-export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly Finding[] {
+export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly DoctorFinding[] {
   if (results.length === 0) return [finding('ok', 'Backends', 'none is configured: nothing leaves this machine')]
   const probed = results.some(({ delivered }) => delivered === true) ? [finding('note', 'Backends', PROBE)] : []
   const findings = results.flatMap(result => [
@@ -19,19 +18,19 @@ export function checkBackends(results: readonly ProbeResult[], options: ProbeOpt
 }
 
 /** Returns nothing if the problems already explain the outcome. */
-function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOptions): Finding[] {
+function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOptions): DoctorFinding[] {
   const { name, type, url, isSentLogs, delivered, metrics, problems } = result
-  const say = (level: Level, what: string, remedy?: string): Finding[] => [
+  const say = (level: Level, what: string, remedy?: string): DoctorFinding[] => [
     finding(level, 'Backends', `${name}${url === undefined ? '' : ` ${url}`}: ${what}`, remedy),
   ]
-  if (type === 'console') return say('ok', 'prints on the terminal of the agent')
+  if (type === 'console') return say('ok', 'prints to the terminal of the agent')
   if (delivered === true) return say(...deliveredWords(result, waitMillis))
   if (problems.length > 0) return []
-  if (metrics === true) return say('ok', 'a metric was delivered; it is sent no traces')
+  if (metrics === true) return say('ok', 'a metric was delivered; it receives no traces')
   if (isOffline) return say('note', 'not tried')
   return say(
     'note',
-    isSentLogs ? 'it is sent log events alone; those are not probed' : 'it is sent neither traces nor metrics',
+    isSentLogs ? 'it receives only log events, which are not probed' : 'it receives neither traces nor metrics',
   )
 }
 
@@ -44,7 +43,7 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
   const wait = humanDuration(waitMillis)
   switch (readBack?.kind) {
     case undefined:
-      return ['ok', `${done}; ${type} has no API that it could be read back by`]
+      return ['ok', `${done}; ${type} has no API for reading it back`]
     case 'found':
       return ['ok', `delivered and read back in ${taken}${also}`]
     case 'missing':
@@ -56,13 +55,13 @@ function deliveredWords({ readBack, readBackUrl, metrics, millis, type }: ProbeR
     case 'refused':
       return [
         'warn',
-        `${done}, but ${readBackUrl} answers ${readBack.status} when asked for it`,
-        `check that its key may read, too, or ${LOOK}`,
+        `${done}, but ${readBackUrl} answered the query with ${readBack.status}`,
+        `check that its key has read access, or ${LOOK}`,
       ]
     case 'unreachable':
-      return ['note', `${done}; not read back: ${readBackUrl} cannot be asked (${readBack.code})`, LOOK]
+      return ['note', `${done}; not read back: ${readBackUrl} is not reachable (${readBack.code})`, LOOK]
     case 'page':
-      return ['note', `${done}; not read back: ${readBackUrl} is a web page and no API of ${type}`, LOOK]
+      return ['note', `${done}; not read back: ${readBackUrl} is a web page, not the API of ${type}`, LOOK]
   }
 }
 

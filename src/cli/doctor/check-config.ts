@@ -1,11 +1,10 @@
 import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
 import type { ConfigProblem, KeyName, Resolution } from '../../plugin/config/types.ts'
 import type { CommandIo } from '../command.ts'
-import { type Finding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './finding.ts'
 
 export interface ConfigFacts {
   readonly file: string | undefined
-  /** Keys with a non-default value; secrets as `<set>`. */
   readonly values: readonly ShownKey[]
   readonly problems: readonly ConfigProblem[]
 }
@@ -20,38 +19,37 @@ function fromCommandLine(shown: ShownKey): ShownKey {
   return shown.source === 'code' ? { ...shown, source: '--backend' } : shown
 }
 
-export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: CommandIo): readonly Finding[] {
+export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: CommandIo): readonly DoctorFinding[] {
   return [fileFinding(facts.file, io), ...facts.problems.map(problemFinding), ...intentions(resolution)]
 }
 
-function fileFinding(file: string | undefined, { env, home }: CommandIo): Finding {
-  if (file !== undefined) return finding('ok', 'Configuration', `${file} is in force`)
-  return finding('ok', 'Configuration', `no file is in force; ${usualPlace(env, home)}`)
+function fileFinding(file: string | undefined, { env, home }: CommandIo): DoctorFinding {
+  if (file !== undefined) return finding('ok', 'Configuration', `${file} is used`)
+  return finding('ok', 'Configuration', `no file; ${usualPlace(env, home)}`)
 }
 
-function problemFinding({ level, message }: ConfigProblem): Finding {
+function problemFinding({ level, message }: ConfigProblem): DoctorFinding {
   const what = message.replace(/^config: /, '')
   const advises = /did you mean|chmod/.test(what)
-  const remedy = advises ? undefined : 'correct it; "hookspan config" shows what is in force'
+  const remedy = advises ? undefined : 'correct it; "hookspan config" prints the effective configuration'
   return finding(level === 'error' ? 'fail' : 'warn', 'Configuration', what, remedy)
 }
 
-/** Reports valid settings that cause little or no data. */
-function intentions({ config, sources }: Resolution): Finding[] {
-  const found: Finding[] = []
+function intentions({ config, sources }: Resolution): DoctorFinding[] {
+  const found: DoctorFinding[] = []
   const say = (level: 'note' | 'warn', key: KeyName, what: string, remedy: string): void => {
     found.push(finding(level, 'Configuration', `${what} (${sources.get(key)?.detail ?? 'default'})`, remedy))
   }
-  if (!config.enabled) say('warn', 'enabled', 'nothing is recorded: hookspan is switched off', 'set enabled to true')
+  if (!config.enabled) say('warn', 'enabled', 'nothing is recorded: hookspan is disabled', 'set enabled to true')
   const share = config.sample_rate ?? 1
   if (share === 0) say('warn', 'sample_rate', 'no trace is recorded: sample_rate is 0', 'raise sample_rate')
   else if (share < 1)
-    say('note', 'sample_rate', `of 100 traces, about ${percent(share)} are recorded`, 'raise sample_rate for more')
+    say('note', 'sample_rate', `about ${percent(share)} % of traces are recorded`, 'raise sample_rate for more')
   if (config.local_log) return found
   const goesNowhere = config.backends.length === 0
   const fate = goesNowhere
-    ? 'what is recorded goes nowhere: there is no backend, and'
-    : 'what a backend does not take is lost:'
+    ? 'traces are not stored or sent: no backend is configured, and'
+    : 'spans that a backend does not accept are dropped:'
   say(goesNowhere ? 'warn' : 'note', 'local_log', `${fate} local_log is off`, 'set local_log to true')
   return found
 }

@@ -2,13 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type Environment, variable } from '../../plugin/config/paths.ts'
 import { humanDuration } from '../../reading/human-figures.ts'
-import { type Finding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './finding.ts'
 
 export interface ProxiedBackend {
   readonly name: string
   /** Undefined for a file or the terminal. */
   readonly url?: string
-  /** Null if nothing was sent. */
   readonly delivered: boolean | null
 }
 
@@ -16,7 +15,7 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1']
 const COLLECTOR = 'send to an OpenTelemetry Collector on this machine, which goes through the proxy'
 
 /** Reports effects of proxy variables on traffic that hookspan depends on. Its own requests never use a proxy. */
-export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly Finding[] {
+export function checkProxies(env: Environment, backends: readonly ProxiedBackend[]): readonly DoctorFinding[] {
   const proxies = new ProxyVariables(env)
   const names = new Set([proxies.forScheme('http'), proxies.forScheme('https')])
   names.delete(undefined)
@@ -28,15 +27,15 @@ export function checkProxies(env: Environment, backends: readonly ProxiedBackend
 }
 
 /** Many HTTP clients do not exempt loopback: a host that posts its hooks to this machine would send prompts to the proxy. */
-function loopbackFinding(proxies: ProxyVariables, names: string): Finding {
+function loopbackFinding(proxies: ProxyVariables, names: string): DoctorFinding {
   const name = proxies.forScheme('http')
   const captured = LOCAL_HOSTS.filter(host => !proxies.spares(host))
   if (name === undefined || captured.length === 0) {
-    const spared = name === undefined ? '' : ', and NO_PROXY spares this machine'
+    const spared = name === undefined ? '' : ', and NO_PROXY exempts this machine'
     return finding('ok', 'Proxies', `${names} set; hookspan itself uses no proxy${spared}`)
   }
   const agents = proxies.areNodes
-    ? ['agents in Python', 'agents in Node, which is told to use it']
+    ? ['agents in Python', 'agents in Node, which is configured to use it']
     : ['agents in Python']
   const programs = ['curl', ...agents].join(', ')
   const what = `${name} captures what other programs (${programs}) send to ${captured.join(' and ')}; hookspan itself uses no proxy`
@@ -44,13 +43,13 @@ function loopbackFinding(proxies: ProxyVariables, names: string): Finding {
   return finding('warn', 'Proxies', what, `${verb}localhost,127.0.0.1,::1`)
 }
 
-function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: ProxiedBackend): Finding[] {
+function remoteFinding(proxies: ProxyVariables, { name, url, delivered }: ProxiedBackend): DoctorFinding[] {
   const { hostname, protocol } = new URL(url ?? 'http://localhost')
   const variable = proxies.forScheme(protocol === 'https:' ? 'https' : 'http')
   if (variable === undefined || isLoopback(hostname) || proxies.spares(hostname)) return []
-  const what = `${name} (${hostname}) is reached directly, not by way of ${variable}`
+  const what = `${name} (${hostname}) is reached directly, not through ${variable}`
   if (delivered === true) return [finding('ok', 'Proxies', `${what}, and that works`)]
-  const remedy = `if this network lets nothing out but through the proxy, ${COLLECTOR}`
+  const remedy = `if this network requires the proxy, ${COLLECTOR}`
   return [finding(delivered === false ? 'warn' : 'note', 'Proxies', what, remedy)]
 }
 
@@ -65,7 +64,6 @@ class ProxyVariables {
     this.#exceptions = (named === undefined ? '' : (variable(env, named) ?? '')).toLowerCase().split(/[\s,]+/)
   }
 
-  /** The name of the proxy variable in force for a scheme; undefined if there is none. */
   forScheme(scheme: 'http' | 'https'): string | undefined {
     const name = `${scheme}_proxy`
     return this.#first(name, name.toUpperCase(), 'all_proxy', 'ALL_PROXY')
@@ -96,7 +94,6 @@ class ProxyVariables {
   }
 }
 
-/** True if requests to the host stay on this machine. */
 function isLoopback(host: string): boolean {
   const name = bare(host.toLowerCase())
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d+){3}$/.test(name)
@@ -132,7 +129,6 @@ export class AnswerDates {
     subscribe(CHANNEL, this.#note)
   }
 
-  /** The last measured skew of each server. */
   get skews(): readonly ClockSkew[] {
     return [...this.#skews].map(([host, millis]) => ({ host, millis }))
   }
@@ -151,8 +147,7 @@ export class AnswerDates {
 const MAX_MILLIS = 30_000
 const REMEDY = 'set the one that is wrong, best by NTP (on Linux: timedatectl set-ntp true)'
 
-/** Compares the clocks of servers with this machine's. Empty if no server sent a date. */
-export function checkClocks(skews: readonly ClockSkew[]): readonly Finding[] {
+export function checkClocks(skews: readonly ClockSkew[]): readonly DoctorFinding[] {
   const wrong = skews.filter(({ millis }) => Math.abs(millis) > MAX_MILLIS)
   if (wrong.length > 0) return wrong.map(skewFinding)
   if (skews.length === 0) return []
@@ -161,7 +156,7 @@ export function checkClocks(skews: readonly ClockSkew[]): readonly Finding[] {
   return [finding('ok', 'Clocks', what)]
 }
 
-function skewFinding({ host, millis }: ClockSkew): Finding {
+function skewFinding({ host, millis }: ClockSkew): DoctorFinding {
   const [side, place] = millis > 0 ? ['ahead of', 'past'] : ['behind', 'future']
   const what = `the clock of ${host} is ${humanDuration(Math.abs(millis))} ${side} this machine's: spans show up in its ${place}, or not at all`
   return finding('warn', 'Clocks', what, REMEDY)

@@ -6,18 +6,17 @@ import type { ResolvedConfig } from '../../plugin/config/types.ts'
 import { countOf, humanBytes } from '../../reading/human-figures.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { type Finding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './finding.ts'
 
 const OTHERS = 0o077
 
-export type StateConfig = Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>
+type StateConfig = Pick<ResolvedConfig, 'local_log' | 'local_log_max_bytes'>
 
-/** Checks that the trace log is writable, private and has space. Writes a file as an agent would. */
 export async function checkState(
   config: StateConfig,
   { env, home }: CommandIo,
   write: TrialWriter = writeTrial,
-): Promise<readonly Finding[]> {
+): Promise<readonly DoctorFinding[]> {
   if (!config.local_log) return [finding('note', 'Trace log', 'off: nothing is stored on this machine')]
   const directory = stateHome(env, home)
   if (directory === undefined) {
@@ -35,7 +34,7 @@ export async function checkState(
   ]
 }
 
-function good(directory: string, entries: readonly StateEntry[], free: number | undefined): Finding {
+function good(directory: string, entries: readonly StateEntry[], free: number | undefined): DoctorFinding {
   const size = `${humanBytes(bytesOf(entries))} in it`
   const room = free === undefined ? '' : `, ${humanBytes(free)} free`
   return finding(
@@ -47,7 +46,7 @@ function good(directory: string, entries: readonly StateEntry[], free: number | 
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on that disk',
-  EDQUOT: 'free some space, or have the quota raised',
+  EDQUOT: 'free some space, or raise the quota',
   ENOTDIR: 'move the file out of the way',
   EEXIST: 'move the file out of the way',
   EACCES: 'make it writable for the user that the agent runs as',
@@ -55,16 +54,16 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EROFS: 'mount it writable',
 }
 
-function unwritable(directory: string, error: unknown): Finding {
+function unwritable(directory: string, error: unknown): DoctorFinding {
   const { code } = (error ?? {}) as { code?: unknown }
   const remedy = REMEDIES[String(code)] ?? 'make it writable'
   const why = code === 'EEXIST' ? whyNot({ code: 'ENOTDIR' }) : whyNot(error)
-  const what = `${directory} cannot be written: ${why}; traces are not stored, and what a backend does not take is lost`
+  const what = `${directory} cannot be written: ${why}; traces are not stored, and spans that a backend does not accept are dropped`
   return finding('fail', 'Trace log', what, `${remedy}, or set XDG_STATE_HOME to another place`)
 }
 
 /** Files in a directory that only its owner may enter are private, whatever their own mode. */
-function checkModes(directory: string, entries: readonly StateEntry[]): Finding[] {
+function checkModes(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
   // On Windows, modes are not real.
   if (process.platform === 'win32') return []
   const [top, ...inner] = entries
@@ -72,16 +71,16 @@ function checkModes(directory: string, entries: readonly StateEntry[]): Finding[
   const isOpen = top !== undefined && (top.mode & OTHERS) !== 0
   const remedy = `chmod -R go= ${quoted(directory)}`
   if (isOpen) {
-    const what = `other users may look into ${directory} (mode ${octal(top)}), which holds what agents were told and did`
+    const what = `other users can read ${directory} (mode ${octal(top)}), which contains prompts and actions of agents`
     return [finding('fail', 'Trace log', what, remedy)]
   }
   const [first] = wide
   if (first === undefined) return []
-  const what = `${countOf(wide.length, 'file')} in ${directory} may be read by others once they get there; the first is ${first.path} (mode ${octal(first)})`
+  const what = `${countOf(wide.length, 'file')} in ${directory} are readable by other users; the first is ${first.path} (mode ${octal(first)})`
   return [finding('warn', 'Trace log', what, remedy)]
 }
 
-function checkOwner(directory: string, entries: readonly StateEntry[]): Finding[] {
+function checkOwner(directory: string, entries: readonly StateEntry[]): DoctorFinding[] {
   const user = process.getuid?.()
   const foreign = entries.find(({ owner }) => user !== undefined && owner !== user)
   if (foreign === undefined) return []
@@ -90,7 +89,7 @@ function checkOwner(directory: string, entries: readonly StateEntry[]): Finding[
   return [finding('warn', 'Trace log', what, remedy)]
 }
 
-function checkRoom(entries: readonly StateEntry[], free: number | undefined, config: StateConfig): Finding[] {
+function checkRoom(entries: readonly StateEntry[], free: number | undefined, config: StateConfig): DoctorFinding[] {
   const growth = config.local_log_max_bytes - bytesOf(entries)
   if (free === undefined || free >= growth) return []
   const what = `the disk has ${humanBytes(free)} free, and the trace log may still grow by ${humanBytes(growth)}`
@@ -105,7 +104,6 @@ function octal({ mode }: StateEntry): string {
   return mode.toString(8).padStart(4, '0')
 }
 
-/** Quotes for a shell. */
 function quoted(path: string): string {
   return /[^\w./-]/.test(path) ? `'${path.replaceAll("'", "'\\''")}'` : path
 }
@@ -121,7 +119,7 @@ export type TrialWriter = (path: string) => Promise<void>
  *
  * @returns the error of the file system; undefined on success
  */
-export async function tryState(stateDirectory: string, write: TrialWriter): Promise<unknown> {
+async function tryState(stateDirectory: string, write: TrialWriter): Promise<unknown> {
   const traces = join(stateDirectory, 'traces')
   const file = join(traces, `.doctor-${process.pid}-${randomBytes(4).toString('hex')}`)
   const made: string[] = []
@@ -173,12 +171,9 @@ export async function writeTrial(path: string): Promise<void> {
   }
 }
 
-/** The permissions of a file or directory of the trace log. */
-export interface StateEntry {
+interface StateEntry {
   readonly path: string
-  /** The nine permission bits. */
   readonly mode: number
-  /** The user id. */
   readonly owner: number
   readonly bytes: number
 }
@@ -187,8 +182,7 @@ const LOG = ['traces', 'spool', 'sent']
 /** Traces held for tail sampling have a log of their own, see `keptDirectory`. */
 const DIRECTORIES = [...LOG, 'kept', ...LOG.map(name => join('kept', name))]
 
-/** The state directory, then its contents. Empty if it does not exist. */
-export async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {
+async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {
   // Follow the link: the state directory may be on another disk, and the mode of a link means nothing.
   const top = await stat(stateDirectory).catch(() => undefined)
   if (!top?.isDirectory()) return []
@@ -213,7 +207,7 @@ async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** The free bytes available to this user. Undefined if the system does not report it. */
-export async function freeBytes(path: string): Promise<number | undefined> {
+async function freeBytes(path: string): Promise<number | undefined> {
   for (let place = path; ; place = dirname(place)) {
     const found = await statfs(place).catch(() => undefined)
     if (found !== undefined) return found.bavail * found.bsize

@@ -16,15 +16,14 @@ import { pipelineSettings } from '../../plugin/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
-import { checkBacklog, checkLosses, type Judging, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
+import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS, type SamplingState } from './check-delivery.ts'
 import { AnswerDates, type ClockSkew, checkClocks, checkProxies } from './check-network.ts'
 import { checkState, type TrialWriter, writeTrial } from './check-state.ts'
-import { type Finding, finding } from './finding.ts'
+import { type DoctorFinding, finding } from './finding.ts'
 import type { ProbeOptions, ProbeResult } from './probe.ts'
 import { probe } from './probe.ts'
 
 export interface ExaminationOptions extends ProbeOptions {
-  /** Backends of the command line, which replace the configured ones. */
   readonly backends: readonly string[]
 }
 
@@ -36,7 +35,7 @@ export interface Examination {
   readonly backlog: readonly BacklogEntry[]
   readonly unjudged: readonly UndecidedEntry[]
   readonly losses: readonly Loss[]
-  readonly findings: readonly Finding[]
+  readonly findings: readonly DoctorFinding[]
 }
 
 /** Runs all checks and sends a probe to each backend. Never rejects because of a finding. */
@@ -79,13 +78,13 @@ export async function examine(
   }
 }
 
-interface Probed {
+interface ProbeRun {
   readonly results: readonly ProbeResult[]
   readonly skews: readonly ClockSkew[]
 }
 
 /** Probes in parallel, so that a hanging backend does not delay the others. */
-async function probeAll({ config }: Resolution, options: ProbeOptions, { env, home }: CommandIo): Promise<Probed> {
+async function probeAll({ config }: Resolution, options: ProbeOptions, { env, home }: CommandIo): Promise<ProbeRun> {
   const settings = pipelineSettings(config, env, home)
   const dates = new AnswerDates()
   try {
@@ -110,23 +109,22 @@ async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
 }
 
 /** Like an agent's pipeline: the terminal backend holds nothing, and without a log of held traces there is no tail sampling. */
-function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
+function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): SamplingState {
   const directory = stateHome(env, home)
-  const { backends, tailSampling: holding } = pipelineSettings(config, env, home)
+  const { backends, tailSampling } = pipelineSettings(config, env, home)
   const destinations = backends.flatMap(backend => {
     const planned = planBackend(backend)
     const isKept = planned.ok && planned.plan.traces && planned.plan.row.transport !== 'console'
     return isKept ? [[backend.name, destinationOf(planned.plan)] as const] : []
   })
-  const isOn = holding !== undefined || (directory !== undefined && hasKeptLog(directory))
+  const isOn = tailSampling !== undefined || (directory !== undefined && hasKeptLog(directory))
   return { destinations: new Map(destinations), isOn }
 }
 
-/** The minimum version from `package.json`. */
 const NEEDED = NODE_RANGE.replace(/^[^\d]*/, '')
 
 /** Checks the Node that runs this command. The agent may run under another one. */
-export function checkNode(version: string = process.versions.node): Finding {
+export function checkNode(version: string = process.versions.node): DoctorFinding {
   if (version.localeCompare(NEEDED, 'en', { numeric: true }) >= 0) return finding('ok', 'Node', `v${version}`)
   const what = `v${version} is too old: hookspan needs ${NEEDED} or later`
   return finding('fail', 'Node', what, 'update Node, for the agent, too')

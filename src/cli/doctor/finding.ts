@@ -8,24 +8,23 @@ export const AREAS = [
   'Backends',
   'Clocks',
   'Proxies',
-  'Waiting for delivery',
-  'Lost',
+  'Pending delivery',
+  'Dropped spans',
 ] as const
 
 export type Area = (typeof AREAS)[number]
 
-/** The result of one check. Contains no secrets. */
-export interface Finding {
+export interface DoctorFinding {
   readonly level: Level
   readonly area: Area
   readonly what: string
   readonly remedy?: string
 }
 
-export function finding(level: Level, area: Area, what: string, remedy?: string): Finding {
+export function finding(level: Level, area: Area, what: string, remedy?: string): DoctorFinding {
   return { level, area, what, ...(remedy === undefined ? {} : { remedy }) }
 }
 
-export function isWrong({ level }: Finding): boolean {
+export function isWrong({ level }: DoctorFinding): boolean {
   return level === 'fail'
 }

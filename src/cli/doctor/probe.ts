@@ -12,33 +12,24 @@ import { type ReadBackOutcome, readBack, readBackFile } from './read-back.ts'
 export interface ProbeResult {
   readonly name: string
   readonly type: string
-  /** The URL or the path of a file. Undefined for the terminal, or if unknown. */
   readonly url?: string
-  /** The backend receives log events, which are not probed. */
   readonly isSentLogs?: boolean
   readonly delivered: boolean | null
   readonly metrics: boolean | null
   readonly readBack: ReadBackOutcome | null
-  /** Set if the probe was read back. */
   readonly readBackUrl?: string
   /** Time until the probe was read back; if it was not, until it was delivered. */
   readonly millis: number | null
-  /** Reasons for a failed delivery. */
   readonly problems: readonly ProbeProblem[]
-  /** Other diagnostics of the pipeline, such as an ignored setting. */
   readonly warnings: readonly ProbeProblem[]
 }
 
 export interface ProbeOptions {
-  /** Time limit for a server to show the probe. */
   readonly waitMillis: number
-  /** Send nothing and only check that sending is possible. */
   readonly isOffline: boolean
 }
 
-/** A diagnostic of the pipeline, split into problem and remedy. */
-export interface ProbeProblem {
-  /** The whole text on one line. */
+interface ProbeProblem {
   readonly line: string
   readonly what: string
   readonly remedy?: string
@@ -55,7 +46,6 @@ export function withoutMeanwhile(said: string): string {
   return said.replace(MEANWHILE, '')
 }
 
-/** Parses a diagnostic of the form `backend NAME: problem. Remedy`. */
 export function probeProblem(said: string): ProbeProblem {
   const line = withoutMeanwhile(said)
   const at = ADVICE.exec(line)
@@ -124,21 +114,21 @@ function withoutService(attributes: Readonly<Record<string, string>>): Record<st
   return rest
 }
 
-type Tried = Pick<ProbeResult, 'delivered' | 'metrics' | 'readBack' | 'readBackUrl' | 'millis'>
+type ProbeOutcome = Pick<ProbeResult, 'delivered' | 'metrics' | 'readBack' | 'readBackUrl' | 'millis'>
 
 async function tryBoth(
   pipeline: Pipeline,
   plan: BackendPlan,
   projectName: string | undefined,
   waitMillis: number,
-): Promise<Tried> {
+): Promise<ProbeOutcome> {
   const span = plan.traces ? await sendSpan(pipeline) : undefined
   const delivered = span === undefined ? null : statsOf(pipeline).delivered > 0
   const millis = span?.millis ?? null
   // Avoids reporting the same cause twice.
   if (span !== undefined && !delivered) return { delivered, metrics: null, readBack: null, millis }
   const [asked, metrics] = await Promise.all([
-    span && askFor(plan, span.traceId, projectName, waitMillis),
+    span && readBackTrace(plan, span.traceId, projectName, waitMillis),
     plan.metrics ? sendMetric(pipeline) : null,
   ])
   if (asked === undefined) return { delivered, metrics, readBack: null, millis }
@@ -152,7 +142,7 @@ async function tryBoth(
 function judged(
   lines: readonly string[],
   expected: readonly string[],
-  { delivered, metrics }: Tried,
+  { delivered, metrics }: ProbeOutcome,
   name: string,
 ): Pick<ProbeResult, 'problems' | 'warnings'> {
   const isLost = delivered === false || metrics === false
@@ -178,7 +168,6 @@ function probeAttributes(): Record<string, string> {
   }
 }
 
-/** Resolves if the span was delivered or has failed. */
 async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string; readonly millis: number }> {
   const tracer = pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION)
   const span = tracer.startSpan(PROBE_SPAN, { root: true, attributes: probeAttributes() })
@@ -188,7 +177,6 @@ async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string;
   return { traceId: span.spanContext().traceId, millis: Math.round(performance.now() - startedAt) }
 }
 
-/** @returns whether the metric was accepted */
 async function sendMetric(pipeline: Pipeline): Promise<boolean> {
   const meter = pipeline.meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION)
   meter.createCounter(PROBE_METRIC, { description: 'Probes that hookspan doctor has sent' }).add(1)
@@ -196,21 +184,20 @@ async function sendMetric(pipeline: Pipeline): Promise<boolean> {
   return statsOf(pipeline).lastError === undefined
 }
 
-interface Asked {
+interface ReadBackReply {
   readonly outcome: ReadBackOutcome
   readonly url: string
   readonly afterMillis: number
 }
 
-/** Reads the trace back from the backend. Undefined if the backend has no API for that. */
-async function askFor(
+async function readBackTrace(
   plan: BackendPlan,
   traceId: string,
   projectName: string | undefined,
   waitMillis: number,
-): Promise<Asked | undefined> {
+): Promise<ReadBackReply | undefined> {
   const startedAt = performance.now()
-  const asked = (outcome: ReadBackOutcome, url: string): Asked => ({
+  const asked = (outcome: ReadBackOutcome, url: string): ReadBackReply => ({
     outcome,
     url,
     afterMillis: Math.round(performance.now() - startedAt),
@@ -224,7 +211,6 @@ async function askFor(
   return asked(await readBack({ request, traceId, tls }, waitMillis), new URL(request.url).origin)
 }
 
-/** The stats of the pipeline's only backend. */
 function statsOf(pipeline: Pipeline): { readonly delivered: number; readonly lastError?: string } {
   return pipeline.stats().backends[0] ?? { delivered: 0 }
 }

@@ -17,10 +17,9 @@ export type ReadBackOutcome =
   | { readonly kind: 'missing'; readonly status?: number }
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unreachable'; readonly code: string }
-  /** The address belongs to a user interface. */
   | { readonly kind: 'page' }
 
-export interface ReadBackTarget {
+interface ReadBackTarget {
   readonly request: ReadBackRequest
   readonly traceId: string
   readonly tls: TlsFiles
@@ -72,7 +71,6 @@ function judge(response: IncomingMessage, body: string, { found }: ReadBackReque
   return found === 'status' || body.includes(traceId) ? { kind: 'found' } : { kind: 'missing', status }
 }
 
-/** Returns the received part if the connection breaks. */
 async function bodyOf(response: IncomingMessage): Promise<string> {
   let body = ''
   try {
@@ -86,7 +84,6 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   return body
 }
 
-/** Searches the end of a file for the trace. Never rejects. */
 export async function readBackFile(path: string, traceId: string): Promise<ReadBackOutcome> {
   const handle = await open(path, 'r').catch(() => undefined)
   if (handle === undefined) return { kind: 'missing' }

@@ -2,14 +2,13 @@ import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
 import type { Examination } from './examination.ts'
-import { AREAS, type Area, type Finding, isWrong, type Level } from './finding.ts'
+import { AREAS, type Area, type DoctorFinding, isWrong, type Level } from './finding.ts'
 import type { ProbeResult } from './probe.ts'
 
 const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
 const MARK_WIDTH = 6
 const MAX_VALUE = 60
 
-/** The report as text: a heading for each area, a line for each finding, and a summary. */
 export function reportText(examination: Examination, color: boolean): string {
   const { version, findings } = examination
   const lines: TextSegment[][] = [[segment('strong', `hookspan ${version}`)]]
@@ -25,7 +24,7 @@ function section(area: Area, { findings, config }: Examination): TextSegment[][]
   return [[], [segment('strong', area)], ...found, ...table]
 }
 
-function findingLine({ level, what, remedy }: Finding): TextSegment[] {
+function findingLine({ level, what, remedy }: DoctorFinding): TextSegment[] {
   const advice = remedy === undefined ? [] : [segment('dim', ' → '), segment('plain', displayText(remedy))]
   return [segment(TONES[level], `  ${level.padEnd(MARK_WIDTH)}`), segment('plain', displayText(what)), ...advice]
 }
@@ -40,15 +39,15 @@ function valueLines(values: Examination['config']['values']): TextSegment[][] {
   ])
 }
 
-function summary(findings: readonly Finding[]): TextSegment {
+function summary(findings: readonly DoctorFinding[]): TextSegment {
   const count = (level: Level): number => findings.filter(finding => finding.level === level).length
   const [wrong, warnings] = [count('fail'), count('warn')]
   if (wrong > 0) {
     const also = warnings === 0 ? '' : `, and ${countOf(warnings, 'warning')}`
-    return segment('error', `${countOf(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong${also}.`)
+    return segment('error', `${countOf(wrong, 'error')}${also}.`)
   }
-  if (warnings > 0) return segment('warn', `Nothing is wrong; ${countOf(warnings, 'warning')}.`)
-  return segment('ok', 'All is well.')
+  if (warnings > 0) return segment('warn', `No errors; ${countOf(warnings, 'warning')}.`)
+  return segment('ok', 'No problems found.')
 }
 
 /** The report as one line of JSON; docs/commands.md documents its fields. */

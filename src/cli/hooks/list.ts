@@ -1,26 +1,23 @@
 import { sep } from 'node:path'
 import {
   type ConfiguredHooks,
-  type HookSettings,
-  hookSettings,
+  type HookFolderSettings,
+  hookFolderSettings,
   loadConfiguredHooks,
 } from '../../guards/configured-hooks.ts'
-import { isThere } from '../../guards/folder-files.ts'
-import { projectFolderOf } from '../../guards/trust.ts'
+import { pathExists, projectFolderOf } from '../../guards/trust.ts'
 import { hookProblems } from '../../plugin/config/hook-problems.ts'
 import { resolveConfig } from '../../plugin/config/resolve.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 
-/** The hook settings of the configuration. Prints their problems. */
-export function settingsOf(io: CommandIo): HookSettings {
+export function settingsOf(io: CommandIo): HookFolderSettings {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
-  return hookSettings(resolution.config, io.env, io.home)
+  return hookFolderSettings(resolution.config, io.env, io.home)
 }
 
-/** Lists the hooks loaded for a project, in order, and the reasons why others are not loaded. */
 export async function list(project: string, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const configured = await loadConfiguredHooks(settings, project)
@@ -33,7 +30,7 @@ export async function list(project: string, io: CommandIo): Promise<number> {
   }
 }
 
-function places({ globalFolder }: HookSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
+function places({ globalFolder }: HookFolderSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
   const yours = globalFolder === undefined ? 'none is configured' : there(globalFolder)
   const folder = projectFolderOf(project)
   const isLoaded = loaded.some(({ file }) => file.startsWith(folder))
@@ -42,23 +39,22 @@ function places({ globalFolder }: HookSettings, project: string, { loaded, notes
 }
 
 function there(folder: string): string {
-  return isThere(folder) ? folder : `${folder} (there is none)`
+  return pathExists(folder) ? folder : `${folder} (does not exist)`
 }
 
 /** Without this note, a user would expect the receiver to run the project's hooks. */
-const OF_PROJECT =
-  'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.\n'
+const OF_PROJECT = 'Guards of the project run only in programs that call loadHooks({ project }), not in the receiver.\n'
 
 function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   if (hooks === undefined) return 'No hooks are loaded.\n'
-  const rows = hooks.hooks.map(({ name, priority, phases, decides, onFailure }) => {
+  const rows = hooks.hooks.map(({ name, priority, phases, decisions, onFailure }) => {
     const from = loaded.find(({ hook }) => hook.name === name)
     const place = `${from?.file ?? ''}${from?.isIsolated === true ? ' (in a thread)' : ''}`
-    return [String(priority), name, phases.join(' '), decides.join(' '), onFailure, place]
+    return [String(priority), name, phases.join(' '), decisions.join(' '), onFailure, place]
   })
   const isAnyOfProject = loaded.some(({ file }) => projectFolder !== undefined && file.startsWith(projectFolder + sep))
   return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
-Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
+Lower priority runs first before an action, and last after it. Guards that rewrite or inject run before the others.
 ${isAnyOfProject ? OF_PROJECT : ''}`
 }
 

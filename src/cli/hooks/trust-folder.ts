@@ -1,12 +1,11 @@
-import type { HookSettings } from '../../guards/configured-hooks.ts'
+import type { HookFolderSettings } from '../../guards/configured-hooks.ts'
 import { type ProjectFolder, projectFolderOf, readProjectFolder, TrustStore } from '../../guards/trust.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { saysYes } from '../terminal.ts'
+import { confirm } from '../terminal.ts'
 import { columns, settingsOf } from './list.ts'
 
-/** @param hasSaidYes skip the confirmation */
 export async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const store = storeOf(settings)
@@ -17,29 +16,26 @@ export async function trustFolder(project: string, hasSaidYes: boolean, io: Comm
   const before = store.hashOf(found.path)
   show(found, io)
   if (before === found.hash) {
-    io.stdout.write('It is trusted as it is.\n')
+    io.stdout.write('Trusted already.\n')
     return EXIT.ok
   }
-  if (before !== undefined) io.stdout.write('It was trusted before, as it was then; it has changed.\n')
+  if (before !== undefined) io.stdout.write('It was trusted before, and has changed since.\n')
   if (!hasSaidYes && !(await isAllowed(io))) return EXIT.failed
   store.trust(found)
-  io.stdout.write('It is trusted as it is. Any change to a file of it ends that.\n')
-  if (!settings.isProjectLocal)
-    io.stdout.write(
-      'It is not loaded yet: that is for hooks.project_local in the configuration to say, which is off.\n',
-    )
+  io.stdout.write('Trusted. Any change to its files withdraws the trust.\n')
+  if (!settings.isProjectLocal) io.stdout.write('It is not loaded yet: set hooks.project_local in the configuration.\n')
   return EXIT.ok
 }
 
 export function withdraw(project: string, io: CommandIo): number {
   const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
-  const wasTrusted = storeOf(settingsOf(io)).withdraw(path)
-  io.stdout.write(wasTrusted ? `${path} is trusted no more.\n` : `Nothing to do: ${path} is not trusted.\n`)
+  const wasTrusted = storeOf(settingsOf(io)).revoke(path)
+  io.stdout.write(wasTrusted ? `${path} is no longer trusted.\n` : `Nothing to do: ${path} is not trusted.\n`)
   return EXIT.ok
 }
 
-function storeOf({ place }: HookSettings): TrustStore {
-  if (place === undefined) throw new Error('there is no home directory to keep in it what is trusted')
+function storeOf({ privateFolder: place }: HookFolderSettings): TrustStore {
+  if (place === undefined) throw new Error('there is no home directory to store trust in')
   return new TrustStore(place)
 }
 
@@ -51,12 +47,12 @@ function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
 
 async function isAllowed(io: CommandIo): Promise<boolean> {
   if (io.stdin.isTTY !== true) {
-    io.stderr.write('hookspan hooks: not trusted: there is no terminal to ask on; --yes does it unasked\n')
+    io.stderr.write('hookspan hooks: not trusted: no terminal for confirmation; use --yes\n')
     return false
   }
   const question =
-    'Programs of yours that call loadHooks({ project }) here will run this code, as you; the receiver does not. Have you read it, and trust it?'
-  const isYes = await saysYes(question, io)
+    'Your programs that call loadHooks({ project }) here will run this code as your user; the receiver does not. Have you reviewed it, and do you trust it?'
+  const isYes = await confirm(question, io)
   if (!isYes) io.stderr.write('It is not trusted.\n')
   return isYes
 }

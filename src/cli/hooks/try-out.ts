@@ -1,31 +1,28 @@
 import { basename, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type HookSettings, optionsOfProject } from '../../guards/configured-hooks.ts'
+import type { HookRun, Outcome } from '../../guards/chain.ts'
+import { type HookFolderSettings, projectOptions } from '../../guards/configured-hooks.ts'
 import { type ControlHooks, createHooks } from '../../guards/create-hooks.ts'
-import { readFolder } from '../../guards/folder-files.ts'
 import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../guards/load-folder.ts'
-import type { HookRun, Outcome } from '../../guards/outcome.ts'
 import { type ModelMessage, type ModelUsage, PHASE_NAMES, type Phase, type Phases } from '../../guards/phases.ts'
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../guards/tool-call.ts'
-import { projectFolderAround } from '../../guards/trust.ts'
+import { projectFolderAround, readFolder } from '../../guards/trust.ts'
 import { countOf } from '../../reading/human-figures.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
 import { columns, settingsOf } from './list.ts'
 
-export interface TryOut {
+interface TryOut {
   readonly file: string
   readonly recording: string
-  /** The default host of records. */
   readonly host: string | undefined
   readonly project: string
 }
 
 const MAX_ROWS = 200
 
-/** Runs the hooks of a file over a recording and prints their decisions. */
 export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
   const loaded = await loadOne(resolve(job.project, job.file), settings)
@@ -43,16 +40,16 @@ export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
 }
 
 /** Loads a file of a hooks folder like an agent does; any other file from its own place. */
-async function loadOne(file: string, settings: HookSettings): Promise<LoadedHooks> {
-  const { place, globalFolder } = settings
+async function loadOne(file: string, settings: HookFolderSettings): Promise<LoadedHooks> {
+  const { privateFolder: place, globalFolder } = settings
   const isOwn = globalFolder !== undefined && isIn(globalFolder, file)
   const folder = isOwn ? globalFolder : projectFolderAround(file)
-  const options = isOwn || folder === undefined ? settings.options : optionsOfProject(settings)
+  const options = isOwn || folder === undefined ? settings.options : projectOptions(settings)
   if (folder !== undefined && place !== undefined) {
-    const { files, lines } = readFolder(folder, { mayLink: isOwn })
+    const { files, lines } = readFolder(folder, { followsLinks: isOwn })
     const path = relative(folder, file)
-    const loaded = await loadFolder(folder, files, { options, place, only: path })
-    const notFound = loaded.names.length === 0 ? [`hooks: ${file} is no file of hooks that can be loaded`] : []
+    const loaded = await loadFolder(folder, files, { options, copiesFolder: place, onlyFile: path })
+    const notFound = loaded.names.length === 0 ? [`hooks: ${file} is not a loadable file of guards`] : []
     return { ...loaded, lines: [...lines, ...loaded.lines, ...notFound] }
   }
   const path = basename(file)
@@ -68,7 +65,7 @@ async function readAll({ recording, host }: TryOut, trial: Trial, io: CommandIo)
   let isWhole = true
   try {
     for await (const entry of new RecordReader(host).read(openInput(recording, io.stdin))) {
-      if ('record' in entry) await trial.take(entry.record)
+      if ('record' in entry) await trial.tryRecord(entry.record)
       else {
         isWhole = false
         io.stderr.write(`hookspan hooks: ${recording} line ${entry.line}: ${entry.problem}; the line is skipped\n`)
@@ -89,7 +86,6 @@ class Trial {
   readonly #asked = new Map<Phase, number>()
   /** Counts by text, for example `beforeTurn: no prompt`. */
   readonly #missing = new Map<string, number>()
-  /** Counts by hook and verdict. */
   readonly #totals = new Map<string, Map<HookRun['verdict'], number>>()
 
   constructor(hooks: ControlHooks, io: CommandIo) {
@@ -97,16 +93,16 @@ class Trial {
     this.#io = io
   }
 
-  async take(record: ReadRecord): Promise<void> {
+  async tryRecord(record: ReadRecord): Promise<void> {
     const event = this.#events.of(record)
     if (event !== undefined && this.#hooks.handles(event.phase)) {
       if ('missing' in event) count(this.#missing, `${event.phase}: no ${event.missing}`)
-      else await this.#ask(record, event)
+      else await this.#runHooks(record, event)
     }
     if (record.hook === 'on_session_end') this.#states.delete(keyOf(record))
   }
 
-  async #ask(record: ReadRecord, asked: RecordedEvent): Promise<void> {
+  async #runHooks(record: ReadRecord, asked: RecordedEvent): Promise<void> {
     const turn = turnOf(record)
     const say = (line: string): void => this.#io.stderr.write(`hookspan hooks: ${line}\n`)
     const about = {
@@ -141,12 +137,14 @@ class Trial {
       rows.length === 0 ? '' : `${columns(['turn', 'phase', 'what', 'hook', 'verdict', 'why'], rows)}`,
       more > 0 ? `  … and ${countOf(more, 'more decision')}\n` : '',
       rows.length === 0 ? '' : '\n',
-      `Asked: ${said(PHASE_NAMES.flatMap(phase => entry(phase, this.#asked.get(phase))))}\n`,
-      this.#missing.size === 0 ? '' : `Not asked, because the recording has not got it: ${said([...this.#missing])}\n`,
+      `Runs: ${countsText(PHASE_NAMES.flatMap(phase => entry(phase, this.#asked.get(phase))))}\n`,
+      this.#missing.size === 0
+        ? ''
+        : `Skipped, because the recording lacks a field: ${countsText([...this.#missing])}\n`,
       '\n',
       columns(
         ['hook', 'decided'],
-        this.#hooks.hooks.map(({ name }) => [name, said([...(this.#totals.get(name) ?? [])])]),
+        this.#hooks.hooks.map(({ name }) => [name, countsText([...(this.#totals.get(name) ?? [])])]),
       ),
     ].join('')
   }
@@ -166,22 +164,20 @@ function entry(word: string, times: number | undefined): [string, number][] {
 }
 
 /** `beforeTool 12, afterTool 12` */
-function said(counts: readonly (readonly [string, number])[]): string {
+function countsText(counts: readonly (readonly [string, number])[]): string {
   return counts.map(([word, times]) => `${word} ${times}`).join(', ') || 'never'
 }
 
-/** The hook event that corresponds to a record. */
-export type RecordedEvent = {
+type RecordedEvent = {
   readonly [P in Phase]: {
     readonly phase: P
     readonly event: Phases[P]['event']
-    /** The name of the tool or the model. */
     readonly what: string
   }
 }[Phase]
 
 /** A phase without enough data in the recording to run hooks. */
-export interface Missing {
+export interface MissingField {
   readonly phase: Phase
   readonly missing: string
 }
@@ -199,11 +195,10 @@ export function turnOf({ payload }: ReadRecord): RecordedTurn {
 }
 
 /** Builds hook events from records. Remembers tool calls, because their end records often have fewer fields. */
-export class RecordedEvents {
+class RecordedEvents {
   readonly #calls = new Map<string, ToolCall>()
 
-  /** Undefined if no hook would run at this record. */
-  of({ hook, payload }: ReadRecord): RecordedEvent | Missing | undefined {
+  of({ hook, payload }: ReadRecord): RecordedEvent | MissingField | undefined {
     switch (hook) {
       case 'pre_llm_call':
         return beforeTurn(payload)
@@ -223,14 +218,14 @@ export class RecordedEvents {
     }
   }
 
-  #beforeTool(payload: unknown): RecordedEvent | Missing {
+  #beforeTool(payload: unknown): RecordedEvent | MissingField {
     const tool = callOf(payload)
     if (tool === undefined) return { phase: 'beforeTool', missing: 'arguments' }
     if (tool.id !== undefined) this.#calls.set(tool.id, tool)
     return { phase: 'beforeTool', event: { tool }, what: tool.name }
   }
 
-  #afterTool(payload: unknown): RecordedEvent | Missing {
+  #afterTool(payload: unknown): RecordedEvent | MissingField {
     const id = idOf(peek(payload, 'tool_call_id'))
     const tool = callOf(payload) ?? (id === undefined ? undefined : this.#calls.get(id))
     if (id !== undefined) this.#calls.delete(id)
@@ -243,21 +238,21 @@ export class RecordedEvents {
   }
 }
 
-function beforeTurn(payload: unknown): RecordedEvent | Missing {
+function beforeTurn(payload: unknown): RecordedEvent | MissingField {
   const prompt = textIn(peek(payload, 'user_message'))
   return prompt === undefined
     ? { phase: 'beforeTurn', missing: 'prompt' }
     : { phase: 'beforeTurn', event: { prompt }, what: '' }
 }
 
-function afterTurn(payload: unknown): RecordedEvent | Missing {
+function afterTurn(payload: unknown): RecordedEvent | MissingField {
   const answer = textIn(peek(payload, 'assistant_response'))
   return answer === undefined
     ? { phase: 'afterTurn', missing: 'answer' }
     : { phase: 'afterTurn', event: { answer, attempt: 0 }, what: '' }
 }
 
-function beforeModel(payload: unknown): RecordedEvent | Missing {
+function beforeModel(payload: unknown): RecordedEvent | MissingField {
   const body = peek(peek(payload, 'request'), 'body')
   const given = [peek(payload, 'request_messages'), peek(payload, 'messages'), peek(body, 'messages')].find(isArray)
   if (given === undefined) return { phase: 'beforeModel', missing: 'messages' }
@@ -268,7 +263,7 @@ function beforeModel(payload: unknown): RecordedEvent | Missing {
   return { phase: 'beforeModel', event: { model, messages }, what: model ?? '' }
 }
 
-function afterModel(payload: unknown): RecordedEvent | Missing {
+function afterModel(payload: unknown): RecordedEvent | MissingField {
   const message = peek(peek(payload, 'response'), 'assistant_message')
   const failure = peek(payload, 'error')
   const status = numberOf(peek(payload, 'status_code'))
@@ -316,7 +311,6 @@ function callOf(payload: unknown): ToolCall | undefined {
   return namedCall(textOf(peek(payload, 'tool_name')), peek(payload, 'args'), idOf(peek(payload, 'tool_call_id')))
 }
 
-/** Reads a tool call in OpenAI's format or in that of other providers. */
 function modelCallOf(call: unknown): ToolCall | undefined {
   const inner = peek(call, 'function') ?? call
   const args = peek(inner, 'arguments') ?? peek(inner, 'input')
@@ -338,7 +332,6 @@ function argumentsIn(given: unknown): ToolArguments | undefined {
   }
 }
 
-/** A string, or the text parts of a list of content parts. */
 function textIn(content: unknown): string | undefined {
   if (typeof content === 'string') return content
   if (!isArray(content)) return undefined

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
-import { allows, type Guards, type HookSettings, hookAgent, type Receiver } from './hook-agent.ts'
+import { type AgentHookSettings, allows, type Guards, hookAgent, type ReceiverAccess } from './hook-agent.ts'
 import { UNLESS_UP } from './hook-command.ts'
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
-/** Events that Claude Code posts by HTTP. */
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
@@ -28,9 +27,7 @@ const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = 
   SessionEnd: 'awaited',
 }
 
-/** Events that hooks may decide about. */
 const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
-/** Events that can still be blocked. */
 const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
 
 /**
@@ -46,9 +43,9 @@ const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?claude-code$/
 const OUR_PROGRAM = /[/\\]dist[/\\]hook\.cjs$/
 
 /** Hooks in the settings of Claude Code (read from 2.1.330). */
-export const claudeSettings: HookSettings = { title: 'Claude Code', hooksOf, isOurs, guardsOf, check }
+const claudeSettings: AgentHookSettings = { title: 'Claude Code', hooksOf, isOurs, guardsOf, check }
 
-function check(root: unknown, receiver: Receiver): void {
+function check(root: unknown, receiver: ReceiverAccess): void {
   if (valueAt(root, ['disableAllHooks']) === true) {
     throw new Error('disableAllHooks is true there: Claude Code runs no hook at all; take it out first')
   }
@@ -57,11 +54,11 @@ function check(root: unknown, receiver: Receiver): void {
   }
 }
 
-function urlOf({ port }: Receiver): string {
+function urlOf({ port }: ReceiverAccess): string {
   return `http://127.0.0.1:${port}/claude-code`
 }
 
-function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
+function hooksOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]> {
   const http = {
     type: 'http',
     url: urlOf(receiver),
@@ -87,7 +84,7 @@ function guardsOf(hook: object): Guards {
   return said === 'open' || said === 'closed' ? said : undefined
 }
 
-function programs(event: string, how: 'awaited' | 'async' | 'unless up', receiver: Receiver): object[] {
+function programs(event: string, how: 'awaited' | 'async' | 'unless up', receiver: ReceiverAccess): object[] {
   const options = event === 'SessionStart' ? ['--up'] : []
   const args = [join(receiver.folder, 'dist', 'hook.cjs'), 'claude-code', ...options]
   const program = { type: 'command', command: process.execPath, args, timeout: PROGRAM_TIMEOUT }

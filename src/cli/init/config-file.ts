@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { whyNot } from '../file-trouble.ts'
-import type { Change } from './plan.ts'
+import type { FileChange } from './plan.ts'
 
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
@@ -39,7 +39,6 @@ export async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** The backups of earlier runs, newest first. */
 export async function backupsOf(file: string): Promise<readonly string[]> {
   const target = await targetOf(file)
   const start = basename(target) + BACKUP
@@ -55,7 +54,7 @@ export async function backupsOf(file: string): Promise<readonly string[]> {
  * @throws Error in one line
  */
 export async function makeChange(
-  change: Change,
+  change: FileChange,
 ): Promise<{ backup: string | undefined; newFolder: string | undefined }> {
   const target = await targetOf(change.file)
   try {
@@ -88,7 +87,7 @@ async function targetOf(file: string): Promise<string> {
   throw new Error(`cannot read ${file}: it is a symbolic link to itself`)
 }
 
-async function keep({ before, after, isUsers }: Change, target: string): Promise<string | undefined> {
+async function keep({ before, after, isUsers }: FileChange, target: string): Promise<string | undefined> {
   if (before === undefined || before === after || !isUsers) return undefined
   const kept = await backupsOf(target)
   for (const path of kept) if ((await readText(path)) === before) return path
@@ -111,7 +110,7 @@ function numberOf(name: string, start: string): number {
 }
 
 /** Replaces by rename, so that a host never reads a partial file. */
-async function replace(change: Change, target: string, text: string): Promise<void> {
+async function replace(change: FileChange, target: string, text: string): Promise<void> {
   const temporary = join(dirname(target), `.hookspan-${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
     const like = await stat(target).catch(() => undefined)
@@ -146,12 +145,12 @@ async function write(
 }
 
 /** The host may have written its configuration meanwhile. */
-async function expectUnchanged({ before }: Change, target: string): Promise<void> {
+async function expectUnchanged({ before }: FileChange, target: string): Promise<void> {
   if ((await readText(target)) !== before) throw new Error('it has changed meanwhile; run this again')
 }
 
 /** Removes links first: hosts report a dangling one. */
-async function remove(change: Change, target: string): Promise<void> {
+async function remove(change: FileChange, target: string): Promise<void> {
   const { file, folders = [] } = change
   await expectUnchanged(change, target)
   if (file !== target) await rm(file, { force: true })

@@ -1,25 +1,22 @@
 import { sep } from 'node:path'
 import { type CommandIo, EXIT } from '../command.ts'
-import { lookOf, saysYes } from '../terminal.ts'
+import { confirm, lookOf } from '../terminal.ts'
 import { makeChange } from './config-file.ts'
 import { HOSTS, type HostRow, hostsHere, sdksNear } from './hosts.ts'
-import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import type { FileChange, HostSetup, InitContext, Plan } from './plan.ts'
 import { report, shown, whyByHand } from './plan.ts'
 import { linesOf, SDK_CODE } from './sdk-code.ts'
 
-export interface EveryOptions {
+interface EveryOptions {
   readonly undo: boolean
   readonly yes: boolean
   readonly json: boolean
   readonly 'dry-run': boolean
 }
 
-/** The planned change of an agent, or the reason why it is impossible. */
 interface Task {
   readonly name: string
-  /** The path that shows that the agent is installed. */
   readonly sign: string
-  /** Undefined for an agent without a configuration. */
   readonly setup?: HostSetup
   readonly plan: Plan | { readonly kind: 'lines'; readonly lines: readonly string[] } | Failure
 }
@@ -29,7 +26,7 @@ interface Failure {
   readonly why: string
 }
 
-type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: Change }
+type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: FileChange }
 
 /**
  * Sets up every installed agent, or removes hookspan from all of them. Shows all changes and asks once.
@@ -39,7 +36,7 @@ type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: Change }
  */
 export async function initEvery(
   options: EveryOptions,
-  surroundings: Surroundings,
+  surroundings: InitContext,
   project: string,
   io: CommandIo,
 ): Promise<number> {
@@ -59,7 +56,7 @@ export async function initEvery(
   return troubled.length > 0 || isLeft ? EXIT.failed : EXIT.ok
 }
 
-async function tasksHere(surroundings: Surroundings, project: string): Promise<Task[]> {
+async function tasksHere(surroundings: InitContext, project: string): Promise<Task[]> {
   const tasks: Task[] = []
   // Sequential, because each tries the same ports.
   for (const { name, sign, row } of hostsHere(surroundings)) {
@@ -73,13 +70,13 @@ async function tasksHere(surroundings: Surroundings, project: string): Promise<T
 }
 
 /** Keeps the other way of setup if the user has chosen it. */
-async function enabling({ setup, otherWay }: HostRow, surroundings: Surroundings): Promise<Plan> {
+async function enabling({ setup, otherWay }: HostRow, surroundings: InitContext): Promise<Plan> {
   const other = await otherWay?.enable(surroundings).catch(() => undefined)
   return other?.kind === 'nothing' ? other : setup.enable(surroundings)
 }
 
 /** Includes agents that are no longer installed. Programs of the user are not changed. */
-async function tasksToUndo(surroundings: Surroundings): Promise<Task[]> {
+async function tasksToUndo(surroundings: InitContext): Promise<Task[]> {
   const tasks = [...HOSTS].map(async ([name, { setup }]): Promise<Task> => {
     const plan = await planned(() => setup.undo(surroundings))
     return { name, sign: setup.folder(surroundings), setup, plan }
@@ -107,7 +104,7 @@ function isTrouble({ kind }: Task['plan']): boolean {
   return kind === 'failure' || kind === 'by-hand'
 }
 
-function sayNone({ undo, json }: EveryOptions, { home }: Surroundings, project: string, io: CommandIo): number {
+function sayNone({ undo, json }: EveryOptions, { home }: InitContext, project: string, io: CommandIo): number {
   if (undo) {
     if (!json) io.stdout.write('Nothing to do: hookspan is set up in no agent.\n')
     return EXIT.ok
@@ -125,7 +122,6 @@ function sayNone({ undo, json }: EveryOptions, { home }: Surroundings, project: 
   )
 }
 
-/** Prints a short list, then the details of each agent. */
 function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): void {
   const signOf = ({ sign }: Task): string => (sign.startsWith(io.home + sep) ? `~${sign.slice(io.home.length)}` : sign)
   const nameWidth = Math.max(...tasks.map(({ name }) => name.length))
@@ -139,11 +135,11 @@ function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): vo
 }
 
 function stateOf({ kind }: Task['plan'], isUndo: boolean): string {
-  if (kind === 'nothing') return 'set up already'
-  if (kind === 'lines') return 'wants lines in your program, see below'
-  if (kind === 'by-hand') return 'left to you, see below'
+  if (kind === 'nothing') return 'already set up'
+  if (kind === 'lines') return 'add lines to your program, see below'
+  if (kind === 'by-hand') return 'change it by hand, see below'
   if (kind === 'failure') return 'cannot be changed, see below'
-  return isUndo ? 'hookspan would be taken out' : 'would be set up'
+  return isUndo ? 'hookspan would be removed' : 'would be set up'
 }
 
 function showOne({ name, plan }: Task, io: CommandIo): void {
@@ -151,7 +147,7 @@ function showOne({ name, plan }: Task, io: CommandIo): void {
   if (plan.kind === 'failure') io.stderr.write(`hookspan init: ${name}: ${plan.why}\n`)
   if (plan.kind === 'by-hand') io.stderr.write(`hookspan init: ${name}: ${whyByHand(plan)}\n`)
   if (plan.kind === 'change') io.stdout.write(shown(plan, lookOf(io).color))
-  if (plan.kind === 'lines') io.stdout.write(`Add these lines to your program (docs/agents/${name}.md says more):\n`)
+  if (plan.kind === 'lines') io.stdout.write(`Add these lines to your program (docs/agents/${name}.md has details):\n`)
   if ('lines' in plan) io.stdout.write(plan.lines.map(line => `${line}\n`).join(''))
 }
 
@@ -162,11 +158,11 @@ async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, 
   }
   if (options.yes) return true
   if (io.stdin.isTTY !== true) {
-    io.stderr.write('hookspan init: nothing has been written: there is no terminal to ask on; --yes does it unasked\n')
+    io.stderr.write('hookspan init: nothing has been written: no terminal for confirmation; use --yes\n')
     return false
   }
-  const question = options.undo ? `Take hookspan out of ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
-  const isYes = await saysYes(question, io)
+  const question = options.undo ? `Remove hookspan from ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
+  const isYes = await confirm(question, io)
   if (!isYes) io.stderr.write('Nothing has been written.\n')
   return isYes
 }
@@ -181,7 +177,6 @@ interface Result {
   readonly error?: string
 }
 
-/** A failure with one agent does not stop the others. */
 async function makeAll(
   changes: readonly ChangeTask[],
   { undo, json }: EveryOptions,
@@ -205,7 +200,6 @@ async function makeAll(
   return results
 }
 
-/** The same object as for a single agent. */
 function resultOf({ name, plan }: Task, results: ReadonlyMap<string, Result>): object {
   const result = results.get(name)
   const isChanged = result !== undefined && result.error === undefined

@@ -1,4 +1,4 @@
-import type { HookSettings, Receiver } from './hook-agent.ts'
+import type { AgentHookSettings, ReceiverAccess } from './hook-agent.ts'
 import { hookAgent } from './hook-agent.ts'
 import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
 import { valueAt } from './json-config.ts'
@@ -7,7 +7,6 @@ import type { HostSetup } from './plan.ts'
 /** Gemini CLI waits for a program at each event, so redundant events and those for each chunk of an answer are left out. */
 const EVENTS = ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'Notification', 'AfterAgent', 'SessionEnd']
 const TIMEOUT_MILLIS = 5000
-/** Events at which it waits for guards. */
 const GUARDED: GuardedEvents = {
   asked: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool', 'AfterAgent']),
   closed: new Set(['BeforeAgent', 'BeforeModel', 'BeforeTool', 'AfterTool']),
@@ -15,7 +14,7 @@ const GUARDED: GuardedEvents = {
 }
 
 /** Gemini CLI (read from 0.61.0), which supports only commands. */
-const settings: HookSettings = {
+const settings: AgentHookSettings = {
   title: 'Gemini CLI',
   hooksOf,
   isOurs: hook => isCommandFor('gemini', (hook as { command?: unknown }).command),
@@ -38,7 +37,7 @@ function check(root: unknown): void {
 }
 
 /** Request events add nothing to the session file, so they are only enabled for guards. */
-function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
+function hooksOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]> {
   const { guards } = receiver
   const events = guards === undefined ? EVENTS : [...new Set([...EVENTS, ...GUARDED.asked])]
   return new Map(

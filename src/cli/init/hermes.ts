@@ -3,29 +3,27 @@ import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { HOOK_NAMES } from '../../contract/index.ts'
 import { writePrivate } from '../../delivery/trace-log/private-file.ts'
-import { lastPort } from '../../receiver/address.ts'
-import { makePlace, placeOf, readSecret, readToken } from '../../receiver/place.ts'
+import { createReceiverFolders, lastPort, readSecret, readToken, receiverFiles } from '../../receiver/receiver-files.ts'
 import { backupsOf, readText } from './config-file.ts'
 import { aboutGuards } from './hook-agent.ts'
 import { packageFile } from './package-folder.ts'
-import type { Change, HostSetup, Link, Plan, Surroundings } from './plan.ts'
+import type { FileChange, HostSetup, InitContext, PackageLink, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
-import { addItem, type Item, type ListPath, listAt, NotEditable, removeItems } from './yaml-list.ts'
+import { addItem, type ListPath, listAt, NotEditable, removeItems, type YamlItem } from './yaml-list.ts'
 
 /** Hermes with its Python plugin: links to folders of this package and a line in `config.yaml` (0.19 and 0.22.2). */
 export const hermes: HostSetup = setup('plugin')
 /** Hermes with outbound webhooks, which need no plugin (since 0.22). */
 export const hermesWebhook: HostSetup = setup('webhook')
 
-type Way = 'plugin' | 'webhook'
+type HermesSetup = 'plugin' | 'webhook'
 
 const NAME = 'hookspan'
-/** The name of its endpoint in the receiver. */
 const HERMES = 'hermes'
 const ENABLED: ListPath = ['plugins', 'enabled']
 const DISABLED: ListPath = ['plugins', 'disabled']
 const OUTBOUND: ListPath = ['hooks', 'outbound']
-const PLUGIN: Item = { value: NAME, block: [NAME], flow: NAME }
+const PLUGIN: YamlItem = { value: NAME, block: [NAME], flow: NAME }
 /** Hooks of other agents only: Hermes warns about unknown hooks. */
 const NONE_OF_ITS: ReadonlySet<string> = new Set([
   'on_iteration_start',
@@ -38,10 +36,10 @@ const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.has(nam
 const TIMEOUT = 2
 const RESTART = 'A Hermes that runs loads it when it starts the next time: hermes gateway restart'
 const NEEDED =
-  'Webhooks do not start a receiver: see that one always runs (hookspan serve --install). What Hermes tells while none does is lost.'
-const SIGNED = 'Hermes signs what it sends, with the secret in the file, which is for you alone now'
+  'Webhooks do not start a receiver: keep one running (hookspan serve --install). Events sent while none runs are lost.'
+const SIGNED = 'Hermes signs its requests with the secret in the file, which only your user can read now'
 
-function setup(way: Way): HostSetup {
+function setup(way: HermesSetup): HostSetup {
   return {
     title: 'Hermes',
     canGuard: way === 'plugin',
@@ -52,7 +50,7 @@ function setup(way: Way): HostSetup {
   }
 }
 
-async function enable(way: Way, surroundings: Surroundings): Promise<Plan> {
+async function enable(way: HermesSetup, surroundings: InitContext): Promise<Plan> {
   packageFile(surroundings.folder, 'integrations', 'hermes', '__init__.py')
   const file = configPath(surroundings)
   const before = await readText(file)
@@ -78,7 +76,7 @@ async function enable(way: Way, surroundings: Surroundings): Promise<Plan> {
   })
 }
 
-async function undo(surroundings: Surroundings): Promise<Plan> {
+async function undo(surroundings: InitContext): Promise<Plan> {
   const file = configPath(surroundings)
   const before = await readText(file)
   const plan = edited(file, () => {
@@ -91,7 +89,7 @@ async function undo(surroundings: Surroundings): Promise<Plan> {
   return plan.kind === 'change' ? { ...plan, ...(await exactly(plan, surroundings)) } : plan
 }
 
-function print(way: Way, surroundings: Surroundings): ReturnType<HostSetup['print']> {
+function print(way: HermesSetup, surroundings: InitContext): ReturnType<HostSetup['print']> {
   const links = places(surroundings).map(({ path, to }) => `${path} has to be a link to ${to}`)
   return {
     file: configPath(surroundings),
@@ -101,7 +99,7 @@ function print(way: Way, surroundings: Surroundings): ReturnType<HostSetup['prin
 }
 
 /** Enables one way only: two would emit each hook twice. */
-function enabled(text: string, way: Way, surroundings: Surroundings, secret: string): string {
+function enabled(text: string, way: HermesSetup, surroundings: InitContext, secret: string): string {
   if (way === 'plugin') {
     const cleared = removeItems(removeItems(text, OUTBOUND, isOurWebhook), DISABLED, isOurPlugin)
     return listAt(cleared, ENABLED).some(isOurPlugin) ? cleared : addItem(cleared, ENABLED, PLUGIN)
@@ -125,8 +123,8 @@ function isOurWebhook(value: unknown): boolean {
   return name === NAME || (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/t\/[0-9a-f]{64}\/hermes$/.test(url))
 }
 
-function webhook({ env, home }: Surroundings, secret: string): Item {
-  const place = placeOf(env, home)
+function webhook({ env, home }: InitContext, secret: string): YamlItem {
+  const place = receiverFiles(env, home)
   const [token, port] = [readToken(place), lastPort(place)]
   if (token === undefined || port === undefined) {
     throw new Error(
@@ -144,30 +142,32 @@ function webhook({ env, home }: Surroundings, secret: string): Item {
 }
 
 /** The signing secret, one for all profiles because there is one receiver. Empty for the plugin, which does not sign. */
-function secretFor(way: Way, { env, home }: Surroundings, fresh: string): string {
-  return way === 'plugin' ? '' : (readSecret(placeOf(env, home), HERMES) ?? fresh)
+function secretFor(way: HermesSetup, { env, home }: InitContext, fresh: string): string {
+  return way === 'plugin' ? '' : (readSecret(receiverFiles(env, home), HERMES) ?? fresh)
 }
 
 /** The receiver must have the secret before Hermes does. */
-function keepSecret(surroundings: Surroundings, secret: string): void {
-  const place = placeOf(surroundings.env, surroundings.home)
-  makePlace(place, () => undefined)
+function keepSecret(surroundings: InitContext, secret: string): void {
+  const place = receiverFiles(surroundings.env, surroundings.home)
+  createReceiverFolders(place, () => undefined)
   if (readSecret(place, HERMES) === undefined) writePrivate(secretPath(surroundings), `${secret}\n`)
 }
 
-/** Removes the secret of earlier webhooks. */
-function noSecret(text: string, surroundings: Surroundings): readonly Link[] {
+function noSecret(text: string, surroundings: InitContext): readonly PackageLink[] {
   const path = secretPath(surroundings)
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
   return isThere && listAt(text, OUTBOUND).some(isOurWebhook) ? [{ path, to: undefined }] : []
 }
 
-function secretPath({ env, home }: Surroundings): string {
-  return join(placeOf(env, home).directory, `${HERMES}-secret`)
+function secretPath({ env, home }: InitContext): string {
+  return join(receiverFiles(env, home).directory, `${HERMES}-secret`)
 }
 
 /** Restores the original byte by byte if only our change was made since. */
-async function exactly({ file, before }: Change, surroundings: Surroundings): Promise<Partial<Change> | undefined> {
+async function exactly(
+  { file, before }: FileChange,
+  surroundings: InitContext,
+): Promise<Partial<FileChange> | undefined> {
   const becomes = (old: string): boolean =>
     (['plugin', 'webhook'] as const).some(way => {
       try {
@@ -184,7 +184,7 @@ async function exactly({ file, before }: Change, surroundings: Surroundings): Pr
 }
 
 /** The links that are missing or point elsewhere. @throws Error if something else is at the path */
-function linksTo(surroundings: Surroundings): readonly Link[] {
+function linksTo(surroundings: InitContext): readonly PackageLink[] {
   return places(surroundings).filter(({ path, to }) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined || found.isSymbolicLink()) return found === undefined || readlinkSync(path) !== to
@@ -194,8 +194,9 @@ function linksTo(surroundings: Surroundings): readonly Link[] {
   })
 }
 
-function noLinks(surroundings: Surroundings): readonly Link[] {
-  const isLink = ({ path }: Link): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+function noLinks(surroundings: InitContext): readonly PackageLink[] {
+  const isLink = ({ path }: PackageLink): boolean =>
+    lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   return places(surroundings)
     .filter(isLink)
     .map(({ path }) => ({ path, to: undefined }))
@@ -211,8 +212,7 @@ function isOurManifest(path: string): boolean {
   }
 }
 
-/** The plugin, and the gateway hooks for events that only the gateway emits. */
-function places(surroundings: Surroundings): readonly Link[] {
+function places(surroundings: InitContext): readonly PackageLink[] {
   const [home, ours] = [hermesHome(surroundings), join(surroundings.folder, 'integrations', 'hermes')]
   return [
     { path: join(home, 'plugins', NAME), to: ours },
@@ -220,7 +220,6 @@ function places(surroundings: Surroundings): readonly Link[] {
   ]
 }
 
-/** Falls back to instructions if the file cannot be edited safely. */
 function edited(file: string, plan: () => Plan): Plan {
   try {
     return plan()
@@ -231,29 +230,27 @@ function edited(file: string, plan: () => Plan): Plan {
   }
 }
 
-function configPath(surroundings: Surroundings): string {
+function configPath(surroundings: InitContext): string {
   return join(hermesHome(surroundings), 'config.yaml')
 }
 
 /** @throws Error if there is no home directory */
-function hermesHome(surroundings: Surroundings): string {
+function hermesHome(surroundings: InitContext): string {
   const { env, home } = surroundings
   return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)
 }
 
 /** The part of a plan that concerns guards. The plugin in Hermes reads them from its own file beside the configuration. */
-export interface GuardsPlan {
-  /** The plan changes something. */
+interface GuardsPlan {
   readonly isNew: boolean
-  readonly prepare?: Change['prepare']
-  readonly links: readonly Link[]
+  readonly prepare?: FileChange['prepare']
+  readonly links: readonly PackageLink[]
   readonly notes: readonly string[]
 }
 
 const NONE: GuardsPlan = { isNew: false, links: [], notes: [] }
 
-/** @param home the Hermes home */
-export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'>): GuardsPlan {
+function planGuards(home: string, { guards }: Pick<InitContext, 'guards'>): GuardsPlan {
   if (guards === undefined) return NONE
   if (guards === 'off') return { ...NONE, ...gone(home) }
   const path = fileIn(home)
@@ -262,7 +259,7 @@ export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'
   return { ...NONE, isNew: true, prepare: () => writePrivate(path, text), notes: aboutGuards('Hermes', guards) }
 }
 
-export function noGuards(home: string): readonly Link[] {
+function noGuards(home: string): readonly PackageLink[] {
   return gone(home).links
 }
 

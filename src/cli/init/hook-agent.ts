@@ -1,7 +1,13 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { lastPort, rememberPort } from '../../receiver/address.ts'
-import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
+import {
+  createReceiverFolders,
+  ensureToken,
+  lastPort,
+  readToken,
+  receiverFiles,
+  rememberPort,
+} from '../../receiver/receiver-files.ts'
 import {
   about,
   byHand,
@@ -15,22 +21,19 @@ import {
   valueAt,
 } from './json-config.ts'
 import { packageFile } from './package-folder.ts'
-import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import type { FileChange, HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
 /** The first port to try for a receiver that has never run. Below the ephemeral ports of operating systems. */
 const FIRST_PORT = 27_640
 const PORTS = 20
-const PRIVATE =
-  'The token in it lets in whoever reads it: the file is for you alone now. It opens nothing but the receiver of this machine.'
+const PRIVATE = 'The file contains the token of the receiver on this machine, so only your user can read it now.'
 
 /** An agent that reads its hooks from a `settings.json` in its own folder. */
-export interface HookAgent {
-  readonly settings: HookSettings
-  /** In the home directory, unless the variable overrides it. */
+interface HookAgent {
+  readonly settings: AgentHookSettings
   readonly folder: string
   readonly variable: string
-  /** The subfolder of the variable's folder that contains the settings. */
   readonly below?: string
   /** The agent posts its hooks itself, so the file contains address and token. */
   readonly isByHttp: boolean
@@ -47,7 +50,7 @@ export function hookAgent(agent: HookAgent): HostSetup {
   }
 }
 
-async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
+async function enable(agent: HookAgent, surroundings: InitContext): Promise<Plan> {
   const settings = await readConfig(fileOf(agent, surroundings))
   const { file, value } = settings
   const port = agent.isByHttp ? await portFor(surroundings, portIn(agent.settings, value)) : FIRST_PORT
@@ -55,7 +58,7 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   const receiver = receiverOf(surroundings, port, guards)
   const changes = about(settings, () => enabling(agent.settings, value, receiver))
   const { title } = agent.settings
-  if (changes.length === 0) return { kind: 'nothing', file, why: `${title} tells hookspan already` }
+  if (changes.length === 0) return { kind: 'nothing', file, why: `${title} sends its hooks to hookspan already` }
   const manual = byHand(settings, changes)
   if (manual !== undefined) return manual
   const change = edited(settings, changes)
@@ -65,18 +68,19 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   return { kind: 'change', ...change, isPrivate: true, prepare: () => settle(surroundings, receiver), notes }
 }
 
-async function undo(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
+async function undo(agent: HookAgent, surroundings: InitContext): Promise<Plan> {
   const settings = await readConfig(fileOf(agent, surroundings))
   const { file, value } = settings
   const changes = about(settings, () => disabling(agent.settings, value))
-  if (changes.length === 0) return { kind: 'nothing', file, why: `${agent.settings.title} does not tell hookspan` }
+  if (changes.length === 0)
+    return { kind: 'nothing', file, why: `${agent.settings.title} does not send its hooks to hookspan` }
   const manual = byHand(settings, changes)
   if (manual !== undefined) return manual
   const restored = await exactly(agent, settings, surroundings)
   return { kind: 'change', ...edited(settings, changes), notes: [restart(agent)], ...restored }
 }
 
-function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSetup['print']> {
+function print(agent: HookAgent, surroundings: InitContext): ReturnType<HostSetup['print']> {
   const [token, port] = [readToken(placeFor(surroundings)), lastPort(placeFor(surroundings))]
   const guards = guardsFor(agent, surroundings, {})
   const receiver = { ...receiverOf(surroundings, port ?? FIRST_PORT, guards), token: token ?? '<token>' }
@@ -94,37 +98,37 @@ function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSet
 function exactly(
   { settings }: HookAgent,
   config: JsonConfig,
-  surroundings: Surroundings,
-): Promise<Partial<Change> | undefined> {
+  surroundings: InitContext,
+): Promise<Partial<FileChange> | undefined> {
   const { value } = config
   const receiver = receiverOf(surroundings, portIn(settings, value) ?? FIRST_PORT, guardsIn(settings, value))
   return exactUndo(config, root => enabling(settings, root, receiver))
 }
 
 /** Stores port and token for the receiver before the settings refer to them. */
-function settle(surroundings: Surroundings, { token, port }: Receiver): void {
+function settle(surroundings: InitContext, { token, port }: ReceiverAccess): void {
   const place = placeFor(surroundings)
-  makePlace(place, () => undefined)
-  if (tokenOf(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
+  createReceiverFolders(place, () => undefined)
+  if (ensureToken(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
     throw new Error('the receiver has another port or token by now; run this again')
   }
   if (lastPort(place) === undefined) rememberPort(place, port)
 }
 
 /** Without an explicit choice, the existing setting is kept. */
-function guardsFor({ settings }: HookAgent, { guards }: Surroundings, value: unknown): Guards {
+function guardsFor({ settings }: HookAgent, { guards }: InitContext, value: unknown): Guards {
   if (settings.guardsOf === undefined || guards === 'off') return undefined
   return guards ?? guardsIn(settings, value)
 }
 
-function receiverOf(surroundings: Surroundings, port: number, guards: Guards): Receiver {
+function receiverOf(surroundings: InitContext, port: number, guards: Guards): ReceiverAccess {
   packageFile(surroundings.folder, 'dist', 'hook.cjs')
   const token = readToken(placeFor(surroundings)) ?? surroundings.freshToken
   return { port, token, folder: surroundings.folder, pidFile: placeFor(surroundings).pid, guards }
 }
 
 /** The port of the receiver, which is stable; for one that has never run, a free port. */
-async function portFor(surroundings: Surroundings, named: number | undefined): Promise<number> {
+async function portFor(surroundings: InitContext, named: number | undefined): Promise<number> {
   return lastPort(placeFor(surroundings)) ?? named ?? surroundings.freshPort()
 }
 
@@ -144,20 +148,20 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-function placeFor({ env, home }: Surroundings): ReturnType<typeof placeOf> {
-  return placeOf(env, home)
+function placeFor({ env, home }: InitContext): ReturnType<typeof receiverFiles> {
+  return receiverFiles(env, home)
 }
 
 function restart({ settings: { title } }: HookAgent): string {
   return `A ${title} that runs has read its hooks already: start it again.`
 }
 
-function fileOf(agent: HookAgent, surroundings: Surroundings): string {
+function fileOf(agent: HookAgent, surroundings: InitContext): string {
   return join(folderOf(agent, surroundings), 'settings.json')
 }
 
 /** @throws Error if there is no home directory */
-function folderOf({ variable, below, folder }: HookAgent, surroundings: Surroundings): string {
+function folderOf({ variable, below, folder }: HookAgent, surroundings: InitContext): string {
   const { env, home } = surroundings
   const own = env[variable]?.trim() ?? ''
   const named = below === undefined || own === '' ? env[variable] : join(own, below)
@@ -169,48 +173,40 @@ export type Guards = 'open' | 'closed' | undefined
 
 export function aboutGuards(title: string, guards: Guards): string[] {
   if (guards === undefined) return []
-  const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
-  if (guards === 'open') return [`${waits} Where the receiver is not there, it goes on.`]
-  return [`${waits} Where the receiver is not there, it runs no tool and takes no prompt.`]
+  const waits = `${title} waits up to a second for the decision of guards (docs/receiver.md).`
+  if (guards === 'open') return [`${waits} If the receiver does not answer, it continues.`]
+  return [`${waits} If the receiver does not answer, it blocks tools and prompts.`]
 }
 
-/** The receiver's data for an agent's settings. */
-export interface Receiver {
+export interface ReceiverAccess {
   readonly port: number
   readonly token: string
-  /** Only for an agent that supports guards. */
   readonly guards?: Guards
-  /** The folder of the installed hookspan. */
   readonly folder: string
-  /** The file with the process id of the receiver. */
   readonly pidFile: string
 }
 
 /** The form of hooks in an agent's settings, below `hooks` in a JSON file. */
-export interface HookSettings {
+export interface AgentHookSettings {
   readonly title: string
-  /** Our hooks by event. */
-  hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]>
+  hooksOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]>
   isOurs(hook: object): boolean
-  /** The guard mode of one of our hooks. Undefined if the agent does not support guards. */
   guardsOf?(hook: object): Guards
   /** @throws Error in one line if the agent would run none of the hooks */
-  check(root: unknown, receiver: Receiver): void
+  check(root: unknown, receiver: ReceiverAccess): void
 }
 
 /** The changes that enable all hooks; empty if nothing is missing. @throws Error in one line */
-export function enabling(settings: HookSettings, root: unknown, receiver: Receiver): JsonChange[] {
+export function enabling(settings: AgentHookSettings, root: unknown, receiver: ReceiverAccess): JsonChange[] {
   settings.check(root, receiver)
   return changes(settings, root, settings.hooksOf(receiver))
 }
 
-/** The changes that remove only our hooks. @throws Error in one line */
-export function disabling(settings: HookSettings, root: unknown): JsonChange[] {
+export function disabling(settings: AgentHookSettings, root: unknown): JsonChange[] {
   return changes(settings, root, new Map())
 }
 
-/** The port used by our existing hooks. */
-export function portIn(settings: HookSettings, root: unknown): number | undefined {
+function portIn(settings: AgentHookSettings, root: unknown): number | undefined {
   for (const hook of ourHooks(settings, root)) {
     const { url } = hook as { url?: unknown }
     if (typeof url === 'string') return Number(new URL(url).port)
@@ -218,12 +214,12 @@ export function portIn(settings: HookSettings, root: unknown): number | undefine
   return undefined
 }
 
-export function guardsIn(settings: HookSettings, root: unknown): Guards {
+export function guardsIn(settings: AgentHookSettings, root: unknown): Guards {
   const said = ourHooks(settings, root).map(hook => settings.guardsOf?.(hook))
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
 }
 
-function ourHooks(settings: HookSettings, root: unknown): object[] {
+function ourHooks(settings: AgentHookSettings, root: unknown): object[] {
   const hooks = valueAt(root, ['hooks'])
   const all = isObject(hooks)
     ? Object.keys(hooks).flatMap(event => groupsOf(settings, root, event).flatMap(hooksIn))
@@ -242,7 +238,11 @@ function covers(allowed: string, url: string): boolean {
 }
 
 /** Changes by event. Our hooks form one group and keep its position; other hooks are unchanged. */
-function changes(settings: HookSettings, root: unknown, wanted: ReadonlyMap<string, readonly object[]>): JsonChange[] {
+function changes(
+  settings: AgentHookSettings,
+  root: unknown,
+  wanted: ReadonlyMap<string, readonly object[]>,
+): JsonChange[] {
   const hooks = valueAt(root, ['hooks'])
   if (hooks !== undefined && !isObject(hooks))
     throw new Error(`hooks there is no object; ${settings.title} reads nothing of it`)
@@ -251,7 +251,7 @@ function changes(settings: HookSettings, root: unknown, wanted: ReadonlyMap<stri
 }
 
 function changesOf(
-  settings: HookSettings,
+  settings: AgentHookSettings,
   root: unknown,
   event: string,
   wanted: readonly object[] | undefined,
@@ -274,7 +274,7 @@ function changesOf(
 }
 
 /** @throws Error in one line */
-function groupsOf({ title }: HookSettings, root: unknown, event: string): readonly unknown[] {
+function groupsOf({ title }: AgentHookSettings, root: unknown, event: string): readonly unknown[] {
   const groups = valueAt(root, ['hooks', event]) ?? []
   if (Array.isArray(groups)) return groups
   throw new Error(`hooks.${event} there is no list; ${title} reads nothing of it`)

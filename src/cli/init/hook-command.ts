@@ -56,10 +56,8 @@ export function isCommandFor(agent: string, command: unknown): boolean {
   return typeof command === 'string' && ours.test(command)
 }
 
-/** Events at which an agent waits for guards. */
 export interface GuardedEvents {
   readonly asked: ReadonlySet<string>
-  /** The subset that can still be blocked. */
   readonly closed: ReadonlySet<string>
   /** The first event of a session. Its program waits for the receiver, so that all later hooks find it. */
   readonly first: string
@@ -71,13 +69,11 @@ export function guardOptions(event: string, guards: Guards, { asked, closed, fir
   return guards === 'closed' && closed.has(event) ? ['--closed', 'exit2'] : ['--decide']
 }
 
-/** The guard mode of one of our commands. */
 export function guardsOfCommand(command: unknown): Guards {
   if (typeof command !== 'string') return undefined
   return / --closed /.test(command) ? 'closed' : / --decide\b/.test(command) ? 'open' : undefined
 }
 
-/** Quotes a word for the shell. */
 export function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`

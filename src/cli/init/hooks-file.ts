@@ -20,7 +20,7 @@ import {
   readConfig,
   valueAt,
 } from './json-config.ts'
-import type { HostSetup, Plan, Surroundings } from './plan.ts'
+import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
 /** An agent that runs a command for each hook, configured by a JSON file: `{hooks: {<event>: [<entry>]}}`. */
@@ -32,17 +32,12 @@ interface HooksFileHost {
   readonly isLight?: boolean
   /** Events that the agent need not wait for, unless a guard decides. */
   readonly async?: ReadonlySet<string>
-  /** The entry in the list of an event. @param command the shell command line of the forwarder */
   entry(command: string, isAsync: boolean): object
-  /** Other content of the file. */
   readonly head: readonly JsonChange[]
-  /** Messages shown after enabling. */
   readonly notes: readonly string[]
-  /** Undefined if the agent does not support guards. */
   readonly guarded?: GuardedEvents
   /** The agent's folder. @throws Error if there is no home directory */
-  folder(surroundings: Surroundings): string
-  /** Relative to the folder. */
+  folder(surroundings: InitContext): string
   readonly file: string
 }
 
@@ -64,20 +59,22 @@ function hooksFileSetup(host: HooksFileHost): HostSetup {
   }
 }
 
-async function enable(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
+async function enable(host: HooksFileHost, surroundings: InitContext): Promise<Plan> {
   const config = await configOf(host, surroundings)
   const guards = guardsFor(host, config.value, surroundings)
   const changes = about(config, root => enabling(host, root, surroundings, guards))
   const { title } = host
   const notes = [...host.notes, ...aboutGuards(title, guards)]
-  if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${title} tells hookspan already`, notes }
+  if (changes.length === 0)
+    return { kind: 'nothing', file: config.file, why: `${title} sends its hooks to hookspan already`, notes }
   return byHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
 }
 
-async function undo(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
+async function undo(host: HooksFileHost, surroundings: InitContext): Promise<Plan> {
   const config = await configOf(host, surroundings)
   const changes = about(config, root => changesOf(root, host, () => []))
-  if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${host.title} does not tell hookspan` }
+  if (changes.length === 0)
+    return { kind: 'nothing', file: config.file, why: `${host.title} does not send its hooks to hookspan` }
   const guards = guardsIn(host, config.value)
   const folders = [dirname(config.file), host.folder(surroundings)]
   const restored = await exactUndo(config, root => enabling(host, root, surroundings, guards), folders)
@@ -85,7 +82,7 @@ async function undo(host: HooksFileHost, surroundings: Surroundings): Promise<Pl
   return plan ?? { kind: 'change', ...edited(config, changes), notes: [], ...restored }
 }
 
-function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings, guards: Guards): JsonChange[] {
+function enabling(host: HooksFileHost, root: unknown, surroundings: InitContext, guards: Guards): JsonChange[] {
   const head = host.head.filter(({ path }) => valueAt(root, path) === undefined)
   const entryOf = (event: string): object => {
     const options = host.guarded === undefined ? [] : guardOptions(event, guards, host.guarded)
@@ -97,7 +94,7 @@ function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings
 }
 
 /** Without an explicit choice, the existing setting is kept. */
-function guardsFor(host: HooksFileHost, root: unknown, { guards }: Surroundings): Guards {
+function guardsFor(host: HooksFileHost, root: unknown, { guards }: InitContext): Guards {
   if (host.guarded === undefined || guards === 'off') return undefined
   return guards ?? guardsIn(host, root)
 }
@@ -129,7 +126,6 @@ function changesOf(root: unknown, host: HooksFileHost, wanted: (event: string) =
   })
 }
 
-/** Undefined if nothing else remains; the same entry if it has no hooks of ours. */
 function withoutOurs(entry: unknown, host: HooksFileHost): unknown {
   const hooks = valueAt(entry, ['hooks'])
   if (!Array.isArray(hooks)) return isOurs(entry, host) ? undefined : entry
@@ -142,11 +138,11 @@ function isOurs(hook: unknown, { name }: HooksFileHost): boolean {
   return [['command'], ['bash']].some(path => isCommandFor(name, valueAt(hook, path)))
 }
 
-function configOf(host: HooksFileHost, surroundings: Surroundings): Promise<JsonConfig> {
+function configOf(host: HooksFileHost, surroundings: InitContext): Promise<JsonConfig> {
   return readConfig(fileOf(host, surroundings), true)
 }
 
-function fileOf(host: HooksFileHost, surroundings: Surroundings): string {
+function fileOf(host: HooksFileHost, surroundings: InitContext): string {
   return join(host.folder(surroundings), host.file)
 }
 
@@ -171,8 +167,8 @@ export const codex: HostSetup = hooksFileSetup({
   },
   head: [],
   notes: [
-    'Codex runs no hook before you trust it. Start codex: it says "Hooks need review"; choose "Trust all and continue".',
-    'Until then codex, and codex exec, run without hookspan and do not say so.',
+    'Codex runs no hook before you trust it. Start codex: it shows "Hooks need review"; choose "Trust all and continue".',
+    'Until then, codex and codex exec run without hookspan and print no warning.',
   ],
   folder: surroundings => folderFrom(surroundings.env['CODEX_HOME'], join(surroundings.home, '.codex'), surroundings),
   file: 'hooks.json',
@@ -189,7 +185,7 @@ export const cursor: HostSetup = hooksFileSetup({
   ],
   entry: command => ({ command, timeout: TIMEOUT }),
   head: [{ path: ['version'], value: 1 }],
-  notes: ['Cursor reads it when it starts the next time. This follows its documentation: we could not run Cursor.'],
+  notes: ['Cursor loads it at its next start. It follows the documentation of Cursor and was not tested with it.'],
   folder: surroundings => folderFrom(undefined, join(surroundings.home, '.cursor'), surroundings),
   file: 'hooks.json',
 })
@@ -211,7 +207,7 @@ export const copilot: HostSetup = hooksFileSetup({
     timeoutSec: TIMEOUT,
   }),
   head: [{ path: ['version'], value: 1 }],
-  notes: ['Copilot reads it when it starts the next time.'],
+  notes: ['Copilot loads it at its next start.'],
   folder: surroundings =>
     folderFrom(surroundings.env['COPILOT_HOME'], join(surroundings.home, '.copilot'), surroundings),
   file: join('hooks', 'hookspan.json'),

@@ -7,23 +7,20 @@ import { hermes, hermesWebhook } from './hermes.ts'
 import { codex, copilot, cursor } from './hooks-file.ts'
 import { valueAt } from './json-config.ts'
 import { openclaw } from './openclaw.ts'
-import type { HostSetup, Surroundings } from './plan.ts'
+import type { HostSetup, InitContext } from './plan.ts'
 import { kilo, opencode, pi } from './plugin-file.ts'
 import { qwen } from './qwen.ts'
 import { SDK_CODE, type SdkCode } from './sdk-code.ts'
 
-/** An agent with a configuration, detected by its program or its own folder. */
 export interface HostRow {
   readonly setup: HostSetup
   /** Its program names on the PATH; empty if another program has the same name. */
   readonly programs: readonly string[]
   /** The folder is shared with other programs, so this file in it must exist. */
   readonly file?: string
-  /** An alternative way of setup that may be in use. */
   readonly otherWay?: HostSetup
 }
 
-/** Agents by command-line name. */
 export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
   // A Debian package has a `pi` that computes the number.
   ['pi', { setup: pi, programs: [] }],
@@ -45,31 +42,28 @@ export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
 
 const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
 
-export interface Seen<Row> {
+export interface DetectedAgent<Row> {
   readonly name: string
   readonly row: Row
-  /** The path that shows that it is installed. */
   readonly sign: string
 }
 
-/** The user's agents that have a configuration. */
-export function hostsHere(surroundings: Surroundings): Seen<HostRow>[] {
+export function hostsHere(surroundings: InitContext): DetectedAgent<HostRow>[] {
   return seen(HOSTS, row => programOf(row, surroundings) ?? folderOf(row, surroundings))
 }
 
-/** The SDKs used by the project that contains `from`. */
-export function sdksNear(from: string): Seen<SdkCode>[] {
+export function sdksNear(from: string): DetectedAgent<SdkCode>[] {
   return seen(SDK_CODE, row => row.manifests.map(name => nearest(from, name)).find(path => path && uses(path, row)))
 }
 
-function seen<Row>(rows: ReadonlyMap<string, Row>, signOf: (row: Row) => string | undefined): Seen<Row>[] {
+function seen<Row>(rows: ReadonlyMap<string, Row>, signOf: (row: Row) => string | undefined): DetectedAgent<Row>[] {
   return [...rows].flatMap(([name, row]) => {
     const sign = signOf(row)
     return sign === undefined ? [] : [{ name, row, sign }]
   })
 }
 
-function programOf({ programs }: HostRow, { env }: Surroundings): string | undefined {
+function programOf({ programs }: HostRow, { env }: InitContext): string | undefined {
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter(isAbsolute)
   const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE;.CMD').split(';') : ['']
   const paths = programs.flatMap(name => folders.flatMap(folder => endings.map(end => join(folder, name + end))))
@@ -85,7 +79,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-function folderOf({ setup, file = '' }: HostRow, surroundings: Surroundings): string | undefined {
+function folderOf({ setup, file = '' }: HostRow, surroundings: InitContext): string | undefined {
   const path = join(setup.folder(surroundings), file)
   return existsSync(path) ? path : undefined
 }
@@ -139,12 +133,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   locussdk: 'locus',
 }
 
-/** Agents without an adapter, with the alternative. */
 const OTHERS: Readonly<Record<string, string>> = {
   openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
 }
 
-/** The message for an unknown host: the probable one, or the alternative. */
 export function unknownHost(name: string, hosts: readonly string[]): string {
   const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
   const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined

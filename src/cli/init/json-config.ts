@@ -2,14 +2,12 @@ import json5 from 'json5'
 import type { Node } from 'jsonc-parser'
 import jsonc from 'jsonc-parser'
 import { backupsOf, readText } from './config-file.ts'
-import type { Change, Plan } from './plan.ts'
+import type { FileChange, Plan } from './plan.ts'
 
-/** The content of a missing file before our changes. */
 export const FRESH = '{}\n'
 
 export interface JsonConfig extends JsonText {
   readonly file: string
-  /** Undefined if the file does not exist. */
   readonly before: string | undefined
   readonly text: string
 }
@@ -33,7 +31,6 @@ export function about<Result>({ file, value }: JsonConfig, run: (root: unknown) 
   }
 }
 
-/** Instructions for a file that cannot be edited safely. @param otherwise a further reason against editing */
 export function byHand(config: JsonConfig, changes: readonly JsonChange[], otherwise?: string): Plan | undefined {
   const { file, text } = config
   const why = whyNotEditable(text, changes) ?? otherwise
@@ -45,7 +42,7 @@ function whyNotEditable(text: string, changes: readonly JsonChange[]): string | 
     editJson(text, changes)
     return undefined
   } catch (error) {
-    if (error instanceof NotEditable) return error.message
+    if (error instanceof JsonNotEditable) return error.message
     throw error
   }
 }
@@ -53,7 +50,7 @@ function whyNotEditable(text: string, changes: readonly JsonChange[]): string | 
 export function edited(
   { file, before, text }: JsonConfig,
   changes: readonly JsonChange[],
-): Pick<Change, 'file' | 'before' | 'after' | 'isUsers'> {
+): Pick<FileChange, 'file' | 'before' | 'after' | 'isUsers'> {
   return { file, before, after: editJson(text, changes), isUsers: true }
 }
 
@@ -66,7 +63,7 @@ export async function exactUndo(
   { file, before }: JsonConfig,
   enabling: (root: unknown) => readonly JsonChange[],
   folders: readonly string[] = [],
-): Promise<Partial<Change> | undefined> {
+): Promise<Partial<FileChange> | undefined> {
   const becomes = (old: string): boolean => {
     try {
       return editJson(old, enabling(readJson(old).value)) === before
@@ -84,14 +81,12 @@ export async function exactUndo(
 /** A path in a value: member names, and element indexes from 0. */
 export type JsonPath = readonly (string | number)[]
 
-/** A parsed text with the positions of its values. */
-export interface JsonText {
+interface JsonText {
   readonly value: unknown
   /** The line of the value at the path, from 1. Returns 1 if there is no such value. */
   lineOf(path: JsonPath): number
 }
 
-/** A wanted value in a JSON document. Missing parent objects are created. */
 export interface JsonChange {
   readonly path: JsonPath
   /** Undefined removes the value and parents that become empty. */
@@ -99,7 +94,7 @@ export interface JsonChange {
 }
 
 /** The text cannot be edited without a loss. The message gives the reason in a few words. */
-export class NotEditable extends Error {}
+export class JsonNotEditable extends Error {}
 
 const NAME_TWICE = 'a name in it is there twice'
 const BYTE_ORDER_MARK = /^\uFEFF/
@@ -127,7 +122,6 @@ export function readJson(text: string): JsonText {
   return { value, lineOf }
 }
 
-/** Undefined if the text is not JSON with comments. */
 function treeOf(text: string): Node | undefined {
   const errors: unknown[] = []
   const root = jsonc.parseTree(plain(text), errors as never[], { allowTrailingComma: true })
@@ -157,7 +151,6 @@ function asJson(text: string): string {
   })
 }
 
-/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let current = value
   for (const step of path) {
@@ -170,12 +163,12 @@ export function valueAt(value: unknown, path: JsonPath): unknown {
 /**
  * Applies the changes. All else, comments included, is kept byte by byte.
  *
- * @throws NotEditable
+ * @throws JsonNotEditable
  */
 export function editJson(text: string, changes: readonly JsonChange[]): string {
   return changes.reduce((edited, change) => {
     const root = treeOf(edited)
-    if (root === undefined) throw new NotEditable('it is JSON5, and hookspan edits only JSON with comments')
+    if (root === undefined) throw new JsonNotEditable('it is JSON5, and hookspan edits only JSON with comments')
     const value: unknown = jsonc.getNodeValue(root)
     const style = new JsonStyle(edited)
     const after =
@@ -185,12 +178,11 @@ export function editJson(text: string, changes: readonly JsonChange[]): string {
     if (change.value === undefined) remove(value, prunedPath(value, change.path))
     else set(value, change.path, change.value)
     // The parser finds the first of two equal names, and the last one counts.
-    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new NotEditable(NAME_TWICE)
+    if (JSON.stringify(readJson(after).value) !== JSON.stringify(value)) throw new JsonNotEditable(NAME_TWICE)
     return after
   }, text)
 }
 
-/** Indentation and line ends of a document. A document in one line stays one. */
 class JsonStyle {
   readonly #newline: string
   readonly #indent: string
@@ -220,7 +212,7 @@ function withValue(text: string, root: Node, { path, value }: JsonChange, style:
   let depth = path.length - 1
   while (depth > 0 && jsonc.findNodeAtLocation(root, path.slice(0, depth)) === undefined) depth--
   const into = jsonc.findNodeAtLocation(root, path.slice(0, depth)) ?? root
-  if (into.type !== 'object' && into.type !== 'array') throw new NotEditable(NAME_TWICE)
+  if (into.type !== 'object' && into.type !== 'array') throw new JsonNotEditable(NAME_TWICE)
   const nested = path.slice(depth + 1).reduceRight((inner: unknown, step) => ({ [step]: inner }), value)
   const member = style.member(path[depth] ?? '', nested, depth + 1)
   const close = endOf(into) - 1
@@ -277,8 +269,7 @@ function spliced(text: string, start: number, end: number | undefined, part: str
   return text.slice(0, start) + part + text.slice(end ?? start)
 }
 
-/** Instructions for making the changes by hand, with file and line number. */
-export function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
+function describeChanges(file: string, { value, lineOf }: JsonText, changes: readonly JsonChange[]): string[] {
   const place = (path: JsonPath): string => `${file}:${lineOf(path)}:`
   const additions = new Map<string, Addition>()
   const lines = changes.flatMap(({ path, value: wanted }) => {

@@ -14,17 +14,17 @@ import {
   valueAt,
 } from './json-config.ts'
 import { hostModule, packageFile } from './package-folder.ts'
-import type { HostSetup, Plan, Surroundings } from './plan.ts'
+import type { HostSetup, InitContext, Plan } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
 const DEFAULT_FOLDER = '.openclaw'
 const ACCESS_GIVEN =
-  'hooks.allowConversationAccess lets hookspan see prompts and answers. Set it to false and the tree still comes, with fewer facts.'
+  'hooks.allowConversationAccess lets hookspan read prompts and answers. With false, traces have fewer attributes.'
 const ACCESS_DENIED =
-  'hooks.allowConversationAccess stays false, as you have set it: the tree comes without prompts and answers, with fewer facts.'
+  'hooks.allowConversationAccess stays false, as you have set it: traces have no prompts and answers, and fewer attributes.'
 const UNVERIFIED =
-  'OpenClaw will say that it cannot verify where hookspan came from; it says so of every plugin that it loads from a folder.'
-const RESTART = 'Restart a gateway that runs: openclaw gateway restart'
+  'OpenClaw will warn that it cannot verify the origin of hookspan, as for every plugin loaded from a folder.'
+const RESTART = 'Restart a running gateway: openclaw gateway restart'
 
 /** OpenClaw reads one JSON5 file (read from 2026.9.6). */
 export const openclaw: HostSetup = {
@@ -35,7 +35,7 @@ export const openclaw: HostSetup = {
   print,
 }
 
-async function enable(surroundings: Surroundings): Promise<Plan> {
+async function enable(surroundings: InitContext): Promise<Plan> {
   checkPackage(surroundings)
   const config = await readConfig(configPath(surroundings))
   const changes = about(config, root => enabling(root, installedIn(surroundings)))
@@ -46,7 +46,7 @@ async function enable(surroundings: Surroundings): Promise<Plan> {
   return editedByHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
 }
 
-async function undo(surroundings: Surroundings): Promise<Plan> {
+async function undo(surroundings: InitContext): Promise<Plan> {
   const config = await readConfig(configPath(surroundings))
   const { file, value } = config
   const changes = about(config, found => disabling(found, installedIn(surroundings)))
@@ -61,7 +61,7 @@ async function undo(surroundings: Surroundings): Promise<Plan> {
   return { kind: 'change', ...edited(config, changes), notes, ...restored }
 }
 
-function print(surroundings: Surroundings): { file: string; content: string; note: string } {
+function print(surroundings: InitContext): { file: string; content: string; note: string } {
   checkPackage(surroundings)
   const changes = enabling({}, installedIn(surroundings))
   return {
@@ -71,20 +71,19 @@ function print(surroundings: Surroundings): { file: string; content: string; not
   }
 }
 
-/** Falls back to instructions if parts of the file are included from others. */
 function editedByHand(config: JsonConfig, changes: readonly JsonChange[]): Plan | undefined {
   const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(config.value, path) !== undefined)
   return byHand(config, changes, isSplit ? 'it includes other files ($include)' : undefined)
 }
 
 /** A plugin without a manifest makes the configuration invalid, and OpenClaw does not start. */
-function checkPackage({ folder }: Surroundings): void {
+function checkPackage({ folder }: InitContext): void {
   hostModule(folder, 'openclaw')
   packageFile(folder, 'openclaw.plugin.json')
 }
 
 /** @throws Error if there is no home directory */
-function configPath(surroundings: Surroundings): string {
+function configPath(surroundings: InitContext): string {
   const { env } = surroundings
   const user = { ...surroundings, home: homeOf(surroundings) }
   const given = env['OPENCLAW_CONFIG_PATH']?.trim() ?? ''
@@ -92,17 +91,15 @@ function configPath(surroundings: Surroundings): string {
   return join(folderFrom(env['OPENCLAW_STATE_DIR'], join(user.home, DEFAULT_FOLDER), user), 'openclaw.json')
 }
 
-/** OpenClaw can have its own home directory. */
-function homeOf(surroundings: Surroundings): string {
+function homeOf(surroundings: InitContext): string {
   const { env, home } = surroundings
   return env['OPENCLAW_HOME'] === undefined ? home : folderFrom(env['OPENCLAW_HOME'], home, surroundings)
 }
 
-function installedIn(surroundings: Surroundings): Installed {
+function installedIn(surroundings: InitContext): InstalledPackage {
   return { folder: surroundings.folder, home: homeOf(surroundings) }
 }
 
-/** The plugin id, as in `openclaw.plugin.json`. */
 const ID = 'hookspan'
 const PATHS: JsonPath = ['plugins', 'load', 'paths']
 const ALLOW: JsonPath = ['plugins', 'allow']
@@ -110,8 +107,7 @@ const ENTRY: JsonPath = ['plugins', 'entries', ID]
 const ENABLED: JsonPath = [...ENTRY, 'enabled']
 const ACCESS: JsonPath = [...ENTRY, 'hooks', 'allowConversationAccess']
 
-/** The folder of hookspan, and the home directory for `~`. */
-export interface Installed {
+export interface InstalledPackage {
   readonly folder: string
   readonly home: string
 }
@@ -121,7 +117,7 @@ export interface Installed {
  *
  * @throws Error in one line if the user has disabled it, or a value has an unexpected type
  */
-export function enabling(root: unknown, installed: Installed): JsonChange[] {
+export function enabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   if (valueAt(root, ['plugins', 'enabled']) === false) {
     throw new Error('plugins.enabled is false there: OpenClaw loads no plugin at all; set it to true first')
@@ -132,8 +128,7 @@ export function enabling(root: unknown, installed: Installed): JsonChange[] {
   return [...pathChanges(root, installed), ...entryChanges(root), ...allowChanges(root)]
 }
 
-/** The changes that remove only our entries. */
-export function disabling(root: unknown, installed: Installed): JsonChange[] {
+export function disabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   const paths = ownPaths(root, installed).map(index => ({ path: [...PATHS, index] }))
   const allow = stringsAt(root, ALLOW)
@@ -142,18 +137,17 @@ export function disabling(root: unknown, installed: Installed): JsonChange[] {
   return [...paths, ...entryRemovals(root), ...ours.map(index => ({ path: [...ALLOW, index] }))]
 }
 
-/** True if the user has denied the plugin access to prompts and answers. */
-export function isAccessDenied(root: unknown): boolean {
+function isAccessDenied(root: unknown): boolean {
   return valueAt(root, ACCESS) === false
 }
 
 /** True if our id must stay in the allow list, which would be empty without it. */
-export function isAloneAllowed(root: unknown): boolean {
+function isAloneAllowed(root: unknown): boolean {
   const allow = stringsAt(root, ALLOW)
   return allow.length > 0 && allow.every(name => name === ID)
 }
 
-function pathChanges(root: unknown, installed: Installed): JsonChange[] {
+function pathChanges(root: unknown, installed: InstalledPackage): JsonChange[] {
   const paths = stringsAt(root, PATHS)
   const own = ownPaths(root, installed)
   const here = own.find(index => pathOf(paths[index] ?? '', installed) === installed.folder)
@@ -190,7 +184,7 @@ function entryRemovals(root: unknown): JsonChange[] {
 }
 
 /** From last to first, so that removing one keeps the other indexes valid. */
-function ownPaths(root: unknown, installed: Installed): number[] {
+function ownPaths(root: unknown, installed: InstalledPackage): number[] {
   return indexesOf(stringsAt(root, PATHS), path => isOwn(pathOf(path, installed), installed.folder))
 }
 
@@ -210,11 +204,10 @@ function isOwn(path: string, folder: string): boolean {
   }
 }
 
-function pathOf(given: string, { home }: Installed): string {
+function pathOf(given: string, { home }: InstalledPackage): string {
   return resolve(given.trim().replace(/^~(?=[/\\]|$)/, home))
 }
 
-/** The inspected parts, and those that must be lists. */
 const LISTS: readonly JsonPath[] = [PATHS, ALLOW]
 const OBJECTS: readonly JsonPath[] = [
   [],

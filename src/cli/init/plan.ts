@@ -1,15 +1,11 @@
 import { lineDiff } from './line-diff.ts'
 
-/** The planned changes of `init` for one host. Computed before anything is written. */
-export type Plan = Change | Nothing | ByHand
+export type Plan = FileChange | NoChange | ByHand
 
-export interface Change {
+export interface FileChange {
   readonly kind: 'change'
-  /** Absolute. */
   readonly file: string
-  /** Undefined if the file does not exist. */
   readonly before: string | undefined
-  /** Undefined if the file is deleted. */
   readonly after: string | undefined
   /** The file has content of the user that the change might damage, so a backup is kept. */
   readonly isUsers: boolean
@@ -18,28 +14,25 @@ export interface Change {
   /** Runs before the file is written. @throws Error in one line */
   readonly prepare?: () => void
   /** Links to our files that the host loads. They are created before the file and removed after it. */
-  readonly links?: readonly Link[]
+  readonly links?: readonly PackageLink[]
   /** Folders to remove if they become empty, innermost first. */
   readonly folders?: readonly string[]
-  /** A backup that the change makes superfluous. */
   readonly restored?: string
   readonly notes: readonly string[]
 }
 
-export interface Link {
+export interface PackageLink {
   readonly path: string
-  /** Undefined to remove the link. */
   readonly to: string | undefined
 }
 
-export interface Nothing {
+export interface NoChange {
   readonly kind: 'nothing'
   readonly file: string
   readonly why: string
   readonly notes?: readonly string[]
 }
 
-/** A file that cannot be edited safely. */
 export interface ByHand {
   readonly kind: 'by-hand'
   readonly file: string
@@ -47,11 +40,9 @@ export interface ByHand {
   readonly lines: readonly string[]
 }
 
-export interface Surroundings {
+export interface InitContext {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Absolute. Empty if there is none. */
   readonly home: string
-  /** The folder of hookspan. */
   readonly folder: string
   /** The token for a receiver that has none yet. The same for all agents of one run. */
   readonly freshToken: string
@@ -68,34 +59,32 @@ export interface HostSetup {
   readonly title: string
   readonly canGuard?: boolean
   /** The host's folder, which exists if it has run: absolute. @throws Error if there is no home directory */
-  folder(surroundings: Surroundings): string
+  folder(surroundings: InitContext): string
   /** @throws Error in one line */
-  enable(surroundings: Surroundings): Promise<Plan>
+  enable(surroundings: InitContext): Promise<Plan>
   /** @throws Error in one line */
-  undo(surroundings: Surroundings): Promise<Plan>
-  /** The configuration as text, and the file for it. @throws Error in one line */
-  print(surroundings: Surroundings): { readonly file: string; readonly content: string; readonly note: string }
+  undo(surroundings: InitContext): Promise<Plan>
+  print(surroundings: InitContext): { readonly file: string; readonly content: string; readonly note: string }
 }
 
-export function shown({ file, before, after, links = [] }: Change, color: boolean): string {
-  const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
+export function shown({ file, before, after, links = [] }: FileChange, color: boolean): string {
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : ''
   const diff = before === after ? '' : `${file}${what}\n${lineDiff(before ?? '', after ?? '', color)}`
-  return diff + links.map(({ path, to }) => (to === undefined ? `${path} (goes)\n` : `${path} -> ${to}\n`)).join('')
+  return diff + links.map(({ path, to }) => (to === undefined ? `${path} (removed)\n` : `${path} -> ${to}\n`)).join('')
 }
 
 export function whyByHand({ file, why }: ByHand): string {
   return `${file} stays as it is: ${why}; please change it by hand`
 }
 
-/** The summary of a change with its notes. @param title the host's name */
 export function report(
-  { restored, notes }: Change,
+  { restored, notes }: FileChange,
   backup: string | undefined,
   title: string,
   isUndo: boolean,
 ): string[] {
-  const lines = [isUndo ? `Done: ${title} does not load hookspan any more.` : `Done: ${title} will load hookspan.`]
-  if (backup !== undefined) lines.push(`What it was is kept in ${backup}`)
-  if (restored !== undefined) lines.push('The file is again, byte by byte, what it was before.')
+  const lines = [isUndo ? `Done: ${title} no longer loads hookspan.` : `Done: ${title} will load hookspan.`]
+  if (backup !== undefined) lines.push(`Backup: ${backup}`)
+  if (restored !== undefined) lines.push('The file is restored byte by byte.')
   return [...lines, ...notes]
 }

@@ -2,23 +2,18 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readText } from './config-file.ts'
 import { hostModule } from './package-folder.ts'
-import type { HostSetup, Plan, Surroundings } from './plan.ts'
+import type { HostSetup, InitContext, Plan } from './plan.ts'
 
-/** A host that loads every module of a folder. */
 interface PluginFolderHost {
-  /** The command-line name. */
   readonly name: string
   /** The name in `dist/agents/`, if the host shares another one's plugin. */
   readonly module?: string
   readonly title: string
-  /** The export that the host uses. */
   readonly exported: string
-  /** Messages shown after enabling. */
   readonly notes: readonly string[]
-  /** The host's folder. @throws Error if there is no home directory */
-  folder(surroundings: Surroundings): string
+  folder(surroundings: InitContext): string
   /** Possible places of the file in the folder; the preferred one first. */
-  places(folder: string, surroundings: Surroundings): readonly PluginPlace[]
+  places(folder: string, surroundings: InitContext): readonly PluginPlace[]
 }
 
 interface PluginPlace {
@@ -29,7 +24,6 @@ interface PluginPlace {
 
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 
-/** Enables the plugin by a one-line module that re-exports the installed package. */
 function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
@@ -45,14 +39,14 @@ function pluginFileSetup(host: PluginFolderHost): HostSetup {
 }
 
 /** The folder named by a variable; `~` is the home directory, as in the host. */
-export function folderFrom(value: string | undefined, fallback: string, { home }: Pick<Surroundings, 'home'>): string {
+export function folderFrom(value: string | undefined, fallback: string, { home }: Pick<InitContext, 'home'>): string {
   const given = value?.trim() ?? ''
   const path = given === '' ? fallback : given.replace(/^~(?=[/\\]|$)/, home)
   if (home === '' && !isAbsolute(path)) throw new Error('there is no home directory')
   return resolve(path)
 }
 
-async function enable(host: PluginFolderHost, surroundings: Surroundings): Promise<Plan> {
+async function enable(host: PluginFolderHost, surroundings: InitContext): Promise<Plan> {
   const after = contentFor(host, surroundings)
   const { file, before } = await findFile(host, surroundings)
   if (before === after) return { kind: 'nothing', file, why: `${host.title} loads hookspan already` }
@@ -60,22 +54,22 @@ async function enable(host: PluginFolderHost, surroundings: Surroundings): Promi
     const module = hostModule(surroundings.folder, host.module ?? host.name)
     if (before.includes(module)) return { kind: 'nothing', file, why: 'a file of your own loads hookspan already' }
     throw new Error(
-      `${file} is not what hookspan wrote; it stays as it is: move it away, or add ${lineFor(host, module)}`,
+      `${file} was not written by hookspan and is left unchanged: move it away, or add ${lineFor(host, module)}`,
     )
   }
   return { kind: 'change', file, before, after, isUsers: false, notes: host.notes }
 }
 
-async function undo(host: PluginFolderHost, surroundings: Surroundings): Promise<Plan> {
+async function undo(host: PluginFolderHost, surroundings: InitContext): Promise<Plan> {
   const { file, before, folders } = await findFile(host, surroundings)
   if (before === undefined) return { kind: 'nothing', file, why: `${host.title} does not load hookspan from there` }
-  if (!isOurs(before, host)) throw new Error(`${file} is not what hookspan wrote; it stays as it is`)
+  if (!isOurs(before, host)) throw new Error(`${file} was not written by hookspan and is left unchanged`)
   return { kind: 'change', file, before, after: undefined, isUsers: false, folders, notes: [] }
 }
 
 async function findFile(
   host: PluginFolderHost,
-  surroundings: Surroundings,
+  surroundings: InitContext,
 ): Promise<PluginPlace & { readonly before: string | undefined }> {
   for (const place of host.places(host.folder(surroundings), surroundings)) {
     const before = await readText(place.file)
@@ -84,15 +78,15 @@ async function findFile(
   return { ...firstPlace(host, surroundings), before: undefined }
 }
 
-function firstPlace(host: PluginFolderHost, surroundings: Surroundings): PluginPlace {
+function firstPlace(host: PluginFolderHost, surroundings: InitContext): PluginPlace {
   const [place] = host.places(host.folder(surroundings), surroundings)
   if (place === undefined) throw new Error(`there is no place for a plugin of ${host.title}`)
   return place
 }
 
-function contentFor(host: PluginFolderHost, { folder }: Surroundings): string {
+function contentFor(host: PluginFolderHost, { folder }: InitContext): string {
   const line = lineFor(host, hostModule(folder, host.module ?? host.name))
-  return `// Written by "hookspan init ${host.name}"; "hookspan init ${host.name} --undo" takes it away.\n${line}\n`
+  return `// Written by "hookspan init ${host.name}"; "hookspan init ${host.name} --undo" removes it.\n${line}\n`
 }
 
 function lineFor({ exported }: PluginFolderHost, module: string): string {
@@ -120,8 +114,8 @@ export const pi: HostSetup = pluginFileSetup({
   title: 'Pi',
   exported: 'default',
   notes: [
-    'Pi loads it when it starts the next time, a running one after /reload.',
-    'Pi can do the same by itself: pi install npm:hookspan. One of the two is enough.',
+    'Pi loads it at its next start, or after /reload.',
+    'Alternatively: pi install npm:hookspan. Use one of the two.',
   ],
   folder: surroundings =>
     folderFrom(surroundings.env['PI_CODING_AGENT_DIR'], join(surroundings.home, '.pi', 'agent'), surroundings),
@@ -138,7 +132,7 @@ export const opencode: HostSetup = pluginFileSetup({
   title: 'opencode',
   // Only this export, because opencode calls each export as a plugin.
   exported: 'HookspanPlugin',
-  notes: ['opencode loads it when it starts the next time.'],
+  notes: ['opencode loads it at its next start.'],
   ...inConfigFolder('opencode'),
 })
 
@@ -148,7 +142,7 @@ export const kilo: HostSetup = pluginFileSetup({
   module: 'opencode',
   title: 'Kilo',
   exported: 'HookspanPlugin',
-  notes: ['Kilo loads it when it starts the next time.'],
+  notes: ['Kilo loads it at its next start.'],
   ...inConfigFolder('kilo'),
 })
 

@@ -1,4 +1,4 @@
-import { allows, type Guards, type HookSettings, hookAgent, type Receiver } from './hook-agent.ts'
+import { type AgentHookSettings, allows, type Guards, hookAgent, type ReceiverAccess } from './hook-agent.ts'
 import {
   commandFor,
   type GuardedEvents,
@@ -10,7 +10,6 @@ import {
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
-/** Events that Qwen Code posts by HTTP. */
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
@@ -48,13 +47,13 @@ const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?qwen$/
 
 /** Qwen Code (read from 0.24.4). */
 export const qwen: HostSetup = hookAgent({
-  settings: { title: 'Qwen Code', hooksOf, isOurs, guardsOf, check } satisfies HookSettings,
+  settings: { title: 'Qwen Code', hooksOf, isOurs, guardsOf, check } satisfies AgentHookSettings,
   folder: '.qwen',
   variable: 'QWEN_HOME',
   isByHttp: true,
 })
 
-function check(root: unknown, receiver: Receiver): void {
+function check(root: unknown, receiver: ReceiverAccess): void {
   if (valueAt(root, ['disableAllHooks']) === true) {
     throw new Error('disableAllHooks is true there: Qwen Code runs no hook at all; take it out first')
   }
@@ -65,11 +64,11 @@ function check(root: unknown, receiver: Receiver): void {
   }
 }
 
-function urlOf({ port }: Receiver): string {
+function urlOf({ port }: ReceiverAccess): string {
   return `http://127.0.0.1:${port}/qwen`
 }
 
-function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
+function hooksOf(receiver: ReceiverAccess): ReadonlyMap<string, readonly object[]> {
   const { guards } = receiver
   const program = (options: readonly string[] = []): object => programFor(commandFor('qwen', receiver, options))
   const hooks = new Map<string, object[]>()
@@ -92,7 +91,7 @@ function programFor(command: string): object {
   return { type: 'command', name: PROGRAM_NAME, command, timeout: PROGRAM_TIMEOUT }
 }
 
-function requestFor(receiver: Receiver, guards: Guards): object {
+function requestFor(receiver: ReceiverAccess, guards: Guards): object {
   const asks = guards === undefined ? {} : { 'x-hookspan-decide': guards }
   const headers = { 'x-hookspan-token': receiver.token, ...asks }
   const timeout = guards === undefined ? TIMEOUT : ASKED_TIMEOUT

@@ -2,10 +2,8 @@ import { dirname } from 'node:path'
 import { quoted } from './hook-command.ts'
 import { packageFile } from './package-folder.ts'
 
-/** A host without a configuration: the user adds code to the program. */
 export interface SdkCode {
   readonly title: string
-  /** The package name in a project's manifest. */
   readonly package: string
   readonly manifests: readonly string[]
   readonly lines: readonly string[]
@@ -71,7 +69,6 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map<string, SdkCode>([
   ],
 ])
 
-/** The code and commands for the user, with commands as comments. @param folder the folder of hookspan */
 export function linesOf({ lines, install }: SdkCode, folder: string, isUndo: boolean): readonly string[] {
   if (install === undefined) return lines
   const where = 'in the environment of your agents'

@@ -11,22 +11,18 @@ import {
   type YAMLSeq,
 } from 'yaml'
 
-/** The two keys of a list in a YAML file: `plugins`, `enabled`. */
 export type ListPath = readonly [outer: string, inner: string]
 
-/** An item to add, in both YAML styles. */
-export interface Item {
+export interface YamlItem {
   readonly value: unknown
-  /** Without the dash. */
   readonly block: readonly string[]
   readonly flow: string
 }
 
-/** The text cannot be changed safely. The message gives the reason in a few words. */
 export class NotEditable extends Error {}
 
-type Keys = YAMLMap<ParsedNode, ParsedNode | null>
-type Found = Pair<ParsedNode, ParsedNode | null>
+type YamlKeys = YAMLMap<ParsedNode, ParsedNode | null>
+type YamlPair = Pair<ParsedNode, ParsedNode | null>
 
 /** The items of the list; empty if there is none. @throws NotEditable */
 export function listAt(text: string, [outer, inner]: ListPath): readonly unknown[] {
@@ -41,7 +37,7 @@ export function listAt(text: string, [outer, inner]: ListPath): readonly unknown
  *
  * @throws NotEditable
  */
-export function addItem(text: string, path: ListPath, item: Item): string {
+export function addItem(text: string, path: ListPath, item: YamlItem): string {
   const list = listAt(text, path)
   return verified(text, added(text, path, item), path, [...list, item.value])
 }
@@ -60,21 +56,21 @@ export function removeItems(text: string, path: ListPath, isOurs: (value: unknow
   return after
 }
 
-function added(text: string, [outer, inner]: ListPath, { block, flow }: Item): string {
+function added(text: string, [outer, inner]: ListPath, { block, flow }: YamlItem): string {
   const root = rootOf(text)
   if (root === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
   const map = pairOf(root, outer)
   if (map === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
   if (isEmpty(map.value)) return replaced(text, map, `{${inner}: [${flow}]}`)
   if (!isMap(map.value)) throw new NotEditable(`${outer} holds no keys`)
-  const list = pairOf(map.value as Keys, inner)
-  if (list === undefined) return withKey(text, map.value as Keys, inner, { block, flow })
+  const list = pairOf(map.value as YamlKeys, inner)
+  if (list === undefined) return withKey(text, map.value as YamlKeys, inner, { block, flow })
   if (isEmpty(list.value)) return replaced(text, list, `[${flow}]`)
   if (!isSeq(list.value)) throw new NotEditable(`${outer}.${inner} is no list`)
   return withItem(text, list.value as YAMLSeq.Parsed, { block, flow })
 }
 
-function withKey(text: string, map: Keys, key: string, { block, flow }: Pick<Item, 'block' | 'flow'>): string {
+function withKey(text: string, map: YamlKeys, key: string, { block, flow }: Pick<YamlItem, 'block' | 'flow'>): string {
   const at = startOf(map.items[0]?.key)
   if (map.flow === true) return spliced(text, at, at, `${key}: [${flow}], `)
   const indent = indentAt(text, at)
@@ -86,7 +82,7 @@ function withKey(text: string, map: Keys, key: string, { block, flow }: Pick<Ite
   )
 }
 
-function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: Pick<Item, 'block' | 'flow'>): string {
+function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: Pick<YamlItem, 'block' | 'flow'>): string {
   const end = endOf(list.items.at(-1))
   if (list.flow === true) return spliced(text, end, end, `, ${flow}`)
   const lines = dashed(block, indentAt(text, startOf(list)))
@@ -98,7 +94,7 @@ function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: Pick<Item
 function without(text: string, [outer, inner]: ListPath, index: number): string {
   const root = rootOf(text)
   const map = root && pairOf(root, outer)?.value
-  const list = map && isMap(map) ? pairOf(map as Keys, inner) : undefined
+  const list = map && isMap(map) ? pairOf(map as YamlKeys, inner) : undefined
   if (list === undefined || !isSeq(list.value)) throw new NotEditable(`${outer}.${inner} is no list`)
   const { items, flow } = list.value as YAMLSeq.Parsed
   if (items.length === 1) return replaced(text, list, '[]')
@@ -113,8 +109,7 @@ function without(text: string, [outer, inner]: ListPath, index: number): string 
   return spliced(text, start, end === 0 ? text.length : end, '')
 }
 
-/** Replaces a value, also an empty one. */
-function replaced(text: string, { key, value }: Found, flow: string): string {
+function replaced(text: string, { key, value }: YamlPair, flow: string): string {
   const start = value === null || isEmptyText(value) ? text.indexOf(':', endOf(key)) + 1 : startOf(value)
   const end = value === null || isEmptyText(value) ? start : endOf(value)
   // A block list starts on its own line, and its end is that of its last line.
@@ -134,7 +129,6 @@ function dashed(block: readonly string[], indent: string): string[] {
   return block.map((line, index) => `${indent}${index === 0 ? '- ' : '  '}${line}`)
 }
 
-/** Checks that the result has the expected list and is otherwise equal. */
 function verified(before: string, after: string, [outer, inner]: ListPath, list: readonly unknown[]): string {
   const root = plain(valueIn(before))
   const expected = { ...root, [outer]: { ...plain(root[outer]), [inner]: list } }
@@ -166,14 +160,14 @@ function valueIn(text: string): unknown {
   return parsed(text).toJS({ maxAliasCount: 100 })
 }
 
-function rootOf(text: string): Keys | undefined {
+function rootOf(text: string): YamlKeys | undefined {
   const { contents } = parsed(text)
   if (contents === null || isEmpty(contents)) return undefined
-  if (isMap(contents) && contents.flow !== true) return contents as Keys
+  if (isMap(contents) && contents.flow !== true) return contents as YamlKeys
   throw new NotEditable('it is not written as lines of keys')
 }
 
-function pairOf(map: Keys, name: string): Found | undefined {
+function pairOf(map: YamlKeys, name: string): YamlPair | undefined {
   const pair = map.items.find(({ key }) => isScalar(key) && key.value === name)
   if (isAlias(pair?.value)) throw new NotEditable(`${name} is an alias`)
   return pair

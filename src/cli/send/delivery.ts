@@ -16,37 +16,31 @@ import { type CommandIo, WrongUse } from '../command.ts'
 import { checkBackends } from '../option-values.ts'
 import type { Progress } from '../terminal.ts'
 
-export interface Job {
+export interface SendJob {
   readonly directory: string
   readonly config: ResolvedConfig
   readonly backends: readonly BackendConfig[]
-  /** The backends are all configured ones. */
   readonly isOfAll: boolean
-  /** Undefined for the trace log. */
   readonly files?: readonly string[] | undefined
-  /** Send only this trace of the files. */
   readonly traceId?: string | undefined
   /** Epoch milliseconds, 0 for all traces. Undefined to send only the backlog. */
   readonly since: number | undefined
 }
 
-/** Sends the backlog of the backends, then, if requested, spans that were not in it. */
-export class Delivery {
+export class BacklogDelivery {
   readonly #pipeline: Pipeline
-  readonly #job: Job
+  readonly #job: SendJob
   readonly #before: readonly BacklogEntry[]
   #resend: Resend | undefined
   #isTakenOver = false
-  /** Backlog spans delivered, by backend. */
   #kept: ReadonlyMap<string, number> = new Map()
 
-  constructor(pipeline: Pipeline, job: Job, before: readonly BacklogEntry[]) {
+  constructor(pipeline: Pipeline, job: SendJob, before: readonly BacklogEntry[]) {
     this.#pipeline = pipeline
     this.#job = job
     this.#before = before
   }
 
-  /** @throws the error of the file system if a file cannot be read */
   async run(signal: AbortSignal): Promise<void> {
     const { files, traceId, since } = this.#job
     if (files === undefined) {
@@ -66,7 +60,7 @@ export class Delivery {
       'span',
     )
     const { done, total } = this.#resend?.progress ?? this.#backlog()
-    progress.at(done, () => `${spans} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
+    progress.update(done, () => `${spans} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
   }
 
   #backlog(): { readonly done: number; readonly total: number } {
@@ -79,7 +73,6 @@ export class Delivery {
 
   readonly #isAsked = ({ isLive, backend }: BacklogEntry): boolean => !isLive && this.#names().includes(backend)
 
-  /** The report, after the pipeline was shut down. @param after the backlog now */
   outcome(after: readonly BacklogEntry[]): string[] {
     const { files, traceId, since, directory } = this.#job
     if (since === undefined) return backlogLines(this.#arrived(), this.#before, after)
@@ -117,7 +110,6 @@ export class Delivery {
   }
 }
 
-/** States of a file with spans that a backend should have received. */
 const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
 
 /** A longer list of files is not useful. */
@@ -130,75 +122,70 @@ function backlogLines(
 ): string[] {
   const lines = [...spans].map(([name, count]) => {
     const left = after.find(({ backend }) => backend === name)
-    const rest = left === undefined ? 'nothing is left for it' : `${humanBytes(left.bytes)} are left for it`
+    const rest = left === undefined ? 'nothing is pending' : `${humanBytes(left.bytes)} are pending`
     return `${name} got ${countOf(count, 'span')}; ${rest}`
   })
   const others = after.filter(({ backend }) => !spans.has(backend))
   for (const { backend, bytes } of others) {
-    lines.push(`${humanBytes(bytes)} are kept for ${backend}, which is not asked for or not configured`)
+    lines.push(`${humanBytes(bytes)} are pending for ${backend}, which is not selected or not configured`)
   }
   const running = before.filter(({ isLive }) => isLive)
   for (const { backend, bytes } of running) {
-    lines.push(`${humanBytes(bytes)} for ${backend} belong to agents that are running; they deliver them`)
+    lines.push(`${humanBytes(bytes)} for ${backend} belong to running agents, which deliver them`)
   }
-  return lines.length === 0 ? ['no backend is configured, and nothing is kept for any'] : lines
+  return lines.length === 0 ? ['no backend is configured, and nothing is pending'] : lines
 }
 
-interface Asked {
+interface BackendRequest {
   readonly place: string
   readonly isLog: boolean
-  /** Backlog spans, which the backend received first. */
   readonly kept: number
-  /** Backlog bytes now. */
   readonly waiting: number
   /** Spans that the backend rejected or that failed permanently. */
   readonly dropped: number
 }
 
-function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: Asked): string[] {
+function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: BackendRequest): string[] {
   const { isLog, kept, dropped } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
   const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
   return [
-    ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were kept for it`]),
+    ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were pending`]),
     got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
     ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
-    ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} of them did not arrive, and will not`]),
-    ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} it has already`] : []),
+    ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} were rejected`]),
+    ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} already delivered`] : []),
     ...(of('running') === 0 ? [] : [`  ${running(of('running'))}`]),
-    ...(of('owed') === 0
-      ? []
-      : [`  ${countOf(of('owed'), 'file')} kept for it: hookspan send delivers what it has not got`]),
+    ...(of('owed') === 0 ? [] : [`  ${countOf(of('owed'), 'file')} pending: run hookspan send`]),
     ...heldLines(of, asked),
     ...(of('left') === 0 ? [] : [`  ${left(outcomes, isLog)}`]),
   ]
 }
 
-function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { place, waiting }: Asked): string {
+function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { place, waiting }: BackendRequest): string {
   const is = (wanted: ResendOutcome['state']): boolean => outcomes.some(({ state }) => state === wanted)
   if (outcomes.length === 0) return `there are no traces in ${place}`
   if (UNSENT.some(is) || (is('judged') && waiting > 0)) return `${backend} got nothing`
   if (is('judged'))
-    return `${backend} has ${is('had') ? 'all of it but what was let go' : 'what was kept'}; nothing was sent`
-  if (is('had')) return `${backend} has all of it already; nothing was sent`
+    return `${backend} has ${is('had') ? 'everything except traces that "keep" did not select' : 'all selected traces'}; nothing was sent`
+  if (is('had')) return `${backend} has everything already; nothing was sent`
   return `nothing in ${place} is to be sent to ${backend}`
 }
 
-/** The report on files whose traces were held for tail sampling. */
-function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: Asked): string[] {
+function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: BackendRequest): string[] {
   const [judged, unjudged] = [of('judged'), of('unjudged')]
   const isWaiting = judged > 0 && of('owed') === 0 && waiting > 0
   return [
-    ...(isWaiting ? [`  ${humanBytes(waiting)} of what was kept are left for it: hookspan send delivers it`] : []),
+    ...(isWaiting ? [`  ${humanBytes(waiting)} of selected traces are pending: run hookspan send`] : []),
     ...(judged === 0
       ? []
       : [
-          `  of ${countOf(judged, 'file')} it gets what is kept; what "keep" lets go stays here: hookspan send TRACE_ID sends one`,
+          `  of ${countOf(judged, 'file')} it receives the selected traces; "keep" did not select the others: hookspan send TRACE_ID sends one`,
         ]),
     ...(unjudged === 0
       ? []
       : [
-          `  nobody has judged ${countOf(unjudged, 'file')} of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one`,
+          `  tail sampling is pending for ${countOf(unjudged, 'file')} of ended agents: run hookspan send with the same backends; hookspan send TRACE_ID sends one`,
         ]),
   ]
 }
@@ -222,14 +209,13 @@ function fileLines(outcomes: readonly ResendOutcome[]): string[] {
 }
 
 function running(files: number): string {
-  const what =
-    files === 1 ? '1 file belongs to an agent that is running' : `${files} files belong to agents that are running`
-  return `${what}: run this again when it has ended`
+  const what = files === 1 ? '1 file belongs to a running agent' : `${files} files belong to running agents`
+  return `${what}: run this again after it has ended`
 }
 
 function left(outcomes: readonly ResendOutcome[], isLog: boolean): string {
   const files = countOf(outcomes.filter(({ state }) => state === 'left').length, 'file')
-  const next = isLog ? 'run this again: it goes on where it stopped' : 'run this again: it sends all of them anew'
+  const next = isLog ? 'run this again to continue' : 'run this again to send all of them'
   return `not all of ${files} was sent; ${next}`
 }
 
@@ -273,7 +259,6 @@ async function chosenBackend(
   return config.backends.find(other => isSame(plan, planOf(other))) ?? ownName(backend, plan, directory)
 }
 
-/** Rejects a word that is neither a known name nor a known type. */
 function expectKnown(value: string, config: ResolvedConfig): void {
   const types: readonly string[] = BACKEND_TYPES
   if (!/^[\w.-]+$/.test(value) || types.includes(value.toLowerCase())) return
@@ -295,7 +280,6 @@ function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
   return destinationOf(as(plan.settings.name)) === destinationOf(plan)
 }
 
-/** Renames the backend if pending spans under its name are for another address. */
 async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
   const meant = await pendingDestinations(directory, backend.name)
   const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))

@@ -1,48 +1,52 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { isOnThisHost, lockHolder, type Owner } from '../../delivery/trace-log/index.ts'
 import { PACKAGE_VERSION } from '../../plugin/package-facts.ts'
-import { addressOf } from '../../receiver/address.ts'
-import { type Health, Peer } from '../../receiver/peer.ts'
-import { isThere, makePlace, type Place, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
-import { isNewer } from '../../receiver/version.ts'
+import {
+  addressOf,
+  createReceiverFolders,
+  ensureToken,
+  fileKind,
+  type ReceiverFiles,
+  readToken,
+  receiverFiles,
+} from '../../receiver/receiver-files.ts'
+import { type Health, isNewer, ReceiverClient } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { where } from './status.ts'
 
-export interface Running {
-  readonly peer: Peer
+export interface RunningReceiver {
+  readonly peer: ReceiverClient
   readonly health: Health
 }
 
-export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): Place {
-  return placeOf(env, home)
+export function placeIn({ env, home }: Pick<CommandIo, 'env' | 'home'>): ReceiverFiles {
+  return receiverFiles(env, home)
 }
 
 /** Undefined if none answers. @throws Error in one line if the token cannot be read */
-export async function findRunning(place: Place): Promise<Running | undefined> {
+export async function findRunning(place: ReceiverFiles): Promise<RunningReceiver | undefined> {
   const holder = ownerIn(place)
   const address = holder && addressOf(place, holder)
   const token = address && readToken(place)
   if (address === undefined || token === undefined) return undefined
-  const peer = new Peer(address, token)
+  const peer = new ReceiverClient(address, token)
   const health = await peer.health()
   return health === undefined ? undefined : { peer, health }
 }
 
 /** The process on this machine that owns the receiver's lock, whether it answers or not. @throws Error in one line */
-export function holderOf(place: Place): number | undefined {
+export function holderOf(place: ReceiverFiles): number | undefined {
   const holder = ownerIn(place)
   return holder !== undefined && isOnThisHost(holder) ? holder.pid : undefined
 }
 
-function ownerIn({ directory }: Place): Owner | undefined {
+function ownerIn({ directory }: ReceiverFiles): Owner | undefined {
   // No receiver has ever run here.
-  return isThere(directory) === undefined ? undefined : lockHolder(directory, Date.now)
+  return fileKind(directory) === undefined ? undefined : lockHolder(directory, Date.now)
 }
 
 const AGAIN_MILLIS = 20
 
-/** @returns whether the condition became true in time */
-export async function comesTrue(isTrue: () => boolean | Promise<boolean>, millis: number): Promise<boolean> {
+async function comesTrue(isTrue: () => boolean | Promise<boolean>, millis: number): Promise<boolean> {
   const until = performance.now() + millis
   while (!(await isTrue())) {
     if (performance.now() > until) return false
@@ -58,8 +62,8 @@ const STOP_MILLIS = 30_000
 /** Starts a detached receiver and waits until it answers. @param program the arguments of `node` for `hookspan serve` */
 export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
   const place = placeIn(io)
-  makePlace(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
-  tokenOf(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  createReceiverFolders(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  ensureToken(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
   const before = await findRunning(place)
   if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
   const child = spawn(process.execPath, program, {
@@ -71,7 +75,7 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
     env: io.env,
   })
   const error = errorOf(child)
-  let running: Running | undefined
+  let running: RunningReceiver | undefined
   const isOver = async (): Promise<boolean> => {
     // Exit code 0 means that another receiver runs, which may be slow to answer.
     const isLost = (child.exitCode ?? 0) !== 0 || child.signalCode !== null || error.failed !== undefined
@@ -82,10 +86,10 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
   child.stderr?.destroy()
   child.unref()
   if (running !== undefined && !isOlder(running)) return sayRunning(running, io)
-  throw new Error(error.failed ?? error.said ?? 'the receiver does not answer; "hookspan serve" says why')
+  throw new Error(error.failed ?? error.said ?? 'the receiver does not answer; run "hookspan serve" to see why')
 }
 
-function isOlder({ health }: Running): boolean {
+function isOlder({ health }: RunningReceiver): boolean {
   return isNewer(PACKAGE_VERSION, health.version)
 }
 
@@ -102,28 +106,31 @@ function errorOf(child: ChildProcess): { said?: string; failed?: string } {
   return found
 }
 
-function sayRunning({ peer: { address }, health }: Running, io: CommandIo): number {
-  io.stdout.write(`A receiver runs: version ${health.version}, pid ${health.pid}, ${where(address)}\n`)
+function sayRunning({ peer: { address }, health }: RunningReceiver, io: CommandIo): number {
+  io.stdout.write(`Receiver running: version ${health.version}, pid ${health.pid}, ${where(address)}\n`)
   return EXIT.ok
 }
 
-/** Stops the receiver: gracefully if it answers, otherwise by a signal. */
 export async function stopRunning(io: CommandIo): Promise<number> {
   const place = placeIn(io)
   const [running, holder] = [await findRunning(place), holderOf(place)]
   const pid = running?.health.pid ?? holder
   if (pid === undefined) {
-    io.stdout.write('Nothing to do: no receiver runs.\n')
+    io.stdout.write('Nothing to do: no receiver is running.\n')
     return EXIT.ok
   }
   // The pid is certainly the receiver's: the lock detects a reused pid.
   if (!(await running?.peer.stop()) && holder !== undefined) process.kill(holder, 'SIGTERM')
   if (await comesTrue(() => holderOf(place) === undefined, STOP_MILLIS)) {
-    const rest = running?.health.openTurns === 0 ? '' : ' What is open in agents goes on with the next receiver.'
+    const rest = running?.health.openTurns === 0 ? '' : ' The next receiver continues open turns.'
     io.stdout.write(`Stopped (pid ${pid}).${rest}\n`)
     return EXIT.ok
   }
   throw new Error(
-    `the receiver (pid ${pid}) does not end; "kill -9 ${pid}" ends it, and what is open goes on all the same`,
+    `the receiver (pid ${pid}) does not exit; run "kill -9 ${pid}". The next receiver continues open turns`,
   )
+}
+
+export function where({ socket, port }: { readonly socket: string | null; readonly port: number | null }): string {
+  return [...(port === null ? [] : [`http://127.0.0.1:${port}`]), ...(socket === null ? [] : [socket])].join('  ')
 }

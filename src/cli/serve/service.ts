@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type CommandIo, EXIT } from '../command.ts'
 import { makeChange, readText } from '../init/config-file.ts'
 import { lineDiff } from '../init/line-diff.ts'
-import type { Change } from '../init/plan.ts'
+import type { FileChange } from '../init/plan.ts'
 import { folderFrom } from '../init/plugin-file.ts'
 import { lookOf } from '../terminal.ts'
 import { findRunning, placeIn } from './receiver-process.ts'
@@ -11,7 +11,6 @@ import { findRunning, placeIn } from './receiver-process.ts'
 export interface System {
   readonly platform: NodeJS.Platform
   readonly uid: number
-  /** Runs a system command. Returns the cause of a failure, undefined on success. */
   run(line: CommandLine): string | undefined
 }
 
@@ -29,12 +28,11 @@ export const THIS_SYSTEM: System = {
   },
 }
 
-export interface InstallOptions {
+interface InstallOptions {
   readonly program: readonly string[]
   readonly isDry: boolean
 }
 
-/** Installs and starts a service that runs the receiver from login on. */
 export async function install({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
   const before = await readText(service.file)
@@ -44,23 +42,22 @@ export async function install({ program, isDry }: InstallOptions, io: CommandIo,
     return EXIT.ok
   }
   show(service, before, service.content, service.start, io)
-  if (isDry) return sayDry(io)
+  if (isDry) return reportDryRun(io)
   await makeChange(changeOf(service, before, service.content))
   // A running receiver would conflict with the service.
   await (await findRunning(placeIn(io)))?.peer.stop()
   if (!runAll(service.start, system, io)) return EXIT.failed
-  io.stdout.write(`Done: ${service.title} starts the receiver now, and when you log in.\n`)
+  io.stdout.write(`Done: ${service.title} runs the receiver now and at every login.\n`)
   const left = variablesLeft(io.env)
   if (left.length > 0) {
     io.stdout.write(
-      `It does not have the variables of this shell; put into the configuration what they say: ${left.join(', ')}\n`,
+      `It does not inherit the variables of this shell; move them to the configuration: ${left.join(', ')}\n`,
     )
   }
-  io.stdout.write('To take it out again: hookspan serve --undo\n')
+  io.stdout.write('To undo it: hookspan serve --undo\n')
   return EXIT.ok
 }
 
-/** Reverts `install`. */
 export async function uninstall({ program, isDry }: InstallOptions, io: CommandIo, system: System): Promise<number> {
   const service = serviceFor(system.platform, system.uid, { env: io.env, home: io.home, program })
   const before = await readText(service.file)
@@ -70,16 +67,16 @@ export async function uninstall({ program, isDry }: InstallOptions, io: CommandI
   }
   if (!isServiceFile(before)) throw new Error(notOurs(service))
   show(service, before, undefined, [...service.stop, ...service.gone], io)
-  if (isDry) return sayDry(io)
+  if (isDry) return reportDryRun(io)
   const isStopped = runAll(service.stop, system, io)
   await makeChange(changeOf(service, before, undefined))
   if (!runAll(service.gone, system, io) || !isStopped) return EXIT.failed
-  io.stdout.write(`Done: ${service.title} does not start a receiver any more.\n`)
+  io.stdout.write(`Done: ${service.title} no longer starts a receiver.\n`)
   return EXIT.ok
 }
 
 function notOurs({ file }: Service): string {
-  return `${file} is not what hookspan wrote; it stays as it is: move it away`
+  return `${file} was not written by hookspan and is left unchanged: move it away`
 }
 
 function show(
@@ -89,17 +86,17 @@ function show(
   commands: readonly CommandLine[],
   io: CommandIo,
 ): void {
-  const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (removed)' : ''
   io.stdout.write(`${file}${what}\n${lineDiff(before ?? '', after ?? '', lookOf(io).color)}`)
   for (const line of commands) io.stdout.write(`$ ${line.join(' ')}\n`)
 }
 
-function sayDry(io: CommandIo): number {
+function reportDryRun(io: CommandIo): number {
   io.stderr.write('Nothing has been written.\n')
   return EXIT.ok
 }
 
-function changeOf({ file }: Service, before: string | undefined, after: string | undefined): Change {
+function changeOf({ file }: Service, before: string | undefined, after: string | undefined): FileChange {
   return { kind: 'change', file, before, after, isUsers: false, notes: [] }
 }
 
@@ -107,24 +104,22 @@ function runAll(lines: readonly CommandLine[], system: System, io: CommandIo): b
   for (const line of lines) {
     const why = system.run(line)
     if (why === undefined) continue
-    io.stderr.write(`hookspan serve: "${line.join(' ')}" failed: ${why}; where it works, run it yourself\n`)
+    io.stderr.write(`hookspan serve: "${line.join(' ')}" failed: ${why}; run it by hand\n`)
     return false
   }
   return true
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   /** Absolute paths and arguments: node, our program, `serve` and its options. */
   readonly program: readonly string[]
 }
 
-export type CommandLine = readonly [string, ...string[]]
+type CommandLine = readonly [string, ...string[]]
 
-/** A login service of the operating system. */
 export interface Service {
-  /** The common name of the service manager. */
   readonly title: string
   readonly file: string
   readonly content: string
@@ -141,20 +136,17 @@ const LABEL = 'hookspan.receiver'
 /** Variables that determine the receiver's files. A system service does not have the shell's environment. */
 const PLACES = ['XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'HOOKSPAN_CONFIG'] as const
 
-/** @throws Error in one line if the system is not supported */
 export function serviceFor(platform: NodeJS.Platform, uid: number, options: ServiceOptions): Service {
   if (platform === 'linux') return systemd(options)
   if (platform === 'darwin') return launchd(uid, options)
-  throw new Error(`there is no service for ${platform}; have "hookspan serve" started when you log in`)
+  throw new Error(`there is no service for ${platform}; start "hookspan serve" at login yourself`)
 }
 
-/** True if the file was written by hookspan and may be removed. */
-export function isServiceFile(text: string): boolean {
+function isServiceFile(text: string): boolean {
   return text.includes(MARK)
 }
 
-/** Configuration variables of this shell that the service will not have. */
-export function variablesLeft(env: ServiceOptions['env']): readonly string[] {
+function variablesLeft(env: ServiceOptions['env']): readonly string[] {
   const names = Object.keys(env).filter(name => /^(?:HOOKSPAN_|OTEL_)/.test(name) && env[name]?.trim())
   return names.filter(name => !PLACES.includes(name as (typeof PLACES)[number])).sort()
 }
@@ -171,7 +163,7 @@ function systemd({ env, home, program }: ServiceOptions): Service {
   const lines = [
     `# ${MARK}`,
     '[Unit]',
-    'Description=hookspan: takes what the hooks of AI agents tell',
+    'Description=hookspan: receiver for the hooks of AI agents',
     '',
     '[Service]',
     `ExecStart=${program.map(systemdQuoted).join(' ')}`,

@@ -1,27 +1,26 @@
 import { readdirSync } from 'node:fs'
-import type { Health } from '../../receiver/peer.ts'
-import type { Place } from '../../receiver/place.ts'
+import type { ReceiverFiles } from '../../receiver/receiver-files.ts'
+import type { Health } from '../../receiver/running-receiver.ts'
 import { type CommandIo, EXIT } from '../command.ts'
-import { findRunning, holderOf, placeIn, type Running } from './receiver-process.ts'
+import { findRunning, holderOf, placeIn, type RunningReceiver, where } from './receiver-process.ts'
 
-/** Labels of refusals whose name is not readable. */
 const REFUSED: Readonly<Record<string, string>> = {
   cutOff: 'cut off',
-  json: 'no JSON',
-  protobuf: 'no protobuf',
-  gzip: 'no gzip',
-  service: 'spans of services that none are taken from',
-  rate: 'too many a second',
-  busy: 'too much at once',
+  json: 'invalid JSON',
+  protobuf: 'invalid protobuf',
+  gzip: 'invalid gzip',
+  service: 'spans of an unsupported service',
+  rate: 'rate limit',
+  busy: 'too many pending',
   size: 'too large',
-  token: 'no token, or a wrong one',
-  host: 'another Host',
+  token: 'missing or wrong token',
+  host: 'wrong Host header',
   origin: 'from a web page',
   path: 'unknown path',
   older: 'from a newer hookspan',
   connections: 'too many connections',
   spoolFile: 'files in the spool',
-  spoolPlace: 'a spool that is no directory',
+  spoolPlace: 'spool is not a directory',
 }
 
 /** Prints whether a receiver runs and its counters. Exit code 1 if none answers. */
@@ -33,14 +32,14 @@ export async function showStatus(io: CommandIo): Promise<number> {
   return running === undefined ? EXIT.failed : EXIT.ok
 }
 
-function notRunning(place: Place): string[] {
+function notRunning(place: ReceiverFiles): string[] {
   const holder = holderOf(place)
   const waiting = filesIn(place.spool)
   return [
     holder === undefined
-      ? 'No receiver runs; "hookspan serve --detach" starts one.'
-      : `The receiver (pid ${holder}) does not answer; "hookspan serve --stop" ends it.`,
-    ...(waiting > 0 ? [`${count(waiting, 'event')} wait for one in ${place.spool}`] : []),
+      ? 'No receiver is running; start one with "hookspan serve --detach".'
+      : `The receiver (pid ${holder}) does not answer; stop it with "hookspan serve --stop".`,
+    ...(waiting > 0 ? [`${count(waiting, 'event')} pending in ${place.spool}`] : []),
   ]
 }
 
@@ -52,40 +51,36 @@ function filesIn(directory: string): number {
   }
 }
 
-function whatRuns({ peer: { address }, health }: Running): string[] {
+function whatRuns({ peer: { address }, health }: RunningReceiver): string[] {
   const { counts, lines } = health
   const refused = Object.entries(counts.refused).map(([why, number]) => `${REFUSED[why] ?? why}: ${number}`)
   const ignored = Object.entries(health.recorder.agents).flatMap(([host, { hooks }]) =>
     hooks.ignored > 0 ? [`${count(hooks.ignored, 'event')}${host === '' ? '' : ` of ${host}`}`] : [],
   )
   return [
-    `A receiver runs: version ${health.version}, pid ${health.pid}, since ${new Date(health.startedAt).toISOString()}`,
-    `  listens  ${where(address)}`,
+    `Receiver running: version ${health.version}, pid ${health.pid}, since ${new Date(health.startedAt).toISOString()}`,
+    `  address  ${where(address)}`,
     `  open     ${count(health.openTurns, 'turn')}`,
-    `  taken    ${taken(health)}`,
+    `  received ${taken(health)}`,
     ...(ignored.length > 0 ? [`  ignored  ${ignored.join(', ')}`] : []),
     ...(refused.length > 0 ? [`  refused  ${refused.join(', ')}`] : []),
     ...(counts.dropped > 0
-      ? [`  lost     ${count(counts.dropped, 'event')}: no receiver ran, and the spool was full`]
+      ? [`  lost     ${count(counts.dropped, 'event')}: no receiver was running, and the spool was full`]
       : []),
     ...Object.entries(health.lostHooks ?? {}).map(
-      ([host, number]) => `  lost     ${count(number, 'hook')} of ${host}: fired and never received`,
+      ([host, number]) => `  lost     ${count(number, 'hook')} of ${host}: sent and never received`,
     ),
-    ...(lines.length > 0 ? ['  it said', ...lines.map(line => `    ${line}`)] : []),
+    ...(lines.length > 0 ? ['  messages', ...lines.map(line => `    ${line}`)] : []),
   ]
-}
-
-export function where({ socket, port }: { readonly socket: string | null; readonly port: number | null }): string {
-  return [...(port === null ? [] : [`http://127.0.0.1:${port}`]), ...(socket === null ? [] : [socket])].join('  ')
 }
 
 function taken({ counts: { deliveries, spooled, duplicates, unreadable }, waiting }: Health): string {
   const parts = [
     count(deliveries, 'delivery', 'deliveries'),
-    ...(spooled > 0 ? [`${spooled} of them from the spool`] : []),
-    ...(duplicates > 0 ? [`${duplicates} more came twice`] : []),
+    ...(spooled > 0 ? [`${spooled} from the spool`] : []),
+    ...(duplicates > 0 ? [`${duplicates} duplicates ignored`] : []),
     ...(unreadable > 0 ? [`${unreadable} could not be read`] : []),
-    ...(waiting > 0 ? [`${waiting} wait`] : []),
+    ...(waiting > 0 ? [`${waiting} queued`] : []),
   ]
   return parts.join(', ')
 }

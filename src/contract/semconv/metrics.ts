@@ -1,6 +1,6 @@
 import { TOKEN_MODALITY } from './gen-ai-next.ts'
 
-/** Instrument names; `{ns}` is the configured namespace. `core/instrument-table.ts` describes each one. */
+/** Instrument names; `{ns}` is the configured namespace. `tracker/instrument-table.ts` describes each one. */
 export const METRIC = {
   sessions: '{ns}.sessions',
   turnDuration: '{ns}.turn.duration',

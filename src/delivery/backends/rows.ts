@@ -1,6 +1,5 @@
 import type { BackendType, OtlpProtocol, Temporality } from './backend-config.ts'
 
-/** A key of one backend type, in addition to the keys common to all types. */
 export interface BackendOptionRow {
   readonly about: string
   readonly default?: string
@@ -13,16 +12,13 @@ export interface BackendOptionRow {
   readonly path?: true
 }
 
-/** The options of a backend with the defaults filled in. */
 export type Options = Readonly<Record<string, string | undefined>>
 
 /** The request that reads a sent trace back. */
 export interface ReadBack {
-  /** URL of a GET request. Placeholders as in `traceView`. */
   readonly url: string
   /** `status`: the trace exists if the response is 200. `body`: it exists if the body contains the trace id. */
   readonly found: 'status' | 'body'
-  /** If true, the request needs the headers of the backend. */
   readonly authenticated: boolean
 }
 
@@ -39,17 +35,12 @@ export interface BackendRow {
   readonly metrics: boolean
   /** True if the backend accepts log events as OTLP/JSON. Logs are sent only if the user sets `logs: true`. */
   readonly logs: boolean
-  /** Temporality of metrics. Cumulative unless the backend requires another. */
   readonly temporality?: Temporality
   readonly options: Readonly<Record<string, BackendOptionRow>>
-  /** Undefined values are omitted. */
   readonly headers: (options: Options) => Readonly<Record<string, string | undefined>>
   /** Resource attributes that the backend uses for filing. Undefined values are omitted. */
   readonly resource?: (options: Options) => Readonly<Record<string, string | undefined>>
-  /**
-   * The address of a trace in the backend's UI. Placeholders: `{base}` is the endpoint without the signal's path,
-   * `{hostname}` its host, `{trace_id}`, `{project}`, and the names of the options.
-   */
+  /** Address of a trace in the backend's UI. Placeholders: `{base}`, `{hostname}`, `{trace_id}`, `{project}`, option names. */
   readonly traceView?: string
   readonly readBack?: ReadBack
   readonly note?: string
@@ -78,7 +69,6 @@ function originOfDsn(options: Options): string | undefined {
   return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
 }
 
-/** Defaults shared by most backends. */
 const OTLP = {
   transport: 'http',
   endpoint: () => COLLECTOR,
@@ -308,7 +298,6 @@ export function isBackendType(name: string): name is BackendType {
   return Object.hasOwn(BACKENDS, name)
 }
 
-/** Returns undefined for an unknown type. */
 export function backendRow(type: string): BackendRow | undefined {
   return isBackendType(type) ? BACKENDS[type] : undefined
 }

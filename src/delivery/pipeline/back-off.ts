@@ -10,10 +10,7 @@ const MAX_ASKED_MILLIS = 3_600_000
 
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
-/**
- * The effect of a failure on the spans that were sent. `later`: the backend cannot accept them now. `refused`: it does not
- * accept them, but may accept a part of them.
- */
+/** `later`: the backend cannot accept the spans now. `refused`: it may accept a part of them. */
 type FailureVerdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
 
 /** Statuses that the OTLP specification defines as retryable, and 408. */
@@ -39,7 +36,6 @@ export class BackOff {
     return this.remainingMillis() > 0
   }
 
-  /** Reason of the latest failure. Undefined after a success. */
   get reason(): BackOffReason | undefined {
     return this.#reason
   }
@@ -73,7 +69,6 @@ export class BackOff {
   }
 }
 
-/** @param tries number of earlier failures of the same spans */
 export function classifyFailure(failure: DeliveryFailure, tries: number): FailureVerdict {
   switch (failure.kind) {
     case 'status':

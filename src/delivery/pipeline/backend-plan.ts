@@ -7,24 +7,19 @@ import type { BackendFacts } from './delivery-report.ts'
 import { CONTENT_TYPES } from './otlp-sinks.ts'
 
 const DESTINATION_CHARS = 16
-/** Names of this machine: `localhost` and `[::1]`. */
 const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
-/** One backend: its row, defaults and options combined into everything needed to open it. */
 export interface BackendPlan {
   readonly settings: BackendConfig
   readonly row: BackendRow
   readonly options: Options
   readonly protocol: OtlpProtocol
-  /** URLs of the signals that are sent. Empty for a file or the console. */
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   readonly traces: boolean
   readonly metrics: boolean
   readonly logs: boolean
   readonly temporality: Temporality
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Resource attributes that this backend requires. May be empty. */
   readonly resource: Readonly<Record<string, string>>
   readonly facts: BackendFacts
 }
@@ -143,10 +138,7 @@ function off(settings: BackendConfig, what: string): BackendPlanResult {
   return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
 }
 
-/**
- * Identifies where a backend's traces go: equal for the same name and the same address. It is a hash, because an address
- * may hold a key and this value is stored in the trace log.
- */
+/** Equal for the same name and address. Hashed, because an address may hold a key and this is stored in the trace log. */
 export function destinationOf({ settings, urls, options }: BackendPlan): string {
   const url = urls.traces?.replace(THIS_MACHINE, (_whole, scheme: string) => `${scheme}127.0.0.1`)
   const address = url ?? options['path'] ?? ''
@@ -159,10 +151,7 @@ function basePath(url: URL): string {
   return url.pathname.replace(/\/+$/, '').replace(SIGNAL_PATH, '')
 }
 
-/**
- * The URL for a signal. The endpoint may be a base URL or the full URL of any signal, with or without a trailing slash.
- * Example: `http://host:4318` -> `http://host:4318/v1/traces`. Returns undefined unless it is an http or https URL.
- */
+/** Accepts the URL of any signal: `http://host:4318` -> `http://host:4318/v1/traces`. Undefined unless http or https. */
 export function signalUrl(endpoint: string, signal: Signal): string | undefined {
   const url = parseHttpUrl(endpoint)
   if (!url) return undefined
@@ -170,7 +159,6 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
   return url.href
 }
 
-/** The URL exactly as given, with the path `/` if it has none. Returns undefined unless it is an http or https URL. */
 export function exactUrl(endpoint: string): string | undefined {
   return parseHttpUrl(endpoint)?.href
 }
@@ -181,11 +169,9 @@ export function baseUrl(endpoint: string): string | undefined {
   return url && `${url.origin}${basePath(url)}`
 }
 
-/** The project in which Phoenix files traces without a project name. */
 const DEFAULT_PROJECT = 'default'
 
 export interface TraceLinks {
-  /** Address in the backend's UI. Absent if it depends on something unknown here. */
   readonly view?: string
   readonly readBack?: ReadBackRequest
 }

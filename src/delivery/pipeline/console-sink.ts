@@ -7,7 +7,6 @@ const STATUS_ERROR = 2
 /** Traces whose root has not ended. Beyond the limit the oldest is printed incomplete. */
 const MAX_OPEN_TRACES = 100
 
-/** Prints each trace as an indented tree once its root has ended. */
 export class ConsoleSpanSink implements SpanSink {
   readonly #write: (text: string) => void
   readonly #open = new Map<string, ReadableSpan[]>()

@@ -13,13 +13,10 @@ interface FailureStreak {
   isWarned: boolean
 }
 
-/** Reports the delivery state of one backend to the user: each cause once at its onset, and once the cost when it is over. */
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Reporter
-  /** Signals that are failing now. */
   readonly #streaks = new Map<Signal, FailureStreak>()
-  /** Causes already reported, until everything is delivered again. */
   readonly #warned = new Set<string>()
   readonly #warnedAt = new Map<string, number>()
   #overflowed = 0
@@ -34,7 +31,6 @@ export class DeliveryReport {
     return this.#facts.name
   }
 
-  /** @param lost spans or log events that did not arrive, if known */
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
@@ -52,7 +48,7 @@ export class DeliveryReport {
     const streak = this.#streaks.get(signal)
     if (!streak) return
     this.#streaks.delete(signal)
-    // An overflow ends only when the queue is empty: see `drained`.
+    // An overflow ends only when the queue is empty: see `caughtUp`.
     if (this.#streaks.size === 0) for (const cause of this.#warned) if (cause !== OVERFLOW) this.#warned.delete(cause)
     if (!streak.isWarned) return
     this.#report.warn(this.#recoveryLine(signal, streak.lost))
@@ -60,16 +56,15 @@ export class DeliveryReport {
 
   #recoveryLine(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
-    if (type === 'local_log') return `trace log: it is written again; ${missing(lost)}`
+    if (type === 'local_log') return `trace log: it can be written again; ${missing(lost)}`
     if (type === 'kept_log') return keptAgain(lost)
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
     if (signal !== 'traces') return again
     if (lost > 0) return `${again}; ${count(lost, 'span was', 'spans were')} lost`
-    return isKept ? `${again}; what was kept for it is sent now` : again
+    return isKept ? `${again}; its pending spans are sent now` : again
   }
 
-  /** @param lost spans dropped because the queue is full */
   overflowed(waiting: number, lost: number): void {
     const isFirst = this.#overflowed === 0
     this.#overflowed += lost
@@ -80,18 +75,17 @@ export class DeliveryReport {
     )
   }
 
-  /** @param lost spans held only in memory that were not delivered when the process ended */
   lostAtShutdown(lost: number): void {
     const { name, isKept } = this.#facts
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
     this.#warnOnce(
       TOO_LATE,
-      `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
+      `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before they were sent${advice}`,
     )
   }
 
   /** Reports the cost of a failure that lasts until the process ends, if no backend has got the spans. */
-  ended(): void {
+  reportUnstored(): void {
     const lost = this.#streaks.get('traces')?.lost ?? 0
     this.#streaks.clear()
     if (this.#facts.isOnly && lost > 0) this.#report.warn(`trace log: ${missing(lost)}`)
@@ -106,10 +100,7 @@ export class DeliveryReport {
     }
   }
 
-  /**
-   * A wrong path may be wrong for one signal only. It is reported for traces even after a report for metrics, but not the
-   * reverse.
-   */
+  /** A wrong path may be wrong for one signal only. After a report for metrics, traces are still reported. */
   #warnFailure(signal: Signal, cause: string, line: string): boolean {
     if (cause !== WRONG_PATH || signal === 'traces') return this.#warnOnce(cause, line)
     return !this.#warned.has(cause) && this.#warnOnce(`${cause} of ${signal}`, line)
@@ -127,7 +118,7 @@ export class DeliveryReport {
 
 /** For the log of kept traces. The trace log has all spans. */
 function keptAgain(lost: number): string {
-  const again = 'trace log: what is kept is written again'
+  const again = 'trace log: kept traces can be written again'
   return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
 }
 
@@ -144,19 +135,16 @@ export interface BackendFacts {
   readonly name: string
   readonly type: string
   readonly urls: Readonly<Partial<Record<Signal, string>>>
-  /** The user has set the exact URLs. */
   readonly isExact?: boolean
-  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept?: boolean
   /** For the trace log: no backend gets the spans. */
   readonly isOnly?: boolean
   readonly protocol: OtlpProtocol
-  /** The configuration keys of its credentials, as the user writes them. */
   readonly credentials: string
   readonly defaultEndpoint: string | undefined
 }
 
-/** The class of a failure. Failures of one class have one cause and are reported once. */
+/** Failures of one class have one cause and are reported once. */
 export function failureClass(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
@@ -169,8 +157,7 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
-/** The failure class of a URL with a wrong path. */
-export const WRONG_PATH = 'status path'
+const WRONG_PATH = 'status path'
 
 const STATUS_CLASS: Readonly<Record<number, string>> = {
   401: 'status credentials',
@@ -179,7 +166,6 @@ const STATUS_CLASS: Readonly<Record<number, string>> = {
   405: WRONG_PATH,
 }
 
-/** A short reason for the list of losses. */
 export function lossReason(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
@@ -202,7 +188,6 @@ export function lossReason(failure: DeliveryFailure): string {
   }
 }
 
-/** One line: what went wrong, where, and what to do. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
   const isLog = facts.type === 'local_log' || facts.type === 'kept_log'
   const who = isLog ? 'trace log' : `backend ${facts.name}`
@@ -223,9 +208,9 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'file':
       return fileSentence(facts, failure.path, failure.code)
     case 'rejected':
-      return `${url} took a request but rejected some of its ${signal}; its own log says why`
+      return `${url} accepted a request but rejected some of its ${signal}; see the log of the backend`
     case 'refused':
-      return `${url} answered ${failure.status} to single spans, which are left out; the others arrive. Its own log says why`
+      return `${url} answered ${failure.status} to single spans, which are dropped; the others arrive. See the log of the backend`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
     case 'internal':
@@ -243,7 +228,7 @@ function statusSentence(
   const answered = `${url} answered ${status}`
   if (status === 401 || status === 403) return `${answered}: it refuses the credentials. Set ${facts.credentials}`
   if (status === 404 || status === 405)
-    return `${answered}: nothing takes OTLP ${signal} there. ${pathAdvice(facts, signal)}`
+    return `${answered}: there is no OTLP endpoint for ${signal}. ${pathAdvice(facts, signal)}`
   if (signal === 'logs' && (status === 400 || status === 415))
     return `${answered}: it does not take logs as http/json, and there are no others. Set logs: false`
   if (status === 413)
@@ -251,9 +236,8 @@ function statusSentence(
   if (status === 415)
     return `${answered}: it does not take ${facts.protocol}. Set protocol: ${otherProtocol(facts.protocol)}`
   if (status === 400) return `${answered}: it cannot read the ${signal}. Try protocol: ${otherProtocol(facts.protocol)}`
-  if (status === 429)
-    return `${answered}: it takes no more for now (rate limit or quota); meanwhile ${fate(facts, signal)}`
-  if (status >= 500) return `${answered}: the server has a problem of its own; meanwhile ${fate(facts, signal)}`
+  if (status === 429) return `${answered}: its rate limit or quota is reached; meanwhile ${fate(facts, signal)}`
+  if (status >= 500) return `${answered}: the server failed; meanwhile ${fate(facts, signal)}`
   if (status >= 300 && status < 400)
     return `${answered}: it redirects${target(location)}. Set endpoint to the final URL`
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
@@ -329,7 +313,7 @@ const FILE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the disk does not answer',
   ELOOP: 'it is a symbolic link',
   ENXIO: 'it is a pipe that nobody reads',
-  ENOTPRIVATE: 'others may write there',
+  ENOTPRIVATE: 'other users can write there',
 }
 
 const FILE_REMEDY: Readonly<Record<string, string>> = {

@@ -11,13 +11,11 @@ export type DeliveryFailure =
   | { readonly kind: 'network'; readonly code: string }
   | { readonly kind: 'timeout'; readonly afterMillis: number }
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
-  /** The backend accepted the request but rejected a part of it. */
   | { readonly kind: 'rejected' }
   /** A single span that the backend refuses although it accepts others. */
   | { readonly kind: 'refused'; readonly status: number }
   /** Not sent: a header contains invalid characters. */
   | { readonly kind: 'header'; readonly code: string }
-  /** An internal failure of hookspan. */
   | { readonly kind: 'internal'; readonly reason: string }
 
 export type TransportResult =
@@ -28,16 +26,13 @@ export type TransportResult =
       readonly retryAfterMillis?: number
     }
 
-/** Delivers serialised telemetry over HTTP or to a file. */
 export interface Transport {
   /** Delivers one payload, given in pieces. Never rejects. Resolves soon after `signal` aborts. */
   deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult>
-  /** Frees resources. Requests in flight are aborted. */
   close(): Promise<void>
 }
 
 export interface ExportResult {
-  /** Spans or log events that did not arrive. */
   readonly lost: number
   readonly failure?: DeliveryFailure
   readonly retryAfterMillis?: number

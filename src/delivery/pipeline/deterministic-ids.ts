@@ -20,10 +20,7 @@ function valid(id: string): string {
   return /[^0]/.test(id) ? id : `${id.slice(1)}1`
 }
 
-/**
- * Derives ids from the identity of the span, so that a repeated delivery or replay yields the same ids. A seed applies to
- * the next span that is started. Without a seed, ids are random.
- */
+/** Derives ids from the identity of a span, so that a replay yields the same ids. A seed applies to the next span. */
 export class DeterministicIds implements IdGenerator {
   #next: { readonly trace: string; readonly span: string } | undefined
   #trace: string | undefined

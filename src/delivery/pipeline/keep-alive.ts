@@ -1,7 +1,4 @@
-/**
- * Keeps the process alive during a wait. Requests do not keep it alive: a hanging collector must not hold the process
- * longer than this.
- */
+/** Keeps the process alive during a wait. Requests do not: a hanging collector must not hold the process. */
 export class KeepAlive {
   readonly elapsed: Promise<void>
   #timer: NodeJS.Timeout | undefined
@@ -17,7 +14,6 @@ export class KeepAlive {
   }
 }
 
-/** Resolves with `done`, or after this time. */
 export async function within(millis: number, done: Promise<unknown>): Promise<void> {
   const hold = new KeepAlive(millis)
   await Promise.race([done, hold.elapsed])

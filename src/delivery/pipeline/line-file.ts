@@ -8,17 +8,11 @@ const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
 // Windows has no O_NONBLOCK.
 const { O_APPEND, O_CREAT, O_WRONLY, O_NONBLOCK = 0 } = constants as Partial<typeof constants> & typeof constants
-/**
- * O_NONBLOCK: opening a pipe without a reader would block a libuv thread for ever. The host's file operations would wait,
- * and its process could not end.
- */
+/** O_NONBLOCK: opening a pipe without a reader would block a libuv thread, so that the host could not end. */
 const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK
 const LINE_END: Buffer = Buffer.from('\n')
 
-/**
- * An append-only file of lines, opened for the first line. The caller must await each line before the next. After a failure
- * the next line is tried again, so a disk that has room again is used again.
- */
+/** An append-only file. Lines must be awaited one by one. After a failure the next line is tried again. */
 export class LineFile implements Transport {
   readonly path: string
   #handle: FileHandle | undefined
@@ -60,10 +54,7 @@ export class LineFile implements Transport {
   }
 }
 
-/**
- * Creates directories one by one: `mkdir` with `recursive` never returns where nothing can be created, for example below
- * `/proc`.
- */
+/** One by one: `mkdir` with `recursive` never returns where nothing can be created, for example below `/proc`. */
 async function makeDirectory(path: string): Promise<void> {
   try {
     await makeOne(path)

@@ -13,7 +13,6 @@ interface Loss {
   spans: number
 }
 
-/** Distributes log events to all backends that accept them, and emits an event for lost spans. */
 export class LogEmitter {
   readonly #queues: LogQueue[] = []
   readonly #losses = new Map<string, Loss>()
@@ -24,7 +23,6 @@ export class LogEmitter {
   #head: string | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** @param now returns epoch milliseconds */
   constructor(
     { namespace, version }: { readonly namespace: string; readonly version: string },
     now: () => number = Date.now,
@@ -38,13 +36,11 @@ export class LogEmitter {
     return this.#queues.length > 0
   }
 
-  /** The JSON before the records of each request. */
   get head(): string {
     this.#head ??= requestHead(this.#describe(), SCOPE, this.#version)
     return this.#head
   }
 
-  /** Sets the resource of the events. Called once, before the first event. */
   setResource(resource: { readonly attributes: Attributes }): void {
     this.#describe = () => resource.attributes
   }
@@ -59,10 +55,7 @@ export class LogEmitter {
     for (const queue of this.#queues) queue.enqueueRecord(record)
   }
 
-  /**
-   * Counts spans that a backend will never receive.
-   * @param reason one of few fixed texts
-   */
+  /** @param reason one of few fixed texts */
   countLostSpans(backend: string, spans: number, reason: string): void {
     if (!this.hasQueues) return
     const key = `${backend}\n${reason}`
@@ -72,13 +65,11 @@ export class LogEmitter {
     this.#timer ??= setTimeout(() => this.#emitLosses(), BURST_MILLIS).unref()
   }
 
-  /** Resolves when the received events have been sent or have failed. Never rejects. */
   async flush(): Promise<void> {
     this.#emitLosses()
     await Promise.all(this.#queues.map(queue => queue.forceFlush()))
   }
 
-  /** Accepts no more events and sends the queued ones. */
   shutdown(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
     this.#emitLosses()
     return this.#queues.map(queue => ({ queue, sent: queue.shutdown() }))
@@ -121,7 +112,7 @@ export interface LogEvent {
   readonly attributes: Attributes
 }
 
-export function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
+function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
   const event = name === undefined ? '' : `,"eventName":${stringJson(name)}`
   const text = body === undefined ? '' : `,"body":{"stringValue":${stringJson(body)}}`
   const about =
@@ -133,8 +124,7 @@ export function recordJson({ name, body, severity, at, span, attributes }: LogEv
   )
 }
 
-/** The JSON before the records of a request. */
-export function requestHead(resource: Attributes, scope: string, version: string): string {
+function requestHead(resource: Attributes, scope: string, version: string): string {
   return (
     `{"resourceLogs":[{"resource":{"attributes":${attributesJson(resource)}},"scopeLogs":[{"scope":` +
     `{"name":${stringJson(scope)},"version":${stringJson(version)}},"logRecords":[`

@@ -4,7 +4,7 @@ import type { DeliveryReport } from './delivery-report.ts'
 import type { BatchSettings } from './settings.ts'
 
 const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting, and further ones are dropped' }
-const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were taken' }
+const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were sent' }
 const TOO_LARGE = 413
 
 /** Counts of log events by outcome. */
@@ -18,7 +18,6 @@ export interface LogCounts {
 }
 
 export interface LogSink {
-  /** Never rejects. */
   send(records: readonly string[], signal: AbortSignal): Promise<ExportResult>
   close(): Promise<void>
 }
@@ -30,17 +29,13 @@ export interface LogQueueOptions {
   readonly backOff?: BackOff
 }
 
-/**
- * The queue of log events for one backend: bounded, with one request in flight. Events that the backend cannot accept now
- * wait in memory only. Those left when the process ends are lost and counted.
- */
+/** The log events of one backend: bounded, one request in flight, in memory only. Those left at the end are counted. */
 export class LogQueue {
   readonly #parts: LogQueueOptions
   readonly #backOff: BackOff
   readonly #inFlight = new AbortController()
   /** Includes the records in flight, which come first. */
   #waiting: string[] = []
-  /** Maximum number of records in a request. */
   #maxRecords: number
   #delivered = 0
   #dropped = 0
@@ -56,7 +51,6 @@ export class LogQueue {
     this.#maxRecords = parts.batch.maxExportBatchSize
   }
 
-  /** @param record output of `recordJson` */
   enqueueRecord(record: string): void {
     const { batch } = this.#parts
     const isFull = this.#waiting.length >= batch.maxQueueSize
@@ -81,7 +75,6 @@ export class LogQueue {
     return this.#sending
   }
 
-  /** Accepts no more events and sends the queued ones. */
   async shutdown(): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
@@ -92,12 +85,6 @@ export class LogQueue {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Only span queues recover the spans of other processes. */
-  stop(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  /** Drops the queued events. Resolves within moments. */
   async abandon(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)

@@ -19,10 +19,8 @@ export interface MetricSample {
 }
 
 export interface MemoryPipeline extends Pipeline {
-  /** All ended spans in the order of their ends, as OTLP/JSON lines. */
   lines(): readonly string[]
   samples(): Promise<readonly MetricSample[]>
-  /** All log events in the order in which they were emitted. */
   readonly logEvents: readonly LogEvent[]
 }
 

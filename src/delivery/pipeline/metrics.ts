@@ -19,10 +19,7 @@ const DONE = { code: 0 } as const
 
 type ExportCallback = Parameters<PushMetricExporter['export']>[1]
 
-/**
- * The metrics queued for one backend. `export` completes immediately, because the reader's own timeout would keep the
- * process alive. `forceFlush` waits for pending collections.
- */
+/** `export` completes immediately, because the reader's own timeout would keep the process alive. */
 export class MetricQueue implements PushMetricExporter {
   readonly #sink: OtlpMetricSink
   readonly #report: DeliveryReport
@@ -59,12 +56,6 @@ export class MetricQueue implements PushMetricExporter {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Only span queues recover the spans of other processes. */
-  stop(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  /** Drops queued collections. Resolves within moments. */
   abandon(): Promise<void> {
     this.#waiting.length = 0
     this.#inFlight.abort()
@@ -110,11 +101,10 @@ function temporalityOf(temporality: Temporality, instrument: InstrumentType): Ag
   }
 }
 
-export function createMetricReader(outbox: MetricQueue, intervalMillis: number): MetricReader {
+export function createMetricReader(queue: MetricQueue, intervalMillis: number): MetricReader {
   return new (metricsSdk().PeriodicExportingMetricReader)({
-    exporter: outbox,
+    exporter: queue,
     exportIntervalMillis: intervalMillis,
-    // Bounds the collection only. It must not exceed the interval.
     exportTimeoutMillis: intervalMillis,
   })
 }
@@ -128,7 +118,6 @@ class SeriesStarts {
   readonly #starts = new Map<string, HrTime>()
   #lastAt = now()
 
-  /** The same metrics with those starts. Must be called for every collection. */
   apply(metrics: ResourceMetrics): ResourceMetrics {
     const scopeMetrics = metrics.scopeMetrics.map(scope => ({
       ...scope,

@@ -20,14 +20,12 @@ import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 export interface OpenBackend {
   readonly name: string
   readonly type: string
-  /** Result of `destinationOf`. */
   readonly destination: string
   readonly report: DeliveryReport
-  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
-  readonly outbox?: MetricQueue
+  readonly metricQueue?: MetricQueue
   readonly logs?: LogQueue
 }
 
@@ -36,7 +34,7 @@ export function openBackend(
   settings: PipelineSettings,
   report: Reporter,
   losses: LossLog | undefined,
-  feed: LogEmitter,
+  emitter: LogEmitter,
 ): OpenBackend {
   const { name, type } = plan.settings
   // Console output shows the current run only: old spans are not printed later.
@@ -45,21 +43,21 @@ export function openBackend(
   const files = readTlsFiles(plan.settings, line => report.error(line))
   const spans = plan.traces ? spanSink(plan, settings, files) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
-  const outbox = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
+  const metricQueue = metrics && new MetricQueue(metrics, plan.temporality, deliveries)
   const tally = new SpanTally((lost, reason) => {
     losses?.note(name, lost, reason)
-    feed.countLostSpans(name, lost, reason)
+    emitter.countLostSpans(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
-  const { tailSampling: holding } = settings
+  const { tailSampling } = settings
   // HTTP requests enforce their own timeout. This bound covers sinks that do not.
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
   const batch = { ...settings.batch, exportTimeoutMillis }
   // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
-  const burst = log ? { log } : { burstBytes: holding?.maxBytes }
+  const burst = log ? { log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
-  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined
+  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, emitter) : undefined
   return {
     name,
     type,
@@ -67,7 +65,7 @@ export function openBackend(
     report: deliveries,
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),
-    ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
+    ...(metricQueue ? { metricQueue, reader: createMetricReader(metricQueue, settings.metricsIntervalMillis) } : {}),
     ...(logs ? { logs } : {}),
   }
 }
@@ -77,29 +75,29 @@ function logQueue(
   settings: PipelineSettings,
   files: TlsFiles,
   report: DeliveryReport,
-  feed: LogEmitter,
+  emitter: LogEmitter,
 ): LogQueue | undefined {
   const { headers, ...to } = target(plan, settings, 'logs', files)
   // Logs are always JSON, regardless of the protocol of the spans.
   const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
-  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
-  feed.addQueue(queue)
+  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => emitter.head), batch: settings.batch, report })
+  emitter.addQueue(queue)
   return queue
 }
 
 function cursors(name: string, report: Reporter, queue: () => SpanQueue | undefined): Cursors {
-  const trouble: ReadErrorListener = {
-    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
+  const listener: ReadErrorListener = {
+    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are skipped`),
     unreadable: ({ path }, error) => {
       const { code } = error as NodeJS.ErrnoException
       report.warn(`trace log: ${path}, which holds spans for backend ${name}, cannot be read (${code ?? 'unknown'})`)
     },
     missing: ({ path, isRecovered: isAdopted }, spans) => {
-      report.warn(`trace log: spans are not in ${path} any more; what it held for backend ${name} is lost`)
+      report.warn(`trace log: spans disappeared from ${path}; those pending for backend ${name} are lost`)
       queue()?.countMissing(spans, isAdopted)
     },
   }
-  return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
+  return { own: new Cursor(name, listener), adopted: new Cursor(name, listener) }
 }
 
 function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {

@@ -6,10 +6,7 @@ import { promisify } from 'node:util'
 import type { DeliveryFailure, Transport, TransportResult } from './delivery.ts'
 import { http, https, untraced, zlib } from './sdk.ts'
 
-/**
- * Retried within one delivery, as the OTLP specification demands. Other temporary statuses (408) are retried by the queue:
- * see `back-off.ts`.
- */
+/** Retried within one delivery, as OTLP demands. The queue retries other temporary statuses (408). */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
@@ -26,12 +23,9 @@ const MAX_SOCKETS = 2
 type TlsOptions = Pick<AgentOptions, 'ca' | 'cert' | 'key'>
 
 export interface OtlpTarget {
-  /** The complete URL of one signal. */
   readonly url: string
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly gzip: boolean
-  /** Time for one payload, retries included. */
   readonly timeoutMillis: number
   readonly tls: TlsOptions
 }
@@ -53,9 +47,7 @@ export class OtlpSender implements Transport {
     this.#target = { ...target, headers: { ...target.headers, ...encoding } }
   }
 
-  /**
-   * Retries until the payload is delivered, cannot be delivered, or the timeout has passed. Pauses do not hold the process.
-   */
+  /** Retries until the payload is delivered, refused, or the timeout has passed. Pauses do not hold the process. */
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<TransportResult> {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload))] : payload
@@ -75,7 +67,6 @@ export class OtlpSender implements Transport {
     this.#agent?.destroy()
   }
 
-  /** Sends once. Never rejects. Resolves after the timeout at the latest. */
   #post(body: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<TransportResult> {
     const { url, tls } = this.#target
     const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0)
@@ -188,10 +179,7 @@ export function createAgent(url: string, files: TlsOptions): Agent {
   return new AgentOfScheme({ keepAlive: true, maxSockets: MAX_SOCKETS, ...files })
 }
 
-/**
- * Keeps a request from holding the process: a host that has finished must be able to end although a collector hangs. A
- * caller that waits for the request keeps the process alive itself.
- */
+/** Keeps a request from holding the process. A caller that waits for the request keeps the process alive itself. */
 function leaveProcessFree(request: ClientRequest): void {
   request.on('socket', socket => {
     // Done per request: the agent calls `ref()` whenever it reuses a kept socket.

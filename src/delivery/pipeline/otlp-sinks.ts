@@ -1,10 +1,5 @@
-import type {
-  IExportMetricsServiceResponse,
-  IExportTraceServiceResponse,
-  ISerializer,
-} from '@opentelemetry/otlp-transformer'
+import type { IExportMetricsServiceResponse, ISerializer } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { DeliveryFailure, ExportResult, SpanSink, Transport, TransportResult } from './delivery.ts'
@@ -15,15 +10,9 @@ export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/protobuf': 'application/x-protobuf',
 }
 
-type TraceSerializer = ISerializer<ReadableSpan[], IExportTraceServiceResponse>
-type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceResponse>
-
-/** Sends spans as OTLP requests, assembled from lines as they stand in the log, over HTTP or to a file. */
 export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean
-  readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
-    this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
   constructor(protocol: OtlpProtocol, transport: Transport) {
     this.#isJson = protocol === 'http/json'
@@ -33,7 +22,11 @@ export class OtlpSpanSink implements SpanSink {
   async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<ExportResult> {
     try {
       const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
-      return spanDelivery(await this.#transport.deliver(payload, signal), sizeOf(lines), this.#serializer)
+      return exportResult(await this.#transport.deliver(payload, signal), sizeOf(lines), answer => {
+        const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
+        const serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
+        return serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans
+      })
     } catch {
       return { lost: sizeOf(lines), failure: UNSERIALISABLE }
     }
@@ -44,10 +37,7 @@ export class OtlpSpanSink implements SpanSink {
   }
 }
 
-/**
- * Concatenated protobuf messages are one valid request. Encoding a line takes milliseconds, so the event loop runs between
- * lines.
- */
+/** Concatenated protobuf messages are one request. Encoding a line takes milliseconds, so the event loop runs in between. */
 async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uint8Array[]> {
   const pieces: Uint8Array[] = []
   for (const line of lines) {
@@ -55,24 +45,6 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
     pieces.push(line.protobuf)
   }
   return pieces
-}
-
-/** The outcome for the spans of a delivery. A server may accept the request and still reject some spans. */
-function spanDelivery(
-  delivery: TransportResult,
-  spans: number,
-  serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,
-): ExportResult {
-  if (!delivery.ok) {
-    const { ok: _not, ...why } = delivery
-    return { lost: spans, ...why }
-  }
-  const rejected = readAnswer(
-    delivery,
-    answer => serializer().deserializeResponse(answer).partialSuccess?.rejectedSpans,
-  )
-  const lost = Math.min(rejected, spans)
-  return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
 export class OtlpMetricSink {
@@ -85,59 +57,44 @@ export class OtlpMetricSink {
   }
 
   serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
-    const payload = serialize(() => this.#serializer().serializeRequest(metrics))
-    return payload.ok ? payload.bytes : payload.failure
+    try {
+      return this.#serializer().serializeRequest(metrics) ?? UNSERIALISABLE
+    } catch {
+      return UNSERIALISABLE
+    }
   }
 
-  /** Resolves with undefined if everything was accepted. Never rejects. */
   async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
     const delivery = await this.#transport.deliver([payload], signal)
-    if (!delivery.ok) return delivery.failure
-    const rejected = readAnswer(
-      delivery,
-      answer => this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
-    )
-    return rejected > 0 ? { kind: 'rejected' } : undefined
+    const read = (answer: Uint8Array): number | undefined =>
+      this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints
+    return exportResult(delivery, Number.POSITIVE_INFINITY, read).failure
   }
 
   close(): Promise<void> {
     return this.#transport.close()
   }
 
-  #serializer(): MetricsSerializer {
+  #serializer(): ISerializer<ResourceMetrics, IExportMetricsServiceResponse> {
     const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
     return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
   }
 }
 
-/** Sends log events as OTLP/JSON requests. */
 export class OtlpLogSink {
   readonly #transport: Transport
   readonly #head: () => string
 
-  /** @param head returns the JSON before the records of each request */
   constructor(transport: Transport, head: () => string) {
     this.#transport = transport
     this.#head = head
   }
 
-  /**
-   * Never rejects.
-   * @param records outputs of `recordJson`
-   */
   async send(records: readonly string[], signal: AbortSignal): Promise<ExportResult> {
     const payload = Buffer.from(`${this.#head()}${records.join(',')}]}]}]}`)
-    const delivery = await this.#transport.deliver([payload], signal)
-    if (!delivery.ok) {
-      const { ok: _not, ...why } = delivery
-      return { lost: records.length, ...why }
-    }
-    const rejected = readAnswer(
-      delivery,
-      answer => transformer().JsonLogsSerializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords,
-    )
-    const lost = Math.min(rejected, records.length)
-    return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
+    const read = (answer: Uint8Array): number | undefined =>
+      transformer().JsonLogsSerializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords
+    return exportResult(await this.#transport.deliver([payload], signal), records.length, read)
   }
 
   close(): Promise<void> {
@@ -145,26 +102,25 @@ export class OtlpLogSink {
   }
 }
 
-type Payload =
-  | { readonly ok: true; readonly bytes: Uint8Array }
-  | { readonly ok: false; readonly failure: DeliveryFailure }
-
-function serialize(write: () => Uint8Array | undefined): Payload {
-  try {
-    const bytes = write()
-    if (bytes) return { ok: true, bytes }
-  } catch {
-    // Falls through: the batch is counted as lost.
+/** A server may accept the request and still reject a part of it. */
+function exportResult(
+  delivery: TransportResult,
+  sent: number,
+  readRejected: (answer: Uint8Array) => number | undefined,
+): ExportResult {
+  if (!delivery.ok) {
+    const { ok: _not, ...why } = delivery
+    return { lost: sent, ...why }
   }
-  return { ok: false, failure: UNSERIALISABLE }
+  const lost = Math.min(delivery.answer?.byteLength ? rejectedIn(delivery.answer, readRejected) : 0, sent)
+  return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
 /** Many servers respond with an empty or non-OTLP body. Then nothing was rejected. */
-function readAnswer(delivery: TransportResult, read: (answer: Uint8Array) => number | undefined): number {
-  if (!delivery.ok || !delivery.answer || delivery.answer.byteLength === 0) return 0
+function rejectedIn(answer: Uint8Array, readRejected: (answer: Uint8Array) => number | undefined): number {
   try {
     // OTLP/JSON encodes 64-bit numbers as strings.
-    const count = Number(read(delivery.answer) ?? 0)
+    const count = Number(readRejected(answer) ?? 0)
     return Number.isFinite(count) ? count : 0
   } catch {
     return 0

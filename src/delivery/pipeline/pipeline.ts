@@ -54,106 +54,77 @@ export interface PipelineStats {
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
   readonly meterProvider: MeterProvider
-  /** Emits a log event to all backends that accept logs. Undefined if there are none. */
   readonly log: ((event: LogEvent) => void) | undefined
   /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
-  /**
-   * Resolves when everything queued or in flight is in the trace log and has been delivered or has failed, on every
-   * backend, traces and metrics. Never rejects, and has no time limit. It keeps the process alive for at most
-   * `flushWaitMillis`.
-   */
+  /** Resolves when all data is in the trace log and delivered or failed. Never rejects. No time limit of its own. */
   flush(): Promise<void>
-  /** Starts sending the queued data on every backend. Used when a turn ends while a flush waits for a hanging backend. */
   startFlush(): void
-  /**
-   * Delivers the pending data, then closes. Data not delivered within `flushWaitMillis` stays in the trace log for the next
-   * process. Without a trace log it is dropped and counted. Idempotent. Never rejects.
-   */
+  /** Delivers pending data within `flushWaitMillis`. The rest stays in the trace log, or is dropped and counted. Never rejects. */
   shutdown(): Promise<void>
-  /** Starts writing everything recorded to the trace log, without waiting for `flushMillis`. */
   startLogFlush(): void
-  /** Writes a new note of an open span to the trace log, if it holds an older one. */
   renewNote(span: Span): void
-  /** Writes everything recorded to the trace log before it returns. */
   flushLogSync(): void
-  /** For a process that ends immediately: writes everything recorded to the trace log and stops delivery. */
+  /** For a process that ends immediately: writes everything to the trace log and stops delivery. */
   shutdownSync(): void
-  /**
-   * Recovers the trace logs of other processes in the background: ends the spans that were open when those processes were
-   * killed, and delivers pending data.
-   * @param onCrashed receives the traces that were open
-   */
+  /** Ends the spans that killed processes left open, and delivers pending data of other processes, in the background. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): void
-  /**
-   * Sets the function that samples a trace early if it needs too much room before its turn has ended. Used if traces are
-   * buffered for tail sampling.
-   */
-  setEarlyDecision(judge: EarlyDecision): void
-  /** Runs `recover` once. Resolves when each backend has acknowledged the backlog, or cannot accept it now. */
+  setEarlyDecision(decide: EarlyDecision): void
   deliverBacklog(): Promise<void>
   /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
   resend(request: ResendRequest): Resend | undefined
   stats(): PipelineStats
 }
 
-/**
- * Builds the pipeline without touching anything global. Problems with one backend are reported and do not affect the
- * others.
- *
- * @example
- * const pipeline = createPipeline(settings, report)
- * pipeline.tracerProvider.getTracer('example').startSpan('work').end()
- * await pipeline.shutdown()
- */
+/** Builds the pipeline without touching anything global. Problems with one backend do not affect the others. */
 export function createPipeline(
   settings: PipelineSettings,
   report: Reporter,
-  handedOver: UserExtensionOptions = {},
+  extensionOptions: UserExtensionOptions = {},
 ): Pipeline {
   const plans = planned(settings, report)
   const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
-  const feed = new LogEmitter(settings)
-  const backends = plans.map(plan => openBackend(plan, settings, report, losses, feed))
+  const emitter = new LogEmitter(settings)
+  const backends = plans.map(plan => openBackend(plan, settings, report, losses, emitter))
   const queues = backends.flatMap(({ queue }) => queue ?? [])
   const local = localLog && losses && openTraceLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
-  feed.setResource(resource)
-  const added = new UserExtensions(handedOver, settings.flushWaitMillis, report)
+  emitter.setResource(resource)
+  const extensions = new UserExtensions(extensionOptions, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
-  const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
+  const meters = createMeterProvider(resource, [...own, ...extensions.metricReaders])
   const { store, kept } = local ?? {}
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
-  const fanOut =
+  const shutdown = new Shutdown({ backends, emitter, meters, extensions, prometheus, waitMillis, giveUp, stores })
+  const direct =
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
       : []
-  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : fanOut
-  const holder = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
-  const sender = holder ?? fanOut[0]
+  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : direct
+  const sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
+  const sender = sampler ?? direct[0]
   const spanProcessors = [
     ...(store ? [onlyNew(store.log, continuation)] : []),
     ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation)] : []),
-    ...added.spanProcessors,
+    ...extensions.spanProcessors,
   ]
   for (const { log } of stores) continuation?.addSaver(() => log.forceFlush())
   // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
-  const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.releaseUndecided())
+  const release = (): void => (store || continuation?.leavesOpen ? undefined : sampler?.releaseUndecided())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
-    log: feed.hasQueues ? event => feed.emit(event) : undefined,
+    log: emitter.hasQueues ? event => emitter.emit(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => shutdown.flush(),
     startFlush: () => shutdown.startFlush(),
     shutdown() {
       release()
-      return shutdown.shutdown().finally(() => local?.ended())
+      return shutdown.shutdown().finally(() => local?.reportUnstored())
     },
     startLogFlush() {
       for (const { log } of stores) void log.forceFlush()
@@ -167,10 +138,10 @@ export function createPipeline(
       for (const { log } of stores) log.shutdownSync()
       for (const queue of queues) queue.abandonNow()
       for (const each of stores) each.release()
-      local?.ended()
+      local?.reportUnstored()
     },
-    setEarlyDecision(judge) {
-      if (holder) holder.decideEarly = judge
+    setEarlyDecision(decide) {
+      if (sampler) sampler.decideEarly = decide
     },
     recover(onCrashed) {
       const run = (): void => void recoverAll(stores, onCrashed)
@@ -210,7 +181,6 @@ async function recoverAll(
   await Promise.all(stores.map(store => store.recover(onCrashed)))
 }
 
-/** Without a backend, spans need not be buffered for tail sampling. */
 function isTailSampling(
   settings: PipelineSettings,
 ): settings is PipelineSettings & { readonly tailSampling: TailSamplingSettings } {
@@ -250,7 +220,7 @@ const KEPT_LOG = { ...LOCAL_LOG, type: 'kept_log' } as const
 interface OpenTraceLog {
   readonly store: Store
   readonly kept: Store | undefined
-  ended(): void
+  reportUnstored(): void
   stats(): BackendStats
 }
 
@@ -288,12 +258,11 @@ function openTraceLog(
   return {
     store,
     kept,
-    ended: () => deliveries.ended(),
+    reportUnstored: () => deliveries.reportUnstored(),
     stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }),
   }
 }
 
-/** A span counts as delivered when it is in the file. */
 function countsOf({ log }: Store): SpanCounts {
   const { stored, dropped, waiting } = log.counts()
   return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }

@@ -39,7 +39,7 @@ export function openPrometheus(
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
   server.on('drop', () =>
-    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are turned away`),
+    scrapes.warnOnce('drop', `more than ${connections} clients at once; further ones are rejected`),
   )
   server.on('error', error => report.warn(describe(settings, error)))
   untraced(() => server.listen(settings.port, settings.host).unref())
@@ -67,14 +67,11 @@ const WHY: Readonly<Record<string, string>> = {
 
 export interface ScrapeLimits {
   readonly connections: number
-  /** Maximum number of series in one response. */
   readonly series: number
-  /** Time for a client to send its request, and again to read the response. */
   readonly clientMillis: number
 }
 
-/** Responses kept for clients that read slowly, including the newest. */
-const HELD_ANSWERS = 2
+const MAX_SERVED_ANSWERS = 2
 
 interface ScrapeResponse {
   readonly pieces: Promise<readonly Buffer[]>
@@ -82,17 +79,13 @@ interface ScrapeResponse {
   clients: number
 }
 
-/**
- * Serves scrapes. Concurrent clients share one text, which is built and written in pieces, so that the host runs in
- * between. A client that does not read, or sends another request before the response, is disconnected.
- */
-export class ScrapeServer {
+/** Concurrent clients share one text, built and written in pieces. A client that does not read is disconnected. */
+class ScrapeServer {
   readonly #reader: MetricReader
   readonly #limits: ScrapeLimits
   readonly #report: Reporter
   readonly #warned = new Set<string>()
-  readonly #held = new Set<ScrapeResponse>()
-  /** Sockets whose request has not been fully answered. */
+  readonly #served = new Set<ScrapeResponse>()
   readonly #busy = new WeakSet<object>()
   #newest: ScrapeResponse | undefined
 
@@ -114,7 +107,6 @@ export class ScrapeServer {
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
   }
 
-  /** Warns the user, once per cause. */
   warnOnce(cause: string, line: string): void {
     if (this.#warned.has(cause)) return
     this.#warned.add(cause)
@@ -126,7 +118,7 @@ export class ScrapeServer {
     answer.clients += 1
     const over = (): void => {
       answer.clients -= 1
-      if (answer.clients === 0) this.#held.delete(answer)
+      if (answer.clients === 0) this.#served.delete(answer)
     }
     const pieces = await answer.pieces.catch(() => undefined)
     if (pieces !== undefined) this.#send(response, pieces, over)
@@ -139,14 +131,18 @@ export class ScrapeServer {
   /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
   #current(): ScrapeResponse {
     const newest = this.#newest
-    if (newest !== undefined && this.#held.has(newest) && (!newest.isBuilt || this.#held.size >= HELD_ANSWERS))
+    if (
+      newest !== undefined &&
+      this.#served.has(newest) &&
+      (!newest.isBuilt || this.#served.size >= MAX_SERVED_ANSWERS)
+    )
       return newest
     const answer: ScrapeResponse = { pieces: this.#build(), isBuilt: false, clients: 0 }
     const built = (): void => {
       answer.isBuilt = true
     }
     answer.pieces.then(built, built)
-    this.#held.add(answer)
+    this.#served.add(answer)
     this.#newest = answer
     return answer
   }
@@ -199,7 +195,6 @@ function isScrape(request: IncomingMessage): boolean {
 /** Series per piece: about a millisecond of work, after which the event loop runs. */
 export const PIECE_SERIES = 100
 
-/** Label sets that did not fit into the response. */
 export interface OmittedSeries {
   readonly metric: string
   readonly labelSets: number
@@ -263,7 +258,6 @@ function seriesOf({ dataPoints: [first] }: MetricData): number {
   return first.value.buckets.boundaries.length + 3
 }
 
-/** Removes the comment lines of a metric that an earlier piece has described. */
 function withoutHead(text: string): string {
   let from = 0
   while (text.startsWith('# ', from)) from = text.indexOf('\n', from) + 1

@@ -70,7 +70,6 @@ function createSampler(rate: number | undefined): Sampler {
   })
 }
 
-/** Node's names -> those of the semantic conventions, if they differ. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   arm: 'arm32',
   ia32: 'x86',
@@ -101,10 +100,7 @@ function named(settings: PipelineSettings): Attributes {
   }
 }
 
-/**
- * Later entries win.
- * @param backendAttributes attributes by which a backend identifies its tenant
- */
+/** Later entries win. */
 export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
   const { defaultResource, resourceFromAttributes } = resources()
   return defaultResource().merge(

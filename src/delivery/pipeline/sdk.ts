@@ -1,10 +1,14 @@
 import { load } from '../load-package.ts'
-import { api } from '../trace-log/index.ts'
 
-export { api, resources } from '../trace-log/index.ts'
+// Each package and module is loaded on first use, so that an unconfigured backend loads nothing.
 
-// The packages of OpenTelemetry beyond those of the trace log. Each is loaded on first use. Importing this module costs
-// nothing, and an unconfigured backend loads nothing.
+export function api(): typeof import('@opentelemetry/api') {
+  return load('@opentelemetry/api')
+}
+
+export function resources(): typeof import('@opentelemetry/resources') {
+  return load('@opentelemetry/resources')
+}
 
 function core(): typeof import('@opentelemetry/core') {
   return load('@opentelemetry/core')

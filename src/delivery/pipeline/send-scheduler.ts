@@ -11,7 +11,7 @@ import {
 } from '../trace-log/index.ts'
 import type { DeliveryFailure } from './delivery.ts'
 import type { BatchSettings } from './settings.ts'
-import type { SpanTally } from './span-tally.ts'
+import type { Origin, SpanTally } from './span-tally.ts'
 
 /** Approximate size of one request. Serialising more at a time would block the event loop for too long. */
 const REQUEST_BYTES = 1_048_576
@@ -25,16 +25,12 @@ export interface Cursors {
 export interface SendSchedulerOptions {
   readonly backend: string
   readonly batch: BatchSettings
-  /** If absent, spans that do not fit into memory are dropped. */
   readonly log: Cursors | undefined
   readonly tally: SpanTally
   readonly burstBytes: number | undefined
 }
 
-/**
- * Selects the spans that one backend gets next. They usually come from memory. A backend that has fallen behind is served
- * from the log, in order, until it has caught up. Spans of other processes come last.
- */
+/** Selects the next spans: from memory, or from the log in order while the backend is behind. Other processes' come last. */
 export class SendScheduler {
   readonly #parts: SendSchedulerOptions
   readonly #live = new MemoryQueue()
@@ -47,12 +43,10 @@ export class SendScheduler {
     this.#parts = parts
   }
 
-  /** Spans waiting in memory. */
   get waiting(): number {
     return this.#live.size
   }
 
-  /** Returns false if there is no room for the batch, which is then not sent. */
   enqueueBatch(batch: Batch): boolean {
     const { log, batch: limits } = this.#parts
     const size = sizeOf(batch.lines)
@@ -82,16 +76,12 @@ export class SendScheduler {
     return sizeIn([...this.#inFlight, ...this.#live.batches], segment)
   }
 
-  /**
-   * Switches from memory to the log.
-   * @param more additional spans that are only in the log
-   */
+  /** Switches from memory to the log. `more` spans are only in the log. */
   fallBehind(more = 0): void {
     this.#isBehind = true
     this.#parts.tally.spooled(this.#live.dropLogged() + more)
   }
 
-  /** Marks everything recorded until now for sending. */
   requestFlush(): void {
     this.#flushTarget = this.#parts.tally.accepted
   }
@@ -107,10 +97,7 @@ export class SendScheduler {
     return this.#live.size > 0 || this.#isBehind || this.hasRecovered
   }
 
-  /**
-   * Resolves with undefined if nothing is due.
-   * @param withAdopted returns true if spans of other processes may be sent, which must not delay the end of this process
-   */
+  /** Undefined if nothing is due. Spans of other processes must not delay the end of this one. */
   async nextBatch(withAdopted: () => boolean): Promise<ExportBatch | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
@@ -129,13 +116,11 @@ export class SendScheduler {
     }
   }
 
-  /** Stops sending. Returns the number of spans that are only in memory, and so lost. */
   dropMemory(): number {
     this.#parts.tally.spooled(this.#live.dropLogged())
     return this.#live.clear()
   }
 
-  /** Releases the batches that were being sent. */
   releaseInFlight(): void {
     for (const { position } of this.#inFlight) position?.segment.clearInFlight(this.#parts.backend)
     this.#inFlight = []
@@ -146,7 +131,6 @@ export class SendScheduler {
     await Promise.all([log?.own.close(), log?.adopted.close()])
   }
 
-  /** True if the waiting spans fit into the allowance for a burst. */
   get #isBurst(): boolean {
     const { burstBytes } = this.#parts
     return burstBytes !== undefined && this.#live.bytes <= burstBytes
@@ -192,18 +176,15 @@ interface QueuedBatch {
   readonly bytes: number
 }
 
-/** The spans in memory that wait for one backend, in order. */
 class MemoryQueue {
   #waiting: QueuedBatch[] = []
   #size = 0
   #bytes = 0
 
-  /** Number of spans. */
   get size(): number {
     return this.#size
   }
 
-  /** Size of the weighed batches only. */
   get bytes(): number {
     return this.#bytes
   }
@@ -236,14 +217,12 @@ class MemoryQueue {
     return taken.map(({ batch }) => batch)
   }
 
-  /** Drops batches that are in the log. Returns their number of spans. */
   dropLogged(): number {
     const before = this.#size
     this.#replace(this.#waiting.filter(({ batch }) => !isInLog(batch)))
     return before - this.#size
   }
 
-  /** Drops everything. Returns the number of spans. */
   clear(): number {
     const size = this.#size
     this.#replace([])
@@ -257,24 +236,16 @@ class MemoryQueue {
   }
 }
 
-/** The source of the spans of a request: memory (`live`), or the log of this process (`own`) or of a dead one (`adopted`). */
-export type Origin = 'live' | 'own' | 'adopted'
-
 const MAX_DEFERRED = 3
 /** A server that has accepted other spans gets a refused span this many times, with long pauses. */
 const PATIENT_TRIES = 3
 export const TOO_LARGE = 413
 
-/** Lines that are sent in one request. */
 type LineGroup = readonly SpanLine[]
 
-/**
- * An attempt to deliver spans. If a server does not accept them together, they are split into separate requests until each
- * is delivered or dropped.
- */
+/** Spans to be delivered. If a server does not accept them together, they are split into several requests. */
 export class ExportBatch {
   readonly origin: Origin
-  /** Number of failed sends of the first group. */
   tries = 0
   /** The server has accepted a request and has not failed since. A span that it refuses now is at fault itself. */
   isServerProven = false
@@ -299,7 +270,6 @@ export class ExportBatch {
     return this.#isInLog()
   }
 
-  /** Number of pending spans. */
   get size(): number {
     return this.#groups.reduce((sum, group) => sum + sizeOf(group), 0)
   }
@@ -318,10 +288,7 @@ export class ExportBatch {
     this.#groups[0] = group.filter(line => line.spans.length > 0)
   }
 
-  /**
-   * Returns true if the refused span itself is at fault, and false if the server would refuse any span.
-   * @param hasTaken the server has accepted other spans
-   */
+  /** True if the refused span itself is at fault. False if the server would refuse any span. */
   isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
     // Some servers refuse empty requests, too, so the server cannot be proven. After enough tries the refusal counts:
@@ -329,7 +296,6 @@ export class ExportBatch {
     return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 
-  /** Removes the first group, delivered or dropped. */
   removeGroup(): void {
     this.#groups.shift()
     this.tries = 0
@@ -342,7 +308,6 @@ export class ExportBatch {
    */
   deferGroup(): boolean {
     if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MAX_DEFERRED) {
-      // Restores the order for the next attempt.
       const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
       this.#groups.unshift(...deferred)
       this.#deferred = 0
@@ -375,8 +340,7 @@ interface GroupLimits {
   readonly bytes: number
 }
 
-/** Groups of at most this many spans and bytes. A single span may be larger. */
-export function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
+function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
   const groups: SpanLine[][] = []
   let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
   for (const line of lines.flatMap(line => splitLine(line, most))) {

@@ -14,27 +14,19 @@ export interface TailSamplingSettings {
   readonly maxBytes: number
 }
 
-/** The slice of the configuration that the pipeline needs. */
 export interface PipelineSettings {
   readonly serviceName: string
   readonly projectName?: string
-  /** Override `globalTags`. */
   readonly resourceAttributes: StringMap
   readonly globalTags: StringMap
   readonly version: string
   readonly backends: readonly BackendConfig[]
-  /** Prefix of the names of log events. */
   readonly namespace: string
   /** Names of the attributes that mark spans of a killed process. Empty if they are switched off. */
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
-  /** Absent = off. */
   readonly localLog?: LocalLogSettings
-  /** Buffers traces until they are sampled. If absent, everything is sent. */
   readonly tailSampling?: TailSamplingSettings | undefined
-  /**
-   * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
-   * backends would get them.
-   */
+  /** Not all configured backends. Recovered traces are not sampled then, because only these backends would get them. */
   readonly isPartial?: boolean
   /** Share of the traces, 0 to 1, unless the parent context has decided. Absent = all. */
   readonly sampleRate?: number | undefined
@@ -45,7 +37,6 @@ export interface PipelineSettings {
   readonly deterministicIds: boolean
   /** Maximum time that a flush keeps the process alive. Also the time after which `shutdown()` drops what is left. */
   readonly flushWaitMillis: number
-  /** Set if this process continues a previous one. */
   readonly continuation?: Continuation | undefined
   /** Once it is aborted, `shutdown()` waits for no backend any more. */
   readonly giveUp?: AbortSignal | undefined

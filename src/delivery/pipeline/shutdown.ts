@@ -7,31 +7,26 @@ import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
 import type { UserExtensions } from './user-extensions.ts'
 
-/** Time after the deadline to count and report what was aborted. */
 const LAST_WORDS_MILLIS = 200
 
 export interface ShutdownOptions {
   readonly backends: readonly OpenBackend[]
-  readonly feed: LogEmitter
+  readonly emitter: LogEmitter
   readonly meters: OwnMeterProvider
-  readonly added: UserExtensions
+  readonly extensions: UserExtensions
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
   readonly giveUp: AbortSignal | undefined
-  /** The trace log and, with tail sampling, the log of kept traces. */
   readonly stores: readonly Store[]
 }
 
 interface ClosingQueue {
-  /** Duration so far of the export in flight. */
   waitedMillis(): number
   /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
-  stop(): Promise<void>
-  /** Drops what is left. No effect on delivered data. */
+  stop?(): Promise<void>
   abandon(): Promise<void>
 }
 
-/** Flushes or shuts down all components of a pipeline. */
 export class Shutdown {
   readonly #parts: ShutdownOptions
   #closed: Promise<void> | undefined
@@ -47,12 +42,12 @@ export class Shutdown {
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
     const hold = new KeepAlive(this.#parts.waitMillis)
-    const added = this.#parts.added.flush()
+    const extensions = this.#parts.extensions.flush()
     // First: writing to the log passes the spans on to the backends.
     await this.#flushLog()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
-    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.feed.flush(), added])
+    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.emitter.flush(), extensions])
     hold.stop()
   }
 
@@ -64,7 +59,7 @@ export class Shutdown {
       this.#isFlushStarted = false
       this.#queues(queue => queue.startFlush())
     })
-    void this.#parts.feed.flush()
+    void this.#parts.emitter.flush()
   }
 
   shutdown(): Promise<void> {
@@ -73,34 +68,35 @@ export class Shutdown {
   }
 
   async #close(): Promise<void> {
-    const added = this.#parts.added.shutdown()
+    const extensions = this.#parts.extensions.shutdown()
     await this.#closeLog()
     const leavingAt = performance.now()
-    const adopted = Promise.all(this.#parts.stores.map(store => store.recovered()))
-    void this.#parts.feed.flush()
-    const left = Promise.all(this.#queues(queue => this.#closeQueue(queue, queue.shutdown(adopted))))
+    const recovered = Promise.all(this.#parts.stores.map(store => store.recovered()))
+    void this.#parts.emitter.flush()
+    const left = Promise.all(this.#queues(queue => this.#closeQueue(queue, queue.shutdown(recovered))))
     await this.#beforeMetrics(left)
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
-    const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
+    const metricQueues = this.#parts.backends.flatMap(({ metricQueue }) => metricQueue ?? [])
     const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
-    const read = this.#parts.added.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
-    const logs = this.#parts.feed.shutdown().map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
-    await Promise.all([left, read, ...outboxes.map(outbox => this.#closeQueue(outbox, measured, waitMillis)), ...logs])
+    const read = this.#parts.extensions.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
+    const logs = this.#parts.emitter.shutdown().map(({ queue, sent }) => this.#closeQueue(queue, sent, waitMillis))
+    await Promise.all([
+      left,
+      read,
+      ...metricQueues.map(metricQueue => this.#closeQueue(metricQueue, measured, waitMillis)),
+      ...logs,
+    ])
     await this.#closeStore()
-    await added
+    await extensions
     this.#parts.prometheus?.close()
   }
 
-  /**
-   * Metrics and log events report the outcome of the spans, so they are collected once it is known. After half the wait
-   * they are collected anyway, because they have to be sent, too.
-   */
+  /** Metrics and logs report the outcome of the spans. After half the wait they are sent without it. */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
-    if (this.#parts.backends.some(({ outbox, logs }) => outbox !== undefined || logs !== undefined))
+    if (this.#parts.backends.some(({ metricQueue, logs }) => metricQueue !== undefined || logs !== undefined))
       await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
-  /** Resolves when everything recorded is in the log. */
   async #flushLog(): Promise<void> {
     await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
   }
@@ -124,7 +120,7 @@ export class Shutdown {
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
     await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
-    await within(LAST_WORDS_MILLIS, leaving.stop())
+    if (leaving.stop) await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
 

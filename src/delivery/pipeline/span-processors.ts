@@ -4,15 +4,14 @@ import { type BatchReceiver, type Continuation, SpanLine } from '../trace-log/in
 
 const SAMPLED = 1
 
-/** Passes ended spans directly to the backends if there is no trace log. */
 export class DirectSpanProcessor implements SpanProcessor {
-  readonly #takers: readonly BatchReceiver[]
+  readonly #receivers: readonly BatchReceiver[]
 
   readonly #wasSent: () => boolean
 
   /** @param wasSent returns true if the previous process, which this one continues, has already sent the current spans */
-  constructor(takers: readonly BatchReceiver[], wasSent: () => boolean = () => false) {
-    this.#takers = takers
+  constructor(receivers: readonly BatchReceiver[], wasSent: () => boolean = () => false) {
+    this.#receivers = receivers
     this.#wasSent = wasSent
   }
 
@@ -23,10 +22,9 @@ export class DirectSpanProcessor implements SpanProcessor {
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & SAMPLED) === 0 || this.#wasSent()) return
     const lines = [SpanLine.of([span])]
-    for (const taker of this.#takers) taker.enqueueBatch({ lines })
+    for (const receiver of this.#receivers) receiver.enqueueBatch({ lines })
   }
 
-  /** The pipeline flushes and closes the queues. */
   forceFlush(): Promise<void> {
     return Promise.resolve()
   }

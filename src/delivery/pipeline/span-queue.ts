@@ -20,7 +20,6 @@ export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  /** If absent, failed spans are dropped. */
   readonly log?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
@@ -72,15 +71,14 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     else this.#scheduleSend()
   }
 
-  /** Enqueues a segment of a dead process that is pending for this backend. */
   enqueueSegment(segment: LogSegment): void {
     this.#scheduler.enqueueSegment(segment)
     this.#scheduleSend()
   }
 
-  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void {
+  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void {
     const inMemory = this.#scheduler.inMemoryOf(segment)
-    return owed => this.#tally.dropped(owed - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
+    return pending => this.#tally.dropped(pending - inMemory, reason, segment.isRecovered ? 'adopted' : 'own')
   }
 
   /** Counts spans that disappeared from the log without being removed by this process. */
@@ -92,7 +90,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#tally.dropped(spans, reason, 'adopted')
   }
 
-  /** Resolves when this backend has acknowledged the adopted segments, or cannot accept them now. */
   async drainRecovered(): Promise<void> {
     while (this.#scheduler.hasRecovered && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
@@ -101,10 +98,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     }
   }
 
-  /**
-   * Waits for the batch in flight and for everything recorded until now. Does not wait for a backend that is paused after a
-   * failure. Never rejects, and has no time limit of its own.
-   */
+  /** Waits for everything recorded until now, unless the backend is paused after a failure. Never rejects. */
   forceFlush(): Promise<void> {
     const until = this.#tally.accepted
     if (this.#tally.settled >= until || (this.#backOff.isActive && !this.#isSending)) return Promise.resolve()
@@ -114,13 +108,11 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     return flushed
   }
 
-  /** Starts a flush without waiting for it. */
   startFlush(): void {
     this.#scheduler.requestFlush()
     void this.#sendDue()
   }
 
-  /** Accepts no more spans. Delivers the queued ones and those in `adopted` segments. */
   async shutdown(adopted: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
@@ -151,7 +143,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     await this.#scheduler.close()
   }
 
-  /** For a process that ends immediately: spans that are only in memory are dropped and counted. */
+  /** For a process that ends immediately. Drops and counts spans that are only in memory. */
   abandonNow(): void {
     this.#isClosed = true
     this.#isStopping = true
@@ -195,10 +187,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#finishSending()
   }
 
-  /**
-   * Sends one request. Resolves with true if there may be more to do. Never rejects, because no caller could handle an
-   * error.
-   */
   async #sendNext(): Promise<boolean> {
     try {
       this.#current ??= await this.#scheduler.nextBatch(() => !this.#isStopping)
@@ -216,7 +204,6 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     return true
   }
 
-  /** Continues with work that arrived during the last check. */
   #finishSending(): void {
     const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
     this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
@@ -224,83 +211,81 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     else this.#scheduleSend()
   }
 
-  async #send(attempt: ExportBatch): Promise<void> {
-    if (attempt.tries > 0) this.#tally.retried += sizeOf(attempt.group)
-    const delivery = await this.#sink.export(attempt.group)
-    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(attempt, delivery)
-    else await this.#onFailed(attempt, delivery.failure, delivery.retryAfterMillis)
+  async #send(current: ExportBatch): Promise<void> {
+    if (current.tries > 0) this.#tally.retried += sizeOf(current.group)
+    const delivery = await this.#sink.export(current.group)
+    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(current, delivery)
+    else await this.#onFailed(current, delivery.failure, delivery.retryAfterMillis)
     this.#waiters.settled(this.#tally.settled)
   }
 
-  #onAccepted(attempt: ExportBatch, { lost, failure }: ExportResult): void {
+  #onAccepted(current: ExportBatch, { lost, failure }: ExportResult): void {
     const { report } = this.#parts
     this.#hasAccepted = true
-    attempt.isServerProven = true
+    current.isServerProven = true
     this.#backOff.succeeded()
-    this.#tally.delivered(sizeOf(attempt.group) - lost, attempt.origin)
-    this.#tally.dropped(lost, REJECTED, attempt.origin)
-    attempt.removeGroup()
+    this.#tally.delivered(sizeOf(current.group) - lost, current.origin)
+    this.#tally.dropped(lost, REJECTED, current.origin)
+    current.removeGroup()
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')
     if (this.#scheduler.waiting === 0) report.caughtUp()
   }
 
-  async #onFailed(attempt: ExportBatch, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+  async #onFailed(current: ExportBatch, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
-    if (failure.kind === 'status') attempt.parseLines()
-    if (sizeOf(attempt.group) === 0) return attempt.removeGroup()
-    const verdict = classifyFailure(failure, attempt.tries)
+    if (failure.kind === 'status') current.parseLines()
+    if (sizeOf(current.group) === 0) return current.removeGroup()
+    const verdict = classifyFailure(failure, current.tries)
     const isRefused = verdict.kind === 'refused'
     // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
-      // An aborted request is no evidence about the backend. `tooLate` reports the number of lost spans.
-      if (attempt.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
+      // An aborted request is no evidence about the backend. `lostAtShutdown` reports the number of lost spans.
+      if (current.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
       return
     }
-    if (isRefused && sizeOf(attempt.group) > 1) return attempt.splitGroup()
-    if (!attempt.isKept || (isRefused && attempt.isAtFault(failure, this.#hasAccepted)))
-      return this.#dropGroup(attempt, failure)
+    if (isRefused && sizeOf(current.group) > 1) return current.splitGroup()
+    if (!current.isKept || (isRefused && current.isAtFault(failure, this.#hasAccepted)))
+      return this.#dropGroup(current, failure)
     // The server may have recovered between the two requests. The span is sent once more.
-    if (isRefused && (await this.#acceptsEmptyRequest(attempt))) return
-    if (isRefused && attempt.deferGroup()) return
-    attempt.tries++
-    attempt.isServerProven = false
+    if (isRefused && (await this.#acceptsEmptyRequest(current))) return
+    if (isRefused && current.deferGroup()) return
+    current.tries++
+    current.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(backOffReason(verdict, failure), retryAfterMillis)
     this.#scheduler.fallBehind()
   }
 
   /** If the server accepts an empty request, it can read our requests. */
-  async #acceptsEmptyRequest(attempt: ExportBatch): Promise<boolean> {
+  async #acceptsEmptyRequest(current: ExportBatch): Promise<boolean> {
     const { failure } = await this.#sink.export([])
-    attempt.isServerProven = failure === undefined
-    return attempt.isServerProven
+    current.isServerProven = failure === undefined
+    return current.isServerProven
   }
 
-  #dropGroup(attempt: ExportBatch, failure: DeliveryFailure): void {
-    const lost = sizeOf(attempt.group)
-    const isOne = attempt.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
-    this.#tally.dropped(lost, lossReason(failure), attempt.origin)
+  #dropGroup(current: ExportBatch, failure: DeliveryFailure): void {
+    const lost = sizeOf(current.group)
+    const isOne = current.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
+    this.#tally.dropped(lost, lossReason(failure), current.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
-    attempt.removeGroup()
+    current.removeGroup()
   }
 
-  /** Releases the current attempt. Returns the number of its spans that are in no log, and so lost. */
   #releaseCurrent(): number {
-    const attempt = this.#current
+    const current = this.#current
     this.#current = undefined
     this.#scheduler.releaseInFlight()
-    if (attempt === undefined) return 0
-    if (!attempt.isKept) {
+    if (current === undefined) return 0
+    if (!current.isKept) {
       // The log may have been pruned meanwhile, so these spans no longer count as spooled.
-      this.#tally.dropped(attempt.size, TOO_LATE, attempt.origin)
-      return attempt.size
+      this.#tally.dropped(current.size, TOO_LATE, current.origin)
+      return current.size
     }
-    if (attempt.origin === 'live') this.#tally.spooled(attempt.size)
+    if (current.origin === 'live') this.#tally.spooled(current.size)
     return 0
   }
 
-  /** @param current spans of the current attempt, which are already counted */
   #dropTooLate(waiting: number, current = 0): void {
     this.#tally.dropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.lostAtShutdown(waiting + current)
@@ -322,7 +307,6 @@ export class BoundedSink {
     this.#timeoutMillis = timeoutMillis
   }
 
-  /** Never rejects. */
   async export(lines: readonly SpanLine[]): Promise<ExportResult> {
     const inFlight = new AbortController()
     this.#inFlight = inFlight

@@ -1,4 +1,5 @@
-import type { Origin } from './send-scheduler.ts'
+/** The source of the spans: memory (`live`), the log of this process (`own`) or of a dead one (`adopted`). */
+export type Origin = 'live' | 'own' | 'adopted'
 
 /** Counts of spans by outcome. */
 export interface SpanCounts {
@@ -18,9 +19,7 @@ export interface SpanCounts {
   readonly recovered: number
 }
 
-/** Counts the spans of one backend by outcome. */
 export class SpanTally {
-  /** Called for each loss, with the reason in words. */
   readonly #onLoss: (spans: number, reason: string) => void
   accepted = 0
   retried = 0
@@ -35,7 +34,6 @@ export class SpanTally {
     this.#onLoss = onLoss
   }
 
-  /** Spans of this process that were delivered or dropped. */
   get settled(): number {
     return this.#delivered + this.#dropped
   }
@@ -54,7 +52,6 @@ export class SpanTally {
     this.#onLoss(spans, reason)
   }
 
-  /** Counts spans that stay in the log for now. */
   spooled(spans: number): void {
     this.#spooled += spans
     this.#spooledEver += spans

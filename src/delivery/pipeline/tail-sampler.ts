@@ -4,29 +4,22 @@ import { api } from './sdk.ts'
 import type { TailSamplingSettings } from './settings.ts'
 
 const SAMPLED = 1
-/**
- * Number of traces whose verdict is remembered for late spans. A forgotten trace is sent: too much is better than too
- * little.
- */
+/** Decisions remembered for late spans. A forgotten trace is sent: too much is better than too little. */
 const MAX_DECISIONS = 20_000
 /** OpenTelemetry's key in `tracestate`, and the threshold of a trace that represents itself only. */
 const OT = 'ot'
 const NO_THRESHOLD = '0'
 const RATE = 'rate'
-/** Verdict of a trace without a turn. It is sent. */
+/** Decision for a trace without a turn. It is sent. */
 const UNDECIDED = ''
 
-/**
- * Samples a turn that has not ended by what is known so far. Returns the reason why its trace is kept, or `NOT_KEPT`.
- * Returns undefined if there is no such turn.
- */
+/** Samples an open turn by what is known. Returns the reason to keep it, `NOT_KEPT`, or undefined without a turn. */
 export type EarlyDecision = (traceId: string) => string | undefined
 
 interface BufferedTrace {
   open: number
   spans: ReadableSpan[]
   bytes: number
-  /** The reason why the trace is kept, or `NOT_KEPT`. Undefined until it is known. */
   decision: string | undefined
   /** A turn of the trace was not kept. Another one may be. */
   hasDroppedTurn: boolean
@@ -68,10 +61,7 @@ export class TailSampler implements SpanProcessor {
     if (this.#bytes > this.#settings.maxBytes) this.#makeRoom()
   }
 
-  /**
-   * Sends undecided spans, for a process that ends without a log in which they could be found. A trace whose ended turns
-   * are not kept is dropped, even if other spans of it are open.
-   */
+  /** Sends undecided spans if the process ends without a log. A trace whose ended turns are not kept is dropped. */
   releaseUndecided(): void {
     for (const [traceId, trace] of this.#traces) {
       const hasOpenTurn = this.decideEarly(traceId) !== undefined
@@ -115,20 +105,18 @@ export class TailSampler implements SpanProcessor {
     if (oldest !== undefined) this.#decisions.delete(oldest)
   }
 
-  /** The verdict of the ended roots, if none of them keeps the trace. */
   #decisionOf(traceId: string, { hasDroppedTurn: isPassedOver }: BufferedTrace): string {
     return isPassedOver ? NOT_KEPT : (this.#decisions.get(traceId) ?? UNDECIDED)
   }
 
-  #applyDecision(trace: BufferedTrace, verdict: string): void {
-    trace.decision = verdict
+  #applyDecision(trace: BufferedTrace, decision: string): void {
+    trace.decision = decision
     this.#bytes -= trace.bytes
     trace.bytes = 0
     for (const span of trace.spans.splice(0))
-      if (verdict !== NOT_KEPT) this.#next.onEnd(this.#withSamplingState(span, verdict))
+      if (decision !== NOT_KEPT) this.#next.onEnd(this.#withSamplingState(span, decision))
   }
 
-  /** Samples the largest trace early: by its open turns, or else by those that have ended. */
   #makeRoom(): void {
     while (this.#bytes > this.#settings.maxBytes) {
       const [traceId, largest] = [...this.#traces].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one))
@@ -137,16 +125,16 @@ export class TailSampler implements SpanProcessor {
   }
 
   /** Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. */
-  #withSamplingState(span: ReadableSpan, verdict: string): ReadableSpan {
+  #withSamplingState(span: ReadableSpan, decision: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
-    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(verdict)))
+    const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(decision)))
     // The prototype is the span, so that its getters keep working.
     return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
 
-  #thresholdOf(verdict: string): string {
-    const digits = verdict === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
+  #thresholdOf(decision: string): string {
+    const digits = decision === RATE ? this.#settings.threshold?.replace(/0+$/, '') : undefined
     return digits || NO_THRESHOLD
   }
 }
@@ -154,9 +142,9 @@ export class TailSampler implements SpanProcessor {
 /** Keeps the caller's fields. Of two thresholds the higher one wins. */
 function withThreshold(ot: string, threshold: string): string {
   const fields = ot.split(';').filter(field => field !== '')
-  const told = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? NO_THRESHOLD
+  const given = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? NO_THRESHOLD
   const rest = fields.filter(field => !field.startsWith('th:'))
-  return [`th:${told > threshold ? told : threshold}`, ...rest].join(';')
+  return [`th:${given > threshold ? given : threshold}`, ...rest].join(';')
 }
 
 function isSampled(span: ReadableSpan): boolean {

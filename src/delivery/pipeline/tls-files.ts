@@ -18,15 +18,15 @@ const NO_FILES: TlsFiles = {}
  * Reads the TLS files of a backend. Unusable files are reported, one line each, and left out: the server then refuses the
  * connection, and the spans stay in the log.
  *
- * @param tell receives one line without a line break, with paths and codes but no file contents
+ * @param warn receives one line without a line break, with paths and codes but no file contents
  */
-export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): TlsFiles {
+export function readTlsFiles(paths: TlsPaths, warn: (line: string) => void): TlsFiles {
   const { name, certificate, client_certificate, client_key } = paths
   const read = (field: string, path: string): Buffer | undefined => {
     try {
       return readFileSync(path)
     } catch (error) {
-      tell(`backend ${name}: ${field} ${path} cannot be read (${codeOf(error)}); it is left out. Correct ${field}`)
+      warn(`backend ${name}: ${field} ${path} cannot be read (${codeOf(error)}); it is left out. Correct ${field}`)
       return undefined
     }
   }
@@ -36,7 +36,7 @@ export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): Tls
   if (client_certificate === undefined || client_key === undefined) {
     const [there, missing] =
       client_key === undefined ? ['client_certificate', 'client_key'] : ['client_key', 'client_certificate']
-    tell(`backend ${name}: ${there} is set without ${missing}; it is left out. Set ${missing}, too`)
+    warn(`backend ${name}: ${there} is set without ${missing}; it is left out. Set ${missing}, too`)
     return trusted
   }
   const cert = read('client_certificate', client_certificate)
@@ -44,7 +44,7 @@ export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): Tls
   if (!cert || !key) return trusted
   const wrong = certificateProblem(cert, key, client_certificate, client_key)
   if (wrong === undefined) return { ...trusted, cert, key }
-  tell(`backend ${name}: ${wrong}; both are left out`)
+  warn(`backend ${name}: ${wrong}; both are left out`)
   return trusted
 }
 

@@ -45,7 +45,6 @@ class ExtensionProxy {
     }
   }
 
-  /** Resolves when the method's promise has settled, or after `force_flush_wait_ms`. */
   async callBounded(method: string): Promise<void> {
     let isDone = false
     const done = Promise.resolve(this.call(method)).then(() => {
@@ -73,7 +72,6 @@ function hasMethods(given: unknown, methods: readonly string[]): given is object
   }
 }
 
-/** Returns the usable elements of a list, and reports each of the others. */
 function proxiesOf(
   option: string,
   given: unknown,
@@ -94,38 +92,34 @@ function proxiesOf(
   })
 }
 
-function processorOf(guest: ExtensionProxy): SpanProcessor {
+function processorOf(proxy: ExtensionProxy): SpanProcessor {
   return {
-    onStart: (span, context) => void guest.call('onStart', span, context),
-    onEnd: span => void guest.call('onEnd', span),
-    forceFlush: () => guest.callBounded('forceFlush'),
-    shutdown: () => guest.callBounded('shutdown'),
+    onStart: (span, context) => void proxy.call('onStart', span, context),
+    onEnd: span => void proxy.call('onEnd', span),
+    forceFlush: () => proxy.callBounded('forceFlush'),
+    shutdown: () => proxy.callBounded('shutdown'),
   }
 }
 
-/**
- * Instruments ask a reader for aggregation, temporality and limits. If the reader does not answer, the defaults of the SDK
- * apply.
- */
-function readerOf(guest: ExtensionProxy): IMetricReader {
+/** Instruments ask a reader for aggregation and limits. Without an answer the defaults of the SDK apply. */
+function readerOf(proxy: ExtensionProxy): IMetricReader {
   const { AggregationTemporality, AggregationType } = metricsSdk()
   type Of<Method extends keyof IMetricReader> = ReturnType<IMetricReader[Method]>
   const usual = { type: AggregationType.DEFAULT } as const
   return {
-    setMetricProducer: producer => void guest.call('setMetricProducer', producer),
-    selectAggregation: of => (guest.call('selectAggregation', of) as Of<'selectAggregation'> | undefined) ?? usual,
+    setMetricProducer: producer => void proxy.call('setMetricProducer', producer),
+    selectAggregation: of => (proxy.call('selectAggregation', of) as Of<'selectAggregation'> | undefined) ?? usual,
     selectAggregationTemporality: of =>
-      (guest.call('selectAggregationTemporality', of) as Of<'selectAggregationTemporality'> | undefined) ??
+      (proxy.call('selectAggregationTemporality', of) as Of<'selectAggregationTemporality'> | undefined) ??
       AggregationTemporality.CUMULATIVE,
     selectCardinalityLimit: of =>
-      (guest.call('selectCardinalityLimit', of) as Of<'selectCardinalityLimit'> | undefined) ?? 2000,
-    collect: options => guest.call('collect', options) as Of<'collect'>,
-    forceFlush: () => guest.callBounded('forceFlush'),
-    shutdown: () => guest.callBounded('shutdown'),
+      (proxy.call('selectCardinalityLimit', of) as Of<'selectCardinalityLimit'> | undefined) ?? 2000,
+    collect: options => proxy.call('collect', options) as Of<'collect'>,
+    forceFlush: () => proxy.callBounded('forceFlush'),
+    shutdown: () => proxy.callBounded('shutdown'),
   }
 }
 
-/** Processors and readers of the user, beside ours. */
 export class UserExtensions {
   readonly spanProcessors: readonly SpanProcessor[]
   readonly metricReaders: readonly IMetricReader[]

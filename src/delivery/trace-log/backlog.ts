@@ -13,12 +13,10 @@ import { readHeader, SegmentReader } from './segment-file.ts'
 /** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
 
-/** The pending data of one backend in the trace log. */
 export interface BacklogEntry {
   readonly backend: string
   readonly segments: number
   readonly bytes: number
-  /** Start of the oldest segment, epoch milliseconds. */
   readonly oldestAt: number
   /** True if living processes own the data and will deliver it. Segments without an owner have a row of their own. */
   readonly isLive: boolean
@@ -37,10 +35,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   return [...rows.values()].sort(byName)
 }
 
-/**
- * The destinations (`destinationOf`) of the data pending for a backend of this name. An unknown destination is ''. Never
- * rejects.
- */
+/** Destinations (`destinationOf`) of the data pending for a backend. An unknown one is ''. Never rejects. */
 export async function pendingDestinations(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
@@ -52,7 +47,6 @@ export async function pendingDestinations(stateDirectory: string, backend: strin
   return destinations
 }
 
-/** With tail sampling, kept traces have a log of their own. */
 async function checkpointsOf(
   stateDirectory: string,
 ): Promise<readonly { readonly directory: string; readonly entry: CheckpointEntry }[]> {
@@ -114,7 +108,6 @@ export interface OpenSegment {
   readonly isOwned: boolean
 }
 
-/** Oldest first. Never rejects. Empty if there is no directory. */
 export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
   const segments: OpenSegment[] = []
   for (const entry of await listCheckpoints(stateDirectory)) {

@@ -10,21 +10,16 @@ const IN_PLACE_BYTES = 4096
 const BLANKS: Buffer = Buffer.alloc(IN_PLACE_BYTES, ' ')
 const NAME = /^(\d{1,15}-\d{1,10})\.([^.]+)\.json(\.tmp)?$/
 
-/** The holder in the name of a checkpoint without an owner. Any process may take it. */
 export const FREE = 'free'
 
 export interface CheckpointName {
   readonly segment: string
-  /** Absent = free. */
   readonly owner: Owner | undefined
-  /** A temporary file, left by a process that was killed while saving. */
   readonly isTemporary: boolean
 }
 
 export interface CheckpointContent {
-  /** The segment may contain open spans. */
   readonly open: boolean
-  /** Backend -> number of acknowledged bytes of the segment. */
   readonly delivered: ReadonlyMap<string, number>
   readonly isDamaged: boolean
 }
@@ -46,7 +41,6 @@ export function checkpointPath(stateDirectory: string, segment: string, holder: 
   return join(checkpointDirectory(stateDirectory), `${segment}.${holder}.json`)
 }
 
-/** Returns undefined for other files. */
 export function parseCheckpointName(name: string): CheckpointName | undefined {
   const [match, segment = '', holder = '', temporary] = NAME.exec(name) ?? []
   const owner = parseOwner(holder)
@@ -83,10 +77,6 @@ export function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/**
- * Creates the directory, too.
- * @throws the error of the file system; `EEXIST` if the file exists
- */
 export function createCheckpointFile(path: string, text: string): void {
   makePrivateDirectory(dirname(path))
   try {
@@ -146,26 +136,19 @@ const DAY_MILLIS = 86_400_000
 
 export interface CheckpointEntry {
   readonly segment: string
-  /** Undefined = free: any process may take it. */
   readonly owner: Owner | undefined
   readonly path: string
-  /** Epoch milliseconds. */
   readonly heartbeatAt: number
 }
 
 export interface CheckpointState {
-  /** The segment may contain open spans. */
   readonly open: boolean
   /** Backend -> number of acknowledged bytes of the segment. Has no prototype: a backend may have any name. */
   readonly delivered: Readonly<Record<string, number>>
-  /** The file is unreadable: it counts as open, and as pending for no backend. */
   readonly isDamaged: boolean
 }
 
-/**
- * Sorted by the start of the segment, oldest first. Foreign files are ignored. Temporary files of killed processes are
- * removed after a day. Never rejects. Empty if there is no directory.
- */
+/** Oldest segment first. Foreign files are ignored. Temporary files are removed after a day. Never rejects. */
 export async function listCheckpoints(stateDirectory: string): Promise<CheckpointEntry[]> {
   const directory = checkpointDirectory(stateDirectory)
   const names = await readdir(directory).catch(() => [])
@@ -173,7 +156,6 @@ export async function listCheckpoints(stateDirectory: string): Promise<Checkpoin
   return entries.filter(entry => entry !== undefined).sort(bySegmentStart)
 }
 
-/** Resolves with undefined if the file is gone because the segment was settled or taken over. */
 export async function readCheckpoint(entry: CheckpointEntry): Promise<CheckpointState | undefined> {
   const text = await readFile(entry.path, { encoding: 'utf8', flag: OPEN.read }).catch(() => undefined)
   if (text === undefined) return undefined
@@ -189,7 +171,6 @@ async function look(path: string, name: CheckpointName | undefined): Promise<Che
   return undefined
 }
 
-/** Epoch milliseconds. */
 export function segmentStartAt({ segment }: CheckpointEntry): number {
   return segmentIdentity(`${segment}.jsonl`)?.startAt ?? 0
 }

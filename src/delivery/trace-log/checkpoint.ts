@@ -45,7 +45,6 @@ export class Checkpoint {
   #ownership: Ownership = 'ours'
   #isSaved = true
 
-  /** For an existing file under the name of this process: see `create` and `takeOverCheckpoint`. */
   constructor(stateDirectory: string, segment: string, content: CheckpointContent, path?: string) {
     this.segment = segment
     this.segmentPath = path ?? segmentPath(stateDirectory, segment)
@@ -56,21 +55,13 @@ export class Checkpoint {
     this.#open = content.open
   }
 
-  /**
-   * Creates the checkpoint of a new segment, open and pending for `backends` from its start.
-   * @throws the error of the file system
-   */
   static create(stateDirectory: string, segment: string, backends: readonly string[]): Checkpoint {
     const delivered = new Map(backends.map(backend => [backend, 0]))
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
     return new Checkpoint(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
-  /**
-   * Locks a segment that is pending for no backend, so that no other process sends or removes it. Returns undefined if
-   * another process owns it.
-   * @throws the error of the file system
-   */
+  /** Locks a segment that is pending for no backend. Undefined if another process owns it. */
   static lock(stateDirectory: string, segment: string): Checkpoint | undefined {
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
     const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
@@ -79,7 +70,6 @@ export class Checkpoint {
     return undefined
   }
 
-  /** Wraps a file outside the log. Its state is not saved. */
   static ofFile(path: string): Checkpoint {
     const checkpoint = new Checkpoint(dirname(path), basename(path), NOTHING, path)
     checkpoint.#ownership = 'removed'
@@ -90,7 +80,6 @@ export class Checkpoint {
     return this.#open
   }
 
-  /** Backends for which the segment is pending. */
   get backends(): readonly string[] {
     return [...this.#delivered.keys()]
   }
@@ -110,7 +99,6 @@ export class Checkpoint {
     else this.#resends.set(backend, progress)
   }
 
-  /** The offset never decreases. Returns true if everything is saved. */
   advance(backend: string, offset: number): boolean {
     this.resendOf(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
@@ -126,14 +114,12 @@ export class Checkpoint {
     if (beyond.length > 0) this.#save()
   }
 
-  /** Marks the segment as free of open spans. Returns true if everything is saved. */
   close(): boolean {
     if (!this.#open) return this.#ensureSaved()
     this.#open = false
     return this.#save()
   }
 
-  /** Cancels delivery to the backend, because it gave up or the segment was pruned. */
   cancelDelivery(backend: string): void {
     this.#resends.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
@@ -147,7 +133,6 @@ export class Checkpoint {
     return this.#ownership === 'removed'
   }
 
-  /** Releases the checkpoint to other processes. */
   release(): void {
     this.#ensureSaved()
     if (this.#ownership !== 'ours') return
@@ -155,14 +140,11 @@ export class Checkpoint {
     try {
       renameSync(this.#path, checkpointPath(this.#stateDirectory, this.segment, FREE))
     } catch {
-      // The file keeps our name, and is adopted after this process has ended.
+      // The file keeps our name, and is taken over after this process has ended.
     }
   }
 
-  /**
-   * Updates the heartbeat. Returns false if the checkpoint was released, removed, or taken by a process that considered
-   * this one dead.
-   */
+  /** Updates the heartbeat. False if the checkpoint was released, removed, or taken by another process. */
   touch(): boolean {
     this.#ensureSaved()
     if (this.#ownership !== 'ours') return false
@@ -174,7 +156,6 @@ export class Checkpoint {
     return this.#ownership === 'ours'
   }
 
-  /** Removes the file even if data is pending. No effect if the checkpoint is not ours any more. */
   remove(): void {
     if (this.#ownership !== 'ours') return
     try {
@@ -251,7 +232,7 @@ function openTakenOver(stateDirectory: string, segment: string, path: string): C
   try {
     return new Checkpoint(stateDirectory, segment, parseCheckpoint(readOwnFile(path).toString()))
   } catch {
-    // For example for lack of file descriptors. The content is not known to be damaged, so the file is put back.
+    // For example for lack of file descriptors. The content may be intact, so the file is put back.
     new Checkpoint(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
     return undefined
   }

@@ -1,7 +1,5 @@
-import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
-import { SpanLine } from './span-line.ts'
+import { endedKeysIn, listSegments, readHeader } from './segment-file.ts'
 
 /** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
@@ -19,7 +17,6 @@ type ReplayPhase = 'past' | 'again' | 'new'
  * same. Open spans are noted in segments of this process, so that other processes do not consider them crashed.
  */
 export class Continuation {
-  /** If true, spans open at the end of the process are left to the next one. */
   leavesOpen = true
   #phase: ReplayPhase = 'new'
   #at = 0
@@ -27,7 +24,6 @@ export class Continuation {
   #written: ReadonlySet<string> = new Set()
   /** With tail sampling: spans that the previous process has passed to the backends. */
   #kept: ReadonlySet<string> = new Set()
-  /** Traces that were read again, and their spans that this process continues. */
   readonly #replayedTraces = new Set<string>()
   readonly #continued = new Set<string>()
   readonly #savers: (() => Promise<void>)[] = []
@@ -41,17 +37,12 @@ export class Continuation {
   /** Epoch milliseconds. While old events are read, the time at which they were first received. */
   readonly now = (): number => (this.isReplaying ? this.#at : Date.now())
 
-  /** Announces that the following events were first received at this time. */
-  beginReplay(telling: 'past' | 'again', at: number): void {
-    this.#phase = telling
+  beginReplay(phase: 'past' | 'again', at: number): void {
+    this.#phase = phase
     this.#at = at
     this.#isSafe = false
   }
 
-  /**
-   * @param written ended spans of the log: trace id and span id
-   * @param kept ended spans of the log of kept traces
-   */
   setWritten(written: ReadonlySet<string>, kept: ReadonlySet<string>): void {
     this.#written = written
     this.#kept = kept
@@ -73,23 +64,17 @@ export class Continuation {
     return this.#phase === 'past' || this.#kept.has(`${traceId}${spanId}`)
   }
 
-  /**
-   * True if this process continues a span, given as trace id and span id. Such a span has not crashed, whatever the log
-   * says.
-   */
+  /** True if this process continues a span (trace id and span id). It has not crashed, whatever the log says. */
   readonly isContinuedHere = (key: string): boolean => this.#continued.has(key)
 
-  /** @param save resolves when everything recorded is in the log; never rejects */
   addSaver(save: () => Promise<void>): void {
     this.#savers.push(save)
   }
 
-  /** Resolves when everything recorded is in the logs of all plugins, or cannot be written. Never rejects. */
   async saved(): Promise<void> {
     await Promise.all(this.#savers.map(save => save()))
   }
 
-  /** Ends the reading of old events. Resolves when the open spans are saved, after running the callbacks of `afterReplay`. */
   async endReplay(): Promise<void> {
     this.#phase = 'new'
     this.#written = new Set([...this.#written].filter(key => this.#replayedTraces.has(key.slice(0, TRACE_ID_CHARS))))
@@ -107,17 +92,13 @@ export class Continuation {
   }
 }
 
-/**
- * Ended spans in a log, by trace id and span id: those written since the given time by processes that can be continued.
- * Never rejects. An unreadable segment is skipped.
- *
- * @param since epoch milliseconds
- */
+/** Ended spans since then (epoch milliseconds) of processes that can be continued. Never rejects. */
 export async function endedSince(stateDirectory: string, since: number): Promise<Set<string>> {
   const ended = new Set<string>()
-  for (const path of await continuedSegments(join(stateDirectory, 'traces'), since)) {
+  for (const { path, changedAt } of await listSegments(join(stateDirectory, 'traces'))) {
+    if (changedAt < since - CLOCK_MILLIS || !(await isContinued(path))) continue
     try {
-      for await (const line of wholeLines(path)) for (const { key } of line.stamps()) ended.add(key)
+      for await (const key of endedKeysIn(path)) ended.add(key)
     } catch {
       // For example pruned. Its spans may be recorded twice, with the same ids.
     }
@@ -125,27 +106,6 @@ export async function endedSince(stateDirectory: string, since: number): Promise
   return ended
 }
 
-async function continuedSegments(directory: string, since: number): Promise<string[]> {
-  const names = await readdir(directory).catch(() => [])
-  const found: string[] = []
-  for (const name of names.filter(name => segmentIdentity(name) !== undefined)) {
-    const path = join(directory, name)
-    const writtenAt = (await stat(path).catch(() => undefined))?.mtimeMs ?? 0
-    if (writtenAt >= since - CLOCK_MILLIS && (await isContinued(path))) found.push(path)
-  }
-  return found
-}
-
-/** True if another process may continue the open spans of a segment. */
 export async function isContinued(path: string): Promise<boolean> {
   return (await readHeader(path)).continuedMillis > 0
-}
-
-async function* wholeLines(path: string): AsyncGenerator<SpanLine, void> {
-  const reader = new SegmentReader(path)
-  try {
-    for await (const line of reader.spanLines(0, (await stat(path)).size)) if (line instanceof SpanLine) yield line
-  } finally {
-    await reader.close()
-  }
 }

@@ -2,19 +2,15 @@ import { SegmentReader } from './segment-file.ts'
 import type { LogSegment, StoredBatch } from './segments.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
-/** Attempts to read a segment that is temporarily unreadable. */
 const MAX_FAILURES = 3
 
 export interface ReadErrorListener {
-  /** Damaged lines were skipped. Called once per segment. */
   damaged(segment: LogSegment): void
   /** The segment exists but cannot be read. An adopted one is released to other processes. */
   unreadable(segment: LogSegment, error: unknown): void
-  /** Expected spans are missing. */
   missing(segment: LogSegment, spans: number): void
 }
 
-/** The segments of one backend, in order, and its read position. */
 export class Cursor {
   readonly #backend: string
   readonly #listener: ReadErrorListener
@@ -22,9 +18,9 @@ export class Cursor {
   readonly #failures = new Map<LogSegment, number>()
   #reader: { readonly segment: LogSegment; readonly reader: SegmentReader } | undefined
 
-  constructor(backend: string, trouble: ReadErrorListener) {
+  constructor(backend: string, listener: ReadErrorListener) {
     this.#backend = backend
-    this.#listener = trouble
+    this.#listener = listener
   }
 
   addSegment(segment: LogSegment): void {
@@ -37,10 +33,7 @@ export class Cursor {
     return this.#first() === undefined
   }
 
-  /**
-   * The next spans. Resolves with undefined at the end. Rejects with the error of the file system if they cannot be read
-   * now, for example because the process has too many open files.
-   */
+  /** Undefined at the end. Rejects if the spans cannot be read now, for example for lack of file descriptors. */
   async readBatch(maxSpans: number): Promise<StoredBatch | undefined> {
     for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
       const batch = await this.#read(segment, maxSpans)
@@ -94,9 +87,8 @@ export class Cursor {
     }
     const failures = (this.#failures.get(segment) ?? 0) + 1
     this.#failures.set(segment, failures)
-    // Adopted segments may be reordered. Our own are read in order.
+    // Recovered segments may be reordered. Our own are read in order.
     if (segment.isRecovered) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
-    // The caller retries after a pause.
     if (failures < MAX_FAILURES) throw error
     this.#failures.delete(segment)
     this.#listener.unreadable(segment, error)
@@ -104,7 +96,6 @@ export class Cursor {
     else segment.markUnreadable(this.#backend)
   }
 
-  /** For our own segments the number of spans is known. */
   #countMissing(): void {
     for (const segment of this.#segments) this.#reportMissing(segment)
   }
@@ -130,7 +121,6 @@ export class Cursor {
     return this.#reader.reader
   }
 
-  /** Removes finished segments. The last one may still grow. */
   #removeFinished(): void {
     for (let [first] = this.#segments; first && first.pendingBytes(this.#backend) === 0; [first] = this.#segments) {
       this.#segments.shift()

@@ -1,9 +1,5 @@
-/**
- * The trace log: a file-backed queue of spans. Spans are safe in it as soon as they have ended, and each backend reads from
- * it what it could not accept at once. Other modules import only this file.
- */
+/** The trace log: a file-backed queue of spans. Other modules import this file, or `private-file.ts`. */
 
-/** Pending and lost spans, for display. */
 export { type BacklogEntry, listOpenSegments, pendingDestinations, readBacklog } from './backlog.ts'
 export { keptDirectory, listCheckpoints } from './checkpoint-file.ts'
 export { Continuation, endedSince } from './continuation.ts'
@@ -12,7 +8,6 @@ export { stringJson } from './json-bytes.ts'
 export { acquireLock, isOnThisHost, type Lock, lockHolder } from './lock.ts'
 export { type Loss, LossLog, readLosses } from './losses.ts'
 export { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
-export { api, resources } from './packages.ts'
 export type { RecoveredTrace, RecoveryQueue } from './recovery.ts'
 export type { Resend, ResendOutcome, ResendRequest } from './resend.ts'
 export { fileFailure, SegmentFile } from './segment-file.ts'
@@ -22,5 +17,4 @@ export { type BatchSettings, type LocalLogSettings, NOT_KEPT, type Reporter, UNS
 export { attributesJson, estimatedBytes } from './span-json.ts'
 export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
 export { Store } from './store.ts'
-/** Spans buffered by killed processes, and undecided since. */
 export { hasKeptLog, readUndecided, type UndecidedEntry } from './undecided-spans.ts'

@@ -1,7 +1,4 @@
-/**
- * Everything except quote, backslash, control characters, surrogates, and characters that some line readers treat as line
- * breaks.
- */
+/** Everything except quote, backslash, control characters, surrogates, and Unicode line breaks. */
 const MUST_ESCAPE = /[^ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]/
 const LINE_BREAKS_BESIDES = ['\u0085', '\u2028', '\u2029']
 const OPENING = /^[[{]/
@@ -21,10 +18,7 @@ const MIN_BYTES = 65_536
 /** A buffer enlarged by one huge span is not kept. */
 const MAX_KEPT_BYTES = 2_097_152
 
-/**
- * Builds JSON directly as the bytes that are written to the file. A string would have to be concatenated, flattened and
- * encoded. The buffer is reused for each line.
- */
+/** Builds JSON as the bytes of the file. A string would have to be concatenated, flattened and encoded. */
 export class JsonBytes {
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
   #length = 0
@@ -40,7 +34,6 @@ export class JsonBytes {
     return this.#length
   }
 
-  /** The bytes since `start`. Valid until the next `start`. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -55,7 +48,6 @@ export class JsonBytes {
     this.#bytes = Buffer.allocUnsafeSlow(0)
   }
 
-  /** Discards the bytes after `length`. */
   cutTo(length: number): void {
     this.#length = length
     this.clearRecent()
@@ -66,7 +58,6 @@ export class JsonBytes {
     for (const recent of this.#recent) recent.text = ''
   }
 
-  /** Writes ASCII text that is already JSON. */
   ascii(text: string): void {
     const bytes = this.#withRoom(text.length)
     let at = this.#length
@@ -75,32 +66,25 @@ export class JsonBytes {
     this.#length = at
   }
 
-  /** Separates the elements of a list. Writes nothing before the first. */
   comma(): void {
     if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
   }
 
-  /** Writes text that is already JSON. */
   json(text: string): void {
     const bytes = this.#withRoom(text.length * MAX_BYTES_PER_CHAR)
     this.#length += bytes.write(text, this.#length)
   }
 
-  /** A copy of the bytes from this offset. */
   from(place: number): Buffer {
     return Buffer.from(this.#bytes.subarray(place, this.#length))
   }
 
-  /** Writes bytes that are already JSON. */
   bytes(piece: Uint8Array): void {
     this.#withRoom(piece.length).set(piece, this.#length)
     this.#length += piece.length
   }
 
-  /**
-   * Writes one JSON string. It contains no line break of any kind, and unpaired surrogates are escaped so that it is valid
-   * UTF-8.
-   */
+  /** Contains no line break of any kind. Unpaired surrogates are escaped, so that it is valid UTF-8. */
   string(text: string): void {
     if (text.length <= MAX_PLAIN_CHARS) this.#shortString(text)
     else this.#longString(text)
@@ -155,7 +139,6 @@ export class JsonBytes {
   }
 }
 
-/** One JSON string: see `JsonBytes.string`. */
 export function stringJson(text: string): string {
   let json = JSON.stringify(text)
   for (const character of LINE_BREAKS_BESIDES) {

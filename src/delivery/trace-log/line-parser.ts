@@ -1,7 +1,15 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { api, resources } from './packages.ts'
+import { load } from '../load-package.ts'
 import { MAX_DEPTH } from './span-json.ts'
+
+function api(): typeof import('@opentelemetry/api') {
+  return load('@opentelemetry/api')
+}
+
+function resources(): typeof import('@opentelemetry/resources') {
+  return load('@opentelemetry/resources')
+}
 
 const HEADER = 'hookspan.segment'
 const OPEN_NOTE = 'hookspan.open'
@@ -19,30 +27,22 @@ export interface SegmentMarks {
 /** Backend -> destination (`destinationOf`), for the backends pending from the start of a segment. */
 export type Destinations = ReadonlyMap<string, string>
 
-/** The first line of a segment. */
 export interface SegmentHeader {
   readonly marks: SegmentMarks
   readonly backends: Destinations
   /** Milliseconds after the end of its process within which another one may continue its open spans; 0 = never. */
   readonly continuedMillis: number
-  /** See `LocalLogSettings`. Empty = its spans are pending for the backends. */
   readonly heldBy: string
 }
 
 export type StoredLine =
   | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
-  /** Spans that were open when the line was written. */
   | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
   | ({ readonly kind: 'header' } & SegmentHeader)
   | { readonly kind: 'other' }
   /** `problem` never quotes the line. */
   | { readonly kind: 'damaged'; readonly problem: string }
 
-/**
- * The first line of a segment, without a line end.
- * @param continuedMillis as in `SegmentHeader`
- * @param heldBy as in `SegmentHeader`
- */
 export function headerJson(
   { incomplete, finalStatus, spanKind }: SegmentMarks,
   destinations: Destinations,
@@ -57,10 +57,7 @@ export function headerJson(
   return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued, ...held } })
 }
 
-/**
- * Parses the lines of segments. Equal resources and scopes of different lines are one object, because the serializers group
- * spans by identity.
- */
+/** Equal resources and scopes of different lines are one object, because the serializers group spans by identity. */
 export class LineParser {
   readonly #origins = new OriginCache()
 
@@ -103,7 +100,6 @@ export class LineParser {
   }
 }
 
-/** Ends a span whose process was killed. Adds `attributes`. The status stays unset. */
 export function endedSpan(open: ReadableSpan, endAtMillis: number, attributes: Attributes): ReadableSpan {
   const { startTime, parentSpanContext } = open
   const context = open.spanContext()
@@ -186,11 +182,8 @@ const NANOS_PER_SECOND = 1_000_000_000
 type TimedEvent = ReadableSpan['events'][number]
 type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 
-/**
- * Converts OTLP/JSON to a span for the serializers.
- * @throws {DamagedLine}
- */
-export function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
+/** Converts OTLP/JSON to a span for the serializers. Like all readers below, it throws `DamagedLine`. */
+function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
   const fields = readFields(value, 'a span')
   const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
   const context = readContext(fields, flags & TRACE_FLAGS)
@@ -217,7 +210,7 @@ export function readSpan(value: unknown, origin: Origin, ended: boolean): Readab
 }
 
 /** Never negative, because readers treat it as a length. */
-export function durationOf(start: HrTime, end: HrTime): HrTime {
+function durationOf(start: HrTime, end: HrTime): HrTime {
   const nanos = end[1] - start[1]
   const duration: HrTime = nanos < 0 ? [end[0] - start[0] - 1, nanos + NANOS_PER_SECOND] : [end[0] - start[0], nanos]
   return duration[0] < 0 ? [0, 0] : duration
@@ -283,29 +276,19 @@ const MAX_KEPT_CHARS = 1 << 16
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 
-/** The resources and scopes of lines. Equal ones are one object, because the serializers group spans by identity. */
-export class OriginCache {
+class OriginCache {
   readonly #resources = new ParsedCache<Resource>()
   readonly #scopes = new ParsedCache<Scope>()
 
-  /**
-   * The resource of an element of `resourceSpans`.
-   * @throws {DamagedLine}
-   */
   resourceOf(group: OtlpFields): Resource {
     return this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
   }
 
-  /**
-   * The scope of an element of `scopeSpans`.
-   * @throws {DamagedLine}
-   */
   scopeOf(group: OtlpFields): Scope {
     return this.#scopes.of([group['scope'], group['schemaUrl']], () => readScope(group))
   }
 }
 
-/** Objects by the JSON from which they were read. */
 class ParsedCache<Value> {
   readonly #values = new Map<string, Value>()
 
@@ -346,11 +329,8 @@ const HEX = /^[0-9a-f]+$/i
 
 export type OtlpFields = Readonly<Record<string, unknown>>
 
-/**
- * A line that does not have the expected form. The message describes the problem without quoting the line, which may
- * contain anything.
- */
-export class DamagedLine extends Error {
+/** A line of an unexpected form. The message never quotes the line, which may contain anything. */
+class DamagedLine extends Error {
   override readonly name = 'DamagedLine'
 }
 
@@ -358,52 +338,39 @@ function isRecord(value: unknown): value is OtlpFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @throws {DamagedLine} */
-export function readFields(value: unknown, what: string): OtlpFields {
+function readFields(value: unknown, what: string): OtlpFields {
   if (isRecord(value)) return value
   throw new DamagedLine(`${what} is not an object`)
 }
 
-/**
- * Absent = empty.
- * @throws {DamagedLine}
- */
-export function readList(value: unknown, what: string): readonly unknown[] {
+function readList(value: unknown, what: string): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
   throw new DamagedLine(`${what} is not a list`)
 }
 
-/** @throws {DamagedLine} */
-export function readText(value: unknown, what: string): string {
+function readText(value: unknown, what: string): string {
   if (typeof value === 'string') return value
   throw new DamagedLine(`${what} is not a text`)
 }
 
-/** @throws {DamagedLine} */
-export function readOptionalText(value: unknown, what: string): string | undefined {
+function readOptionalText(value: unknown, what: string): string | undefined {
   return value === undefined || value === null ? undefined : readText(value, what)
 }
 
-/** @throws {DamagedLine} */
-export function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
+function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
   if (value === undefined || value === null) return absent
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number
   throw new DamagedLine(`${what} is not a number in its range`)
 }
 
-/** @throws {DamagedLine} */
-export function readId(value: unknown, digits: number, what: string): string {
+function readId(value: unknown, digits: number, what: string): string {
   const id = readText(value, what)
   if (id.length === digits && HEX.test(id)) return id
   throw new DamagedLine(`${what} is not ${digits} hexadecimal digits`)
 }
 
-/**
- * Reads nanoseconds since the epoch, in decimal.
- * @throws {DamagedLine}
- */
-export function readTime(value: unknown, what: string): HrTime {
+function readTime(value: unknown, what: string): HrTime {
   const text = readText(value, what)
   if (!DIGITS.test(text) || (text.length === MAX_FIXED64.length && text > MAX_FIXED64)) {
     throw new DamagedLine(`${what} is not a time`)
@@ -418,11 +385,7 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-/**
- * Reads a list of OTLP `KeyValue`.
- * @throws {DamagedLine}
- */
-export function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): Attributes {
   // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }

@@ -5,7 +5,6 @@ import { fileErrorReason, OPEN, PRIVATE_FILE, withOwnFile, writePrivate } from '
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
-/** Maximum time between creating the file and writing into it. */
 const UNWRITTEN_MILLIS = 10_000
 /** Longer than a lock can be unwritten. By then its creator has died, and the next attempt takes it. */
 const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000
@@ -44,10 +43,6 @@ function pause(millis: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis)
 }
 
-/**
- * The current owner.
- * @throws Error with a one-line message
- */
 export function lockHolder(directory: string, now: () => number): Owner | undefined {
   const newest = numbersIn(directory).at(-1)
   const holder = newest === undefined ? undefined : holderOf(lockFile(directory, newest), now())
@@ -68,7 +63,6 @@ function numbersIn(directory: string): number[] {
   return numbers.filter(number => number > 0).sort((a, b) => a - b)
 }
 
-/** Returns undefined if the lock is free, or its holder dead. */
 function holderOf(path: string, now: number): Owner | 'changed' | undefined {
   try {
     return withOwnFile(path, OPEN.read, (descriptor, { mtimeMs }) => {
@@ -83,7 +77,6 @@ function holderOf(path: string, now: number): Owner | 'changed' | undefined {
   }
 }
 
-/** Returns undefined if another process was faster. */
 function make(directory: string, number: number): Lock | undefined {
   const path = lockFile(directory, number)
   try {

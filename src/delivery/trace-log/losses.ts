@@ -3,9 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-file.ts'
 
-/** Spans that a backend will never receive. */
 export interface Loss {
-  /** Time of the newest loss, epoch milliseconds. */
   readonly at: number
   readonly backend: string
   readonly spans: number
@@ -18,27 +16,19 @@ const REASON_MAX_CHARS = 200
 const MAX_SUMS = 256
 const OTHER_REASON = 'other'
 
-/**
- * Records losses and their reasons, to be shown by another process. Recording costs a map look-up. The file is created with
- * the first loss. It is appended to at most every 5 s, and by `save()` when the process ends. A failed write is retried at
- * the same interval.
- */
+/** Records losses for another process to show. Written at most every 5 s, and by `save()`. A failed write is retried. */
 export class LossLog {
   readonly #path: string
   readonly #now: () => number
   #sums: Map<string, Loss> = new Map()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param now returns epoch milliseconds */
   constructor(stateDirectory: string, now: () => number = Date.now) {
     this.#path = lossPath(stateDirectory)
     this.#now = now
   }
 
-  /**
-   * Never throws.
-   * @param reason one of few fixed texts
-   */
+  /** Never throws. `reason` is one of few fixed texts. */
   note(backend: string, spans: number, reason: string): void {
     if (!isCount(spans)) return
     addLoss(this.#sums, { at: this.#now(), backend, spans, reason: oneLine(reason) }, MAX_SUMS)
@@ -46,7 +36,6 @@ export class LossLog {
     this.#timer ??= this.#saveIn(0)
   }
 
-  /** Writes pending losses synchronously. Never throws. */
   save(): void {
     const lines = [...this.#sums.values()].map(loss => `${JSON.stringify(loss)}\n`)
     if (lines.length > 0 && appendLossLines(this.#path, lines.join(''))) this.#sums = new Map()
@@ -61,10 +50,7 @@ export class LossLog {
   }
 }
 
-/**
- * Losses at `since` (epoch milliseconds) or later, summed by backend and reason, the newest first. Damaged lines are
- * skipped. Never rejects. Empty if there is no file.
- */
+/** Losses since then, summed by backend and reason, the newest first. Damaged lines are skipped. Never rejects. */
 export async function readLosses(stateDirectory: string, since: number): Promise<readonly Loss[]> {
   const text = await readFile(lossPath(stateDirectory), { encoding: 'utf8', flag: OPEN.read }).catch(() => '')
   const sums = new Map<string, Loss>()
@@ -110,7 +96,6 @@ function lossPath(stateDirectory: string): string {
   return join(stateDirectory, 'losses.jsonl')
 }
 
-/** Appends whole lines, and cuts the file to its newer half if it is too long. Returns false if it cannot be written. */
 function appendLossLines(path: string, lines: string): boolean {
   try {
     makePrivateDirectory(dirname(path))
@@ -121,7 +106,6 @@ function appendLossLines(path: string, lines: string): boolean {
   }
 }
 
-/** Several processes append. Returns the size of the file. */
 function append(path: string, lines: string): number {
   return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
     // If a full disk cut off a line, its remainder must not merge with the next one.
@@ -145,7 +129,6 @@ function cut(path: string): void {
     writeFileSync(temporary, all.subarray(half), { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)
   } catch {
-    // The next append retries.
     removeAbandoned(temporary)
   }
 }

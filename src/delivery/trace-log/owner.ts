@@ -27,12 +27,7 @@ export function parseOwner(token: string): Owner | undefined {
   return { place: `${host}_${boot}_${namespace}`, pid, birth }
 }
 
-/**
- * True if the owner can still write. In doubt its heartbeat decides. Waiting for a dead owner causes a delay, and taking
- * over from a living one sends spans twice.
- *
- * @param heartbeatAt when its checkpoint was last touched, epoch milliseconds
- */
+/** In doubt the heartbeat decides. Waiting for a dead owner costs time, taking over from a living one duplicates spans. */
 export function isAlive(owner: Owner, heartbeatAt: number, now: number, probes: ProcessProbes = systemProbes): boolean {
   if (ownerToken(owner) === ownerToken(probes.self)) return true
   if (owner.place === probes.self.place) {
@@ -53,26 +48,19 @@ function isRestarted(place: string, here: string): boolean {
   return isKnown && host === hostHere && boot !== bootHere
 }
 
-/** Placeholder for an unknown part of an owner. */
 const UNKNOWN = '0'
 
-/** A process that writes a segment, or has taken it over. */
 export interface Owner {
   /** `<host>_<boot>_<pid namespace>`, each a short hash or `UNKNOWN`. Within a place a pid is one process at a time. */
   readonly place: string
   readonly pid: number
-  /**
-   * Distinguishes the process from an earlier one with the same pid. Clock ticks from the boot of the machine to the start
-   * of the process, unaffected by changes of the clock, or `UNKNOWN`.
-   */
+  /** Clock ticks from the boot to the start of the process: tells apart processes with the same pid. Or `UNKNOWN`. */
   readonly birth: string
 }
 
-/** Look-ups of the processes of this machine. */
 export interface ProcessProbes {
   readonly self: Owner
   isRunning(pid: number): boolean
-  /** `UNKNOWN` if the system does not provide it. */
   birthOf(pid: number): string
 }
 

@@ -15,16 +15,12 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/**
- * The state directory holds the prompts and actions of agents. It must be private to the user, and links in it are not
- * followed.
- */
+/** The state directory holds prompts. It must be private to the user, and links in it are not followed. */
 
 const PRIVATE_DIRECTORY = 0o700
 const WRITABLE_BY_OTHERS = 0o022
 export const PRIVATE_FILE = 0o600
 
-/** Error code: other users may write there, and the mode cannot be changed. */
 const NOT_PRIVATE = 'ENOTPRIVATE'
 
 // Windows has neither these flags nor modes.
@@ -48,20 +44,15 @@ function notPrivate(path: string): Error {
   return Object.assign(new Error('not private'), { code: NOT_PRIVATE, path })
 }
 
-/** True for a regular file that no other user has put there. */
 export function isOwnFile(stats: Stats): boolean {
   return stats.isFile() && isOurs(stats)
 }
 
-/** @throws an error with code `ENOTPRIVATE` if it is not */
 export function expectOwnFile(stats: Stats, path: string): void {
   if (!isOwnFile(stats)) throw notPrivate(path)
 }
 
-/**
- * Opens a file of ours and closes it after `use`.
- * @throws the error of the file system; code `ENOTPRIVATE` if the file is not ours
- */
+/** Opens a file of ours and closes it after `use`. Throws code `ENOTPRIVATE` if the file is not ours. */
 export function withOwnFile<Result>(
   path: string,
   flags: number,
@@ -77,38 +68,26 @@ export function withOwnFile<Result>(
   }
 }
 
-/** @throws like `withOwnFile` */
 export function readOwnFile(path: string): Buffer {
   return withOwnFile(path, OPEN.read, descriptor => readFileSync(descriptor))
 }
 
-/** @throws like `withOwnFile` */
 export function appendToOwnFile(path: string, text: string): void {
   withOwnFile(path, OPEN.append, descriptor => writeFileSync(descriptor, text))
 }
 
-/**
- * Writes atomically.
- * @throws the error of the file system
- */
 export function writePrivate(path: string, text: string): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
   writeFileSync(temporary, text, { mode: PRIVATE_FILE, flag: 'wx' })
   renameSync(temporary, path)
 }
 
-/** The state directory and the directories in it. */
 export function logDirectories(stateDirectory: string): readonly string[] {
   return [stateDirectory, join(stateDirectory, 'traces'), join(stateDirectory, 'spool')]
 }
 
-/**
- * Removes the write access of other users to an existing directory.
- *
- * @param say receives one line if the mode was changed
- * @throws the error of the file system; code `ENOTPRIVATE` if other users can write there nevertheless
- */
-export function makePrivate(path: string, say: (line: string) => void = () => undefined): void {
+/** Removes the write access of other users. Throws code `ENOTPRIVATE` if they can still write there. */
+export function makePrivate(path: string, warn: (line: string) => void = () => undefined): void {
   const stats = statSync(path)
   // It may be a link to another disk, made by its owner.
   if (!isOurs(lstatSync(path)) || !isOurs(stats)) throw notPrivate(path)
@@ -116,10 +95,9 @@ export function makePrivate(path: string, say: (line: string) => void = () => un
   chmodSync(path, PRIVATE_DIRECTORY)
   // Some file systems ignore modes without an error.
   if (isOpen(statSync(path))) throw notPrivate(path)
-  say(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
+  warn(`trace log: other users could write to ${path}; its mode is 700 now`)
 }
 
-/** True if other users than the owner may write there. */
 export function isOpen({ mode }: Stats): boolean {
   return process.platform !== 'win32' && (mode & WRITABLE_BY_OTHERS) !== 0
 }
@@ -130,9 +108,9 @@ export function isOpen({ mode }: Stats): boolean {
  *
  * @throws like `makePrivate`
  */
-export function makePrivateDirectory(path: string, say?: (line: string) => void): void {
+export function makePrivateDirectory(path: string, warn?: (line: string) => void): void {
   makeDirectory(path)
-  makePrivate(path, say)
+  makePrivate(path, warn)
 }
 
 function makeDirectory(path: string): void {
@@ -155,7 +133,7 @@ function makeOne(path: string): void {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTPRIVATE: 'others may write there, or it belongs to another user',
+  ENOTPRIVATE: 'other users can write there, or it belongs to another user',
   ELOOP: 'it is a symbolic link, which hookspan does not follow here; move it away',
   EMLINK: 'it is a symbolic link, which hookspan does not follow here; move it away',
   EACCES: 'permission denied',
@@ -166,7 +144,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
 }
 
-/** Why a file of ours cannot be used, in words. */
 export function fileErrorReason(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException
   return REASONS[code] ?? message

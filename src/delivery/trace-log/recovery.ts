@@ -11,24 +11,19 @@ import {
   takeOverCheckpoint,
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
-import { type Destinations, endedSpan, type SegmentMarks, type StoredLine } from './line-parser.ts'
+import { type Destinations, endedSpan, type SegmentMarks } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, logDirectories, makePrivate } from './private-file.ts'
 import { SentRecord } from './resend-progress.ts'
-import { readHeader, SegmentFile, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { linesIn, readHeader, SegmentFile, segmentIdentity } from './segment-file.ts'
 import type { LogSegment, SegmentManager } from './segments.ts'
 import type { ContinuationSettings, Reporter } from './settings.ts'
-import { SpanLine } from './span-line.ts'
+import { SpanLine, spanKey } from './span-line.ts'
 
-/** Delivers recovered segments to one backend. */
 export interface RecoveryQueue {
   enqueueSegment(segment: LogSegment): void
-  /**
-   * Called before a segment is removed. Returns a function that receives the number of pending spans. Those in memory are
-   * still sent, the others are lost.
-   */
-  beforeRemoval(segment: LogSegment, reason: string): (owed: number) => void
-  /** Counts lost spans of another process. */
+  /** Called before a segment is removed. The result receives the pending spans, of which those in memory are still sent. */
+  beforeRemoval(segment: LogSegment, reason: string): (pending: number) => void
   countLost(spans: number, reason: string): void
 }
 
@@ -38,18 +33,12 @@ export interface RecoveryOptions {
   readonly queues: ReadonlyMap<string, RecoveryQueue>
   readonly destinations: Destinations
   readonly report: Reporter
-  /** Set if this process continues previous ones. It has noted all of their open spans. */
   readonly continued: ContinuationSettings | undefined
-  /**
-   * Sends the spans that a killed process had buffered in a segment for the attribute `heldBy`. Absent if there is no log
-   * of kept traces.
-   */
+  /** Sends the spans that a killed process had buffered. Absent if there is no log of kept traces. */
   readonly sendUndecided?: ((path: string, heldBy: string) => Promise<void>) | undefined
-  /** Receives the traces whose spans a killed process had left open. */
   readonly onCrashed: (crashed: readonly RecoveredTrace[]) => void
 }
 
-/** Recovers the segments of dead processes: ends their open spans and delivers pending data. */
 export class Recovery {
   readonly #parts: RecoveryOptions
   #running: Promise<void> | undefined
@@ -60,7 +49,7 @@ export class Recovery {
     this.#parts = parts
   }
 
-  /** Resolves when everything possible is adopted, before it is delivered. Never rejects. */
+  /** Resolves when everything possible is taken over, before it is delivered. Never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#recoverAll().finally(() => {
       this.#running = undefined
@@ -72,7 +61,6 @@ export class Recovery {
     await this.#running
   }
 
-  /** Starts no more adoptions. Resolves when the current one has finished. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running
@@ -101,7 +89,7 @@ export class Recovery {
       return true
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
-      const line = `trace log: what is in ${path ?? stateDirectory} is not sent, because others may write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
+      const line = `trace log: the contents of ${path ?? stateDirectory} are not sent, because other users can write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
       if (!this.#isRefused) report.warn(line)
       this.#isRefused = true
       return false
@@ -109,11 +97,11 @@ export class Recovery {
   }
 
   async #recoverSegment(entry: CheckpointEntry): Promise<void> {
-    const { stateDirectory, queues: adopters } = this.#parts
+    const { stateDirectory, queues } = this.#parts
     const state = await readCheckpoint(entry)
     if (state === undefined) return
-    const owed = Object.keys(state.delivered)
-    const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
+    const pending = Object.keys(state.delivered)
+    const isMine = pending.length === 0 || pending.some(backend => queues.has(backend))
     if (!state.open && !isMine) return
     const checkpoint = takeOverCheckpoint(stateDirectory, entry)
     if (checkpoint === undefined) return
@@ -126,37 +114,37 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { segments: custody, queues: adopters } = this.#parts
+    const { segments, queues } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
       return
     }
     if (!isOwnFile(stats)) {
-      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is no file of ours, and is not sent`)
+      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is not a file of hookspan, and is not sent`)
       checkpoint.remove()
       return
     }
     if (checkpoint.isDamaged) {
       this.#parts.report.warn(
-        `trace log: what backends had not got of ${checkpoint.segmentPath} is not known any more, and is not sent; it can be read there`,
+        `trace log: the state of ${checkpoint.segmentPath} is damaged; its pending spans are unknown and are not sent, but can be read there`,
       )
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = custody.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = segments.addRecovered(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#recordMoved(segment)
-    for (const backend of checkpoint.backends) adopters.get(backend)?.enqueueSegment(segment)
+    for (const backend of checkpoint.backends) queues.get(backend)?.enqueueSegment(segment)
     segment.releaseIfDone()
   }
 
   /** Records that data for an old address of a backend was sent to its current one. */
   async #recordMoved({ checkpoint, path, bytes }: LogSegment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
-    const owed = checkpoint.backends.filter(backend => destinations.has(backend))
-    if (owed.length === 0) return
+    const pending = checkpoint.backends.filter(backend => destinations.has(backend))
+    if (pending.length === 0) return
     const { backends: meant } = await readHeader(path)
-    const moved = owed.flatMap(backend => {
+    const moved = pending.flatMap(backend => {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
     })
@@ -174,7 +162,6 @@ export class Recovery {
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
-  /** Resolves with false if the spans are left to a process with the same backends. */
   async #sendUndecided(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
     const { sendUndecided: sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
@@ -207,7 +194,6 @@ export class Recovery {
   }
 }
 
-/** True if both have the same backends at the same addresses. */
 function isSame(one: Destinations, other: Destinations): boolean {
   return one.size === other.size && [...one].every(([backend, destination]) => other.get(backend) === destination)
 }
@@ -217,10 +203,6 @@ function writersHeartbeat({ segment, owner, heartbeatAt }: CheckpointEntry): num
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
-/**
- * Resolves with undefined if the file does not exist.
- * @throws other errors of the file system
- */
 async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
@@ -247,29 +229,22 @@ const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
 const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
-/** The kind of a turn's root span. */
 const ROOT_KIND = 'session'
 export const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
-/** The open spans of one trace in a killed process. */
 export interface RecoveredTrace {
   readonly traceId: string
-  /** Id of the outermost span */
   readonly spanId: string
   readonly spans: number
 }
 
-/** The facts of a dead process outside its segment. */
 export interface CrashFacts {
-  /** Latest heartbeat of the process, epoch milliseconds. */
   readonly heartbeatAt: number
   /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
   readonly laterPaths: readonly string[]
-  /** True if another process may still continue the open spans. */
   readonly mayBeContinued: boolean
-  /** True if this process continues the span: trace id and span id. */
   readonly isContinuedHere: (key: string) => boolean
 }
 
@@ -280,7 +255,7 @@ export interface CrashFacts {
  * @returns the affected traces; undefined if some spans stay open
  * @throws the error of the file system
  */
-export async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
+async function endCrashedSpans(path: string, death: CrashFacts): Promise<readonly RecoveredTrace[] | undefined> {
   const { heartbeatAt, laterPaths, mayBeContinued, isContinuedHere } = death
   const scan = await openSpansIn(path, laterPaths)
   for (const key of scan.open.keys()) if (isContinuedHere(key)) scan.open.delete(key)
@@ -295,7 +270,6 @@ export async function endCrashedSpans(path: string, death: CrashFacts): Promise<
   return tracesOf(spans)
 }
 
-/** @param spans the innermost first */
 function tracesOf(spans: readonly ReadableSpan[]): RecoveredTrace[] {
   const traces = new Map<string, RecoveredTrace>()
   for (const span of spans) {
@@ -323,7 +297,7 @@ interface OpenSpanScan {
 async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<OpenSpanScan> {
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
-  await eachLine(path, line => {
+  for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) {
       for (const { key, start, end } of line.stamps()) {
         lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
@@ -332,26 +306,17 @@ async function openSpansIn(path: string, laterPaths: readonly string[]): Promise
     } else if (line.kind === 'open') {
       for (const span of line.spans) {
         lastAt = Math.max(lastAt, millis(span.startTime))
-        open.set(keyOf(span), span)
+        open.set(spanKey(span), span)
       }
     } else if (line.kind === 'header') marks = line.marks
-  })
+  }
   for (const later of open.size === 0 ? [] : laterPaths) {
-    await eachLine(later, line => {
+    for await (const line of linesIn(later)) {
       if (line instanceof SpanLine) for (const { key } of line.stamps()) open.delete(key)
-      else if (line.kind === 'open') for (const span of line.spans) open.delete(keyOf(span))
-    })
+      else if (line.kind === 'open') for (const span of line.spans) open.delete(spanKey(span))
+    }
   }
   return { open, marks, lastAt }
-}
-
-async function eachLine(path: string, visit: (line: SpanLine | StoredLine) => void): Promise<void> {
-  const reader = new SegmentReader(path)
-  try {
-    for await (const line of reader.spanLines(0, (await stat(path)).size)) visit(line)
-  } finally {
-    await reader.close()
-  }
 }
 
 function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: SegmentMarks): Attributes {
@@ -374,11 +339,6 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
   } finally {
     file.close()
   }
-}
-
-function keyOf(span: ReadableSpan): string {
-  const { traceId, spanId } = span.spanContext()
-  return `${traceId}${spanId}`
 }
 
 function millisOf(nanos: string): number {

@@ -6,7 +6,6 @@ import { readOwnFile } from './private-file.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 
-/** The spans of one file that one backend has received. */
 export interface SentTally {
   readonly traceIds: ReadonlySet<string>
   readonly spans: number
@@ -17,15 +16,12 @@ export interface SentTally {
 
 export interface ResendProgressOptions {
   readonly pass: SentState
-  /** If absent, all traces are included. */
   readonly traceId: string | undefined
   /** Returns the start of a trace, epoch milliseconds. If absent, every trace is included. */
   readonly begunAt: ((traceId: string) => number) | undefined
-  /** Called after each acknowledgement. */
   readonly onSent: (state: SentState) => void
 }
 
-/** The progress of sending one file to one backend on request. */
 export class ResendProgress {
   readonly #parts: ResendProgressOptions
   readonly #traceIds = new Set<string>()
@@ -33,7 +29,6 @@ export class ResendProgress {
   #spans = 0
   #from: number = Number.POSITIVE_INFINITY
   #to: number = Number.NEGATIVE_INFINITY
-  /** Spans in flight. */
   #reading: readonly ReadableSpan[] = []
 
   constructor(parts: ResendProgressOptions) {
@@ -41,7 +36,6 @@ export class ResendProgress {
     this.#offset = parts.pass.offset
   }
 
-  /** Bytes. */
   get offset(): number {
     return this.#offset
   }
@@ -50,13 +44,11 @@ export class ResendProgress {
     return { traceIds: this.#traceIds, spans: this.#spans, from: this.#from, to: this.#to }
   }
 
-  /** Selects the spans to be sent. */
   selectSpans(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
     this.#reading = spans.filter(span => this.#isSelected(span))
     return this.#reading
   }
 
-  /** The backend has acknowledged the spans read so far. */
   advance(offset: number): void {
     if (offset <= this.#offset) return
     this.#offset = offset
@@ -87,24 +79,14 @@ export function millisOf([seconds, nanos]: ReadableSpan['startTime']): number {
   return seconds * 1000 + Math.floor(nanos / NANOS_PER_MILLI)
 }
 
-/**
- * The part of a segment that one destination has received on request. Traces that began in [`since`, `before`): everything
- * up to `offset`. Traces that began at `before` or later: everything.
- */
+/** Received by one destination: up to `offset` traces begun in [`since`, `before`), and all begun later. */
 export interface SentState {
-  /** Epoch milliseconds; 0 for all traces. */
   readonly since: number
-  /** Epoch milliseconds; null for no limit. */
   readonly before: number | null
-  /** Bytes. */
   readonly offset: number
 }
 
-/**
- * The next pass after which the destination has everything since then. An unfinished pass is completed first, even if it is
- * larger than requested now. Returns undefined if nothing is left.
- * @param bytes size of the segment
- */
+/** The next pass. An unfinished pass is completed first, even if it is larger. Undefined if nothing is left. */
 export function nextPass(state: SentState | undefined, since: number, bytes: number): SentState | undefined {
   if (state === undefined) return { since, before: null, offset: 0 }
   if (state.offset < bytes) return state
@@ -115,10 +97,7 @@ function sentDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'sent')
 }
 
-/**
- * Records what was sent of one segment on request, to backends for which nothing was pending. The file exists as long as
- * the segment. Only the owner of the segment's checkpoint writes it.
- */
+/** What was sent of one segment on request. Written by the owner of the checkpoint, removed with the segment. */
 export class SentRecord {
   readonly #path: string
   readonly #states: Map<string, SentState>
@@ -128,7 +107,6 @@ export class SentRecord {
     this.#states = readStates(this.#path)
   }
 
-  /** @param destination output of `destinationOf` */
   get(destination: string): SentState | undefined {
     return this.#states.get(destination)
   }
@@ -155,7 +133,6 @@ export class SentRecord {
   }
 }
 
-/** For a segment that is gone. Never rejects. */
 export async function removeSentRecord(stateDirectory: string, segment: string): Promise<void> {
   await rm(recordPath(stateDirectory, segment), { force: true }).catch(() => undefined)
 }

@@ -1,25 +1,17 @@
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
-import { segmentPath } from './checkpoint-file.ts'
 import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
-import { readHeader, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { listSegments, readHeader, SegmentReader } from './segment-file.ts'
 import { LogSegment, type SegmentManager } from './segments.ts'
 
-/** A request of the user to send traces again. */
 export interface ResendRequest {
-  /**
-   * If absent, the trace log is sent: everything that each backend has not received, once. Named files are sent on every
-   * request.
-   */
+  /** If absent, the trace log is sent, once per backend. Named files are sent on every request. */
   readonly files?: readonly string[]
-  /** Sends only this trace. */
   readonly traceId?: string | undefined
-  /** Sends only traces that began at this time or later, epoch milliseconds; 0 for all. */
   readonly since: number
-  /** Starts no further file once it is aborted. */
   readonly signal: AbortSignal
 }
 
@@ -42,7 +34,6 @@ export interface ResendOutcome {
   readonly tally: SentTally
 }
 
-/** Delivers adopted segments to one backend, or stops if the backend does not accept them now. */
 export interface ResendQueue {
   enqueueSegment(segment: LogSegment): void
   drainRecovered(): Promise<void>
@@ -57,7 +48,6 @@ export interface ResendOptions {
 
 interface TraceFile {
   readonly path: string
-  /** Undefined for a file outside the log. */
   readonly segment: string | undefined
   readonly bytes: number
 }
@@ -76,7 +66,6 @@ const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: 
 export class Resend {
   readonly #parts: ResendOptions
   readonly #request: ResendRequest
-  /** Backends that do not accept data now. */
   readonly #stuck = new Set<string>()
   readonly #outcomes: ResendOutcome[] = []
   readonly #tasks: Task[] = []
@@ -90,15 +79,11 @@ export class Resend {
     this.#request = request
   }
 
-  /** Bytes processed, and in total. */
   get progress(): { readonly done: number; readonly total: number } {
     return this.#progress
   }
 
-  /**
-   * The outcome of each file for each backend. Final only after the shutdown of the pipeline, because more spans may arrive
-   * until then.
-   */
+  /** Final only after the shutdown of the pipeline, because more spans may arrive until then. */
   outcomes(): readonly ResendOutcome[] {
     const sent = this.#tasks.map(
       ({ backend, segment: { path, bytes }, progress: { offset, tally } }): ResendOutcome => {
@@ -108,13 +93,9 @@ export class Resend {
     return [...this.#outcomes, ...sent]
   }
 
-  /**
-   * Resolves when each backend has received its spans, or does not accept them.
-   * @throws the error of the file system
-   */
   async run(): Promise<void> {
     const { files, signal } = this.#request
-    this.#files = files ? await namedFiles(files) : await segments(this.#parts.stateDirectory)
+    this.#files = files ? await namedFiles(files) : await segmentFiles(this.#parts.stateDirectory)
     // Read after the files: a segment's checkpoint is created before the segment.
     this.#checkpoints = new Map(
       (await listCheckpoints(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]),
@@ -146,9 +127,8 @@ export class Resend {
     if (this.#stuck.size === 0) segment.cancelResends()
   }
 
-  /** Resolves with undefined if another process owns it. */
   async #lockSegment({ path, segment: name, bytes }: TraceFile): Promise<LogSegment | undefined> {
-    const { stateDirectory, segments: custody } = this.#parts
+    const { stateDirectory, segments } = this.#parts
     if (name === undefined) {
       return new LogSegment(
         Checkpoint.ofFile(path),
@@ -156,26 +136,25 @@ export class Resend {
         () => undefined,
       )
     }
-    const held = [...custody.owned].find(({ checkpoint }) => checkpoint.segment === name)
-    if (held !== undefined) return held.isWritten ? undefined : held
+    const owned = [...segments.owned].find(({ checkpoint }) => checkpoint.segment === name)
+    if (owned !== undefined) return owned.isWritten ? undefined : owned
     const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
       entry === undefined ? Checkpoint.lock(stateDirectory, name) : takeOverCheckpoint(stateDirectory, entry)
     // It may have grown: the open spans of a dead process were ended.
-    return checkpoint && custody.addRecovered(checkpoint, (await stat(path)).size)
+    return checkpoint && segments.addRecovered(checkpoint, (await stat(path)).size)
   }
 
-  /** The backends that may lack a part of the file. */
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: LogSegment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
     const { backends: meant, heldBy } = await readHeader(path)
-    const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
-    const owed = this.#backends().filter(isOwed)
-    const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))
-    this.#addOutcome(file, owed, 'owed')
+    const isPending = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
+    const pending = this.#backends().filter(isPending)
+    const had = without(this.#backends(), pending).filter(backend => meant.get(backend) === this.#destination(backend))
+    this.#addOutcome(file, pending, 'owed')
     this.#addOutcome(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
-    return without(this.#backends(), [...owed, ...had])
+    return without(this.#backends(), [...pending, ...had])
   }
 
   async #tasksOf(
@@ -211,10 +190,10 @@ export class Resend {
     const { backend, segment, progress } = task
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
-    const taker = this.#parts.queues.get(backend)
+    const queue = this.#parts.queues.get(backend)
     segment.checkpoint.setResend(backend, progress)
-    taker?.enqueueSegment(segment)
-    await taker?.drainRecovered()
+    queue?.enqueueSegment(segment)
+    await queue?.drainRecovered()
     if (progress.offset < segment.bytes) this.#stuck.add(backend)
   }
 
@@ -241,17 +220,9 @@ function without(backends: readonly string[], others: readonly string[]): readon
   return backends.filter(backend => !others.includes(backend))
 }
 
-/** Oldest first. */
-async function segments(stateDirectory: string): Promise<TraceFile[]> {
-  const names = await readdir(join(stateDirectory, 'traces')).catch(() => [])
-  const known = names.map(segmentIdentity).filter(identity => identity !== undefined)
-  const files: TraceFile[] = []
-  for (const { name } of known.sort((one, other) => one.startAt - other.startAt)) {
-    const path = segmentPath(stateDirectory, name)
-    const stats = await stat(path).catch(() => undefined)
-    if (stats?.isFile()) files.push({ path, segment: name, bytes: stats.size })
-  }
-  return files
+async function segmentFiles(stateDirectory: string): Promise<TraceFile[]> {
+  const segments = await listSegments(join(stateDirectory, 'traces'))
+  return segments.map(({ path, name, bytes }) => ({ path, segment: name, bytes }))
 }
 
 function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
@@ -260,7 +231,6 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
   )
 }
 
-/** The start of each trace, as far as the files contain it. */
 async function traceStarts(files: readonly TraceFile[], signal: AbortSignal): Promise<TraceStart> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, write, writeSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { LineParser, type SegmentHeader, type StoredLine } from './line-parser.ts'
 import { expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-file.ts'
 import type { LogFailure } from './settings.ts'
@@ -14,16 +14,12 @@ interface InFlight {
   readonly at: number
 }
 
-/**
- * The file of a segment. Every write has an explicit offset. If the process ends while another thread writes, the write can
- * be repeated synchronously without duplicating a line.
- */
+/** Every write has an explicit offset, so that a pending write can be repeated synchronously without a duplicate. */
 export class SegmentFile {
   readonly path: string
   readonly #descriptor: number
   #bytes: number
   #inFlight: InFlight | undefined
-  /** Unfinished writes of other threads. */
   #outstanding = 0
   #isClosing = false
   /** An abandoned write may still happen at its offset. */
@@ -35,16 +31,11 @@ export class SegmentFile {
     this.#bytes = bytes
   }
 
-  /** @throws the error of the file system; `EEXIST` if a file of this name exists */
   static create(path: string): SegmentFile {
     makePrivateDirectory(dirname(path))
     return new SegmentFile(path, openSync(path, O_CREAT | O_EXCL | O_RDWR, PRIVATE_FILE), 0)
   }
 
-  /**
-   * Opens a segment of a dead process for appending.
-   * @throws the error of the file system
-   */
   static open(path: string): SegmentFile {
     const descriptor = openSync(path, OPEN.change)
     try {
@@ -71,7 +62,6 @@ export class SegmentFile {
     return !this.#isSpoilt && (this.#links() ?? 0) > 0
   }
 
-  /** The file must not be empty. */
   endsWithLineEnd(): boolean {
     const last = Buffer.alloc(1)
     readSync(this.#descriptor, last, 0, 1, this.#bytes - 1)
@@ -98,10 +88,6 @@ export class SegmentFile {
     }
   }
 
-  /**
-   * Completes the pending append synchronously, for a process that ends.
-   * @throws the error of the file system
-   */
   finishAppend(): void {
     const inFlight = this.#inFlight
     if (inFlight === undefined) return
@@ -112,7 +98,6 @@ export class SegmentFile {
     this.#isSpoilt = false
   }
 
-  /** @throws the error of the file system; then nothing was appended */
   appendNow(bytes: Uint8Array): void {
     try {
       for (let done = 0; done < bytes.length; ) {
@@ -136,7 +121,6 @@ export class SegmentFile {
     }
   }
 
-  /** Returns undefined if the file system does not provide it. */
   #links(): number | undefined {
     try {
       return fstatSync(this.#descriptor).nlink
@@ -197,17 +181,35 @@ export function newSegmentName(): string {
 
 export interface SegmentIdentity {
   readonly name: string
-  /** Start time, epoch milliseconds. */
   readonly startAt: number
-  /** The process that wrote it. */
   readonly pid: number
 }
 
-/** Returns undefined for other files. */
 export function segmentIdentity(fileName: string): SegmentIdentity | undefined {
   const match = NAME.exec(fileName)
   if (!match) return undefined
   return { name: fileName.slice(0, -'.jsonl'.length), startAt: Number(match[1]), pid: Number(match[2]) }
+}
+
+export interface SegmentListing extends SegmentIdentity {
+  readonly path: string
+  readonly bytes: number
+  readonly changedAt: number
+}
+
+/** The segments in a directory, oldest first. Foreign files are ignored. Never rejects. */
+export async function listSegments(directory: string): Promise<SegmentListing[]> {
+  const names = await readdir(directory).catch(() => [])
+  const listings = await Promise.all(
+    names.map(async (name): Promise<SegmentListing | undefined> => {
+      const [identity, path] = [segmentIdentity(name), join(directory, name)]
+      const stats = identity && (await stat(path).catch(() => undefined))
+      return identity && stats?.isFile()
+        ? { ...identity, path, bytes: stats.size, changedAt: stats.mtimeMs }
+        : undefined
+    }),
+  )
+  return listings.filter(listing => listing !== undefined).sort((one, other) => one.startAt - other.startAt)
 }
 
 const CHUNK_BYTES = 262_144
@@ -218,66 +220,44 @@ const MAX_LINE_BYTES = 67_108_864
 
 export interface ReadLine {
   readonly line: StoredLine
-  /** Offset of the next line. */
   readonly end: number
 }
 
 export interface ReadSpans {
   /** Valid until the next call. */
   readonly lines: readonly SpanLine[]
-  /** Offset of the end of these lines. Lines without spans are skipped. */
   readonly end: number
-  /** Number of unreadable lines. */
   readonly damaged: number
 }
 
-/** A line, or data that should be one. */
 interface Piece {
   readonly bytes: Buffer
-  /** Offset of the next piece. */
   readonly end: number
   readonly isWhole: boolean
 }
 
-/** Reads lines of a segment, a chunk at a time. */
 export class SegmentReader {
   readonly #path: string
   readonly #parser = new LineParser()
   #handle: FileHandle | undefined
-  /** Reused for each chunk. */
   #buffer: Buffer = Buffer.alloc(0)
 
   constructor(path: string) {
     this.#path = path
   }
 
-  /**
-   * The lines between two offsets. `from` must be the start of a line.
-   *
-   * @throws the error of the file system
-   */
   async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
     for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
       for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
     }
   }
 
-  /**
-   * Like `lines`, but does not parse lines of spans that look complete.
-   *
-   * @throws the error of the file system
-   */
   async *spanLines(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
     for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
       for (const piece of pieces) yield this.#find(piece)
     }
   }
 
-  /**
-   * The next spans, in complete lines: at most this many, or those of one line.
-   *
-   * @throws the error of the file system
-   */
   async spans(from: number, until: number, maxSpans: number): Promise<ReadSpans> {
     const lines: SpanLine[] = []
     let [end, size, damaged] = [from, 0, 0]
@@ -324,7 +304,6 @@ export class SegmentReader {
     }
   }
 
-  /** Contains at least one complete line if there is one. */
   async #chunk(at: number, until: number, least: number): Promise<Buffer> {
     this.#handle ??= await open(this.#path, OPEN.read)
     for (let size = least; ; size *= 4) {
@@ -357,7 +336,6 @@ const NO_HEADER: SegmentHeader = {
   heldBy: '',
 }
 
-/** The header of a segment. Empty if the segment has none. Never rejects. */
 export async function readHeader(path: string): Promise<SegmentHeader> {
   const reader = new SegmentReader(path)
   try {
@@ -376,5 +354,21 @@ async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promis
     const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done)
     done += bytesRead
     if (bytesRead === 0 || done === buffer.length) return done
+  }
+}
+
+/** All lines of a segment. Lines of spans that look complete are not parsed. */
+export async function* linesIn(path: string): AsyncGenerator<SpanLine | StoredLine, void> {
+  const reader = new SegmentReader(path)
+  try {
+    yield* reader.spanLines(0, (await stat(path)).size)
+  } finally {
+    await reader.close()
+  }
+}
+
+export async function* endedKeysIn(path: string): AsyncGenerator<string, void> {
+  for await (const line of linesIn(path)) {
+    if (line instanceof SpanLine) for (const { key } of line.stamps()) yield key
   }
 }

@@ -29,17 +29,12 @@ interface CurrentSegment {
 
 export interface SegmentManagerOptions {
   readonly settings: LocalLogSettings
-  /** Backends for which newly written spans are pending. */
   readonly backends: readonly string[]
-  /** Called when a new segment was started. The caller then checks the size of the log. */
   readonly onCreated: () => void
-  /** Called if a segment of this process was deleted externally. */
   readonly onRemoved: (segment: LogSegment) => void
-  /** Receives a line about a directory that other users could write to. */
   readonly warn?: (line: string) => void
 }
 
-/** The segments owned by this process. */
 export class SegmentManager {
   readonly #options: SegmentManagerOptions
   readonly #owned = new Set<LogSegment>()
@@ -54,7 +49,6 @@ export class SegmentManager {
     this.#options = options
   }
 
-  /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
     return this.#paths
   }
@@ -63,10 +57,6 @@ export class SegmentManager {
     return this.#owned
   }
 
-  /**
-   * The segment to write to.
-   * @param onNew called if it is a new one
-   */
   current(onNew: () => void): CurrentSegmentResult {
     this.touchCurrent()
     const before = this.#current
@@ -83,12 +73,10 @@ export class SegmentManager {
     }
   }
 
-  /** Updates the heartbeat of the current segment while its spans are open. */
   touchCurrent(): void {
     if (this.#current && !this.#current.segment.checkpoint.touch()) this.#onTakenOver(this.#current.segment)
   }
 
-  /** Marks that all open spans are noted in the current segment. */
   markNoted(): void {
     const current = this.#current
     if (current === undefined || current.isNoted) return
@@ -104,7 +92,6 @@ export class SegmentManager {
     return segment
   }
 
-  /** Drops a segment that cannot be read any more. */
   removeSegment(segment: LogSegment): void {
     segment.isRemoved = true
     segment.checkpoint.remove()
@@ -112,14 +99,12 @@ export class SegmentManager {
     this.#paths = this.#paths.filter(path => path !== segment.path)
   }
 
-  /** Bytes pending for a backend in the segments of this process. */
   pendingBytes(backend: string): number {
     let bytes = 0
     for (const segment of this.#owned) bytes += segment.pendingBytes(backend)
     return bytes
   }
 
-  /** Ends writing. Open spans (`isEmpty` is false) are left to the next process. */
   endWriting(isEmpty: boolean): void {
     const current = this.#current
     this.#current = undefined
@@ -128,7 +113,6 @@ export class SegmentManager {
     if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
   }
 
-  /** Releases all segments. Pending data is left to the next process. */
   releaseAll(): void {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
@@ -140,13 +124,13 @@ export class SegmentManager {
   }
 
   #createSegment(): CurrentSegment {
-    const { settings, backends, warn: say } = this.#options
-    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, say)
+    const { settings, backends, warn } = this.#options
+    for (const place of logDirectories(settings.directory)) makePrivateDirectory(place, warn)
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
-        const owed = settings.heldBy === undefined ? backends : []
-        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), owed)
+        const pending = settings.heldBy === undefined ? backends : []
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), pending)
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#addSegment(checkpoint, 0, false)
         this.#paths.push(segment.path)
@@ -198,7 +182,6 @@ function segmentBytes({ maxBytes }: LocalLogSettings): number {
   return Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
 }
 
-/** @param isClosed the segment is not needed for open spans */
 function endSegment(segment: LogSegment, file: SegmentFile, isClosed: boolean): void {
   if (isClosed) closeSegment(segment, file)
   else file.close()
@@ -220,9 +203,7 @@ function pathOf(error: unknown, otherwise: string): string {
 export class LogSegment {
   readonly checkpoint: Checkpoint
   readonly isRecovered: boolean
-  /** Offset of the end of the last spans, in complete lines. */
   bytes: number
-  /** Number of spans written by this process. */
   spans = 0
   isWritten: boolean
   /** Removed by pruning or externally. It cannot be read any more. */
@@ -231,10 +212,8 @@ export class LogSegment {
   /** Number of those spans that each backend has acknowledged or dropped. */
   readonly #acknowledged = new Map<string, number>()
   readonly #unreadableFor = new Set<string>()
-  /** Backends with spans of this segment in flight. */
   readonly #inFlightTo = new Set<string>()
   #isReleasing = false
-  /** Backends of this process. */
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: LogSegment) => void
 
@@ -255,7 +234,6 @@ export class LogSegment {
     return this.checkpoint.segmentPath
   }
 
-  /** Pending bytes of a backend. */
   pendingBytes(backend: string): number {
     const offset = this.checkpoint.offsetOf(backend)
     return offset === undefined || this.isRemoved ? 0 : Math.max(0, this.bytes - offset)
@@ -266,10 +244,7 @@ export class LogSegment {
     return this.spans - (this.#acknowledged.get(backend) ?? 0)
   }
 
-  /**
-   * Marks the segment as unreadable for this backend. Its cursor stays where it is, for the next process. Spans written
-   * later are left to that process, too: sent from memory, they would arrive twice.
-   */
+  /** The cursor stays for the next process, also for later spans: sent from memory, they would arrive twice. */
   markUnreadable(backend: string): void {
     this.#unreadableFor.add(backend)
   }
@@ -283,40 +258,29 @@ export class LogSegment {
     return this.#unreadableFor.size > 0
   }
 
-  /** Stops sending on request. Delivery of pending data continues. */
   cancelResends(): void {
     for (const backend of this.#backends) this.checkpoint.setResend(backend, undefined)
     this.releaseIfDone()
   }
 
-  /**
-   * Releases the segment to another process, or for a later attempt. Waits until none of its spans is in flight: a process
-   * that took it over earlier would send them again.
-   */
+  /** Releases the segment once none of its spans is in flight: a process that took it over would send them again. */
   releaseWhenIdle(): void {
     this.#isReleasing = true
     this.releaseIfDone()
   }
 
-  /** True if the segment may be read for this backend. */
   isReadableFor(backend: string): boolean {
     return !this.isRemoved && !this.#isReleasing && !this.#unreadableFor.has(backend)
   }
 
-  /** Marks spans as in flight to a backend, until `passed` or `putBack`. */
   markInFlight(backend: string): void {
     this.#inFlightTo.add(backend)
   }
 
-  /** Marks spans as no longer in flight to a backend. */
   clearInFlight(backend: string): void {
     if (this.#inFlightTo.delete(backend) && this.#isReleasing) this.releaseIfDone()
   }
 
-  /**
-   * Advances the offset of a backend.
-   * @param spans number of additional spans dealt with
-   */
   acknowledge(backend: string, end: number, spans: number): void {
     this.#inFlightTo.delete(backend)
     this.#acknowledged.set(backend, (this.#acknowledged.get(backend) ?? 0) + spans)
@@ -342,13 +306,11 @@ export class LogSegment {
   }
 }
 
-/** A position in the trace log: the end of a batch. */
 export interface Position {
   readonly segment: LogSegment
   readonly end: number
 }
 
-/** Spans that ended together, queued for the backends. */
 export interface Batch {
   readonly lines: readonly SpanLine[]
   /** If absent, the spans are only in memory, because there is no log or it could not be written. */
@@ -359,12 +321,10 @@ export interface StoredBatch extends Batch {
   readonly position: Position
 }
 
-/** True if the spans can be read from the log again. */
 export function isInLog({ position }: Batch): boolean {
   return position !== undefined && !position.segment.isRemoved
 }
 
-/** Receives ended spans. Never throws and never waits. */
 export interface BatchReceiver {
   enqueueBatch(batch: Batch): void
 }

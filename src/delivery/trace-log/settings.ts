@@ -6,12 +6,8 @@ export interface LocalLogSettings {
   readonly maxAgeHours: number
   /** Maximum time that recorded data stays in memory only. */
   readonly flushMillis: number
-  /** If absent, no process continues this one. */
   readonly continued?: ContinuationSettings | undefined
-  /**
-   * Set with tail sampling: the attribute in which roots carry the reason why their trace is kept. Then this log is pending
-   * for no backend, and kept traces are written to a log of their own.
-   */
+  /** With tail sampling: the attribute of roots with the reason to keep their trace. Kept traces have a log of their own. */
   readonly heldBy?: string | undefined
 }
 
@@ -21,7 +17,6 @@ export const NOT_KEPT = 'none'
 export interface ContinuationSettings {
   /** Time after the end of this process within which another one may continue it. */
   readonly withinMillis: number
-  /** True if this process continues a span of a previous one: trace id and span id. */
   readonly isContinuedHere: (key: string) => boolean
 }
 
@@ -42,7 +37,6 @@ export interface Reporter {
 
 export type LogFailure =
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
-  /** An internal failure of hookspan. */
   | { readonly kind: 'internal'; readonly reason: string }
 
 export const UNSERIALISABLE: LogFailure & { readonly kind: 'internal' } = {

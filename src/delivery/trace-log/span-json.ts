@@ -28,16 +28,11 @@ const scopeHeads = new WeakMap<Scope, string>()
 
 export interface SpansOfLine {
   readonly written: ReadableSpan[]
-  /** Spans with an unexpected value. */
   readonly broken: ReadableSpan[]
-  /** Spans that did not fit. */
   readonly left: ReadableSpan[]
 }
 
-/**
- * Writes one ExportTraceServiceRequest, without a line end. Spans are grouped by resource and scope, in order of first
- * appearance. The first span that exceeds `mostBytes` is the last one.
- */
+/** Writes one ExportTraceServiceRequest. The first span that exceeds `mostBytes` is the last one. */
 export function writeRequest(
   out: JsonBytes,
   spans: readonly ReadableSpan[],
@@ -53,7 +48,6 @@ export function writeRequest(
   }
   for (const ofResource of groupedBy(spans, ({ resource }) => resource)) {
     enclose(out, resourceHead(ofResource[0].resource), () => {
-      // Equal scopes are merged.
       for (const ofScope of groupedBy(ofResource, ({ instrumentationScope }) => scopeHead(instrumentationScope))) {
         enclose(out, scopeHead(ofScope[0].instrumentationScope), () => ofScope.forEach(write))
       }
@@ -64,7 +58,7 @@ export function writeRequest(
   return become
 }
 
-/** Writes the note of open spans (`open-spans.ts`). OTLP readers see a line without spans. */
+/** Writes the note of open spans. OTLP readers see a line without spans. */
 export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): SpansOfLine {
   out.ascii('{"hookspan.open":')
   const become = writeRequest(out, spans)
@@ -72,10 +66,6 @@ export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): Spans
   return become
 }
 
-/**
- * An ExportTraceServiceRequest in its own buffer.
- * @throws if a span cannot be written
- */
 export function requestJson(spans: readonly ReadableSpan[]): Buffer {
   scratch.start()
   if (writeRequest(scratch, spans).broken.length > 0) throw new Error('not written')
@@ -113,7 +103,6 @@ function valueBytes(value: unknown): number {
   return value.reduce<number>((bytes, element) => bytes + ATTRIBUTE_BYTES + valueBytes(element), 0)
 }
 
-/** The groups are never empty, and in order of first appearance. */
 export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => unknown): Iterable<SpanGroup> {
   const groups = new Map<unknown, [ReadableSpan, ...ReadableSpan[]]>()
   for (const span of spans) {
@@ -125,7 +114,6 @@ export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: Readable
   return groups.values()
 }
 
-/** Writes a list element that contains a list. Writes nothing if that list is empty. */
 function enclose(out: JsonBytes, head: string, fill: () => void): void {
   const before = out.length
   out.comma()
@@ -136,7 +124,6 @@ function enclose(out: JsonBytes, head: string, fill: () => void): void {
   else out.ascii(']}')
 }
 
-/** The JSON of a resource up to its list of scopes. */
 function resourceHead(resource: Resource): string {
   const known = resourceHeads.get(resource)
   if (known !== undefined) return known
@@ -151,7 +138,6 @@ function resourceHead(resource: Resource): string {
   return head
 }
 
-/** The JSON of a scope up to its list of spans. */
 function scopeHead(scope: Scope): string {
   const known = scopeHeads.get(scope)
   if (known !== undefined) return known
@@ -215,7 +201,6 @@ function writeLink(out: JsonBytes, { context, attributes, droppedAttributesCount
   out.ascii('}')
 }
 
-/** The beginning of an event or a link. */
 function writeOwn(out: JsonBytes, attributes: Attributes = {}, dropped = 0): void {
   out.comma()
   out.ascii('{"attributes":[')
@@ -244,7 +229,6 @@ export function kindOf({ kind }: ReadableSpan): number {
   return (kind ?? NO_KIND) + 1
 }
 
-/** @param isRemote whether the parent, or the target of a link, is remote */
 export function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
@@ -254,7 +238,6 @@ export function nanosText(time: HrTime): string {
   return isUsualTime(time) ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
 }
 
-/** False for implausible times. */
 export function isUsualTime([seconds, nanos]: HrTime): boolean {
   return (
     Number.isInteger(seconds) &&
@@ -277,19 +260,16 @@ function oddNanosText(seconds: number, nanos: number): string {
 const MAX_KNOWN_KEYS = 2000
 /** Maximum length of a cached key or value: content must not stay in memory. */
 const MAX_KNOWN_CHARS = 128
-/** Differs from every attribute value. */
 const NOTHING = Symbol('nothing')
-/** Maximum depth of nested values, also for the reader in `stored-fields.ts`. */
+/** Maximum depth of nested values, also for `line-parser.ts`. */
 export const MAX_DEPTH = 64
 /** Larger whole numbers do not fit into a 64-bit integer: a strict server would refuse the request. */
 const INT64_LIMIT = 2 ** 63
 
 /** The cached JSON of a key. The spans of a process share most of their keys, and many values with the previous span. */
 interface KnownKey {
-  /** The JSON before a value, and before a string value. */
   readonly head: Buffer
   readonly textHead: Buffer
-  /** The latest value, unless it is long or a list. */
   value: unknown
   /** The JSON of key and value, once `value` has occurred twice in a row. */
   pair: Buffer | undefined
@@ -297,8 +277,7 @@ interface KnownKey {
 
 const knownKeys = new Map<string, KnownKey>()
 
-/** The elements of a list of OTLP `KeyValue`, without the brackets. */
-export function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
+function writeAttributes(out: JsonBytes, attributes: Attributes, depth = 0): void {
   for (const key of Object.keys(attributes)) {
     const value = attributes[key]
     const known = knownKeys.get(key) ?? learnKey(key)
@@ -329,7 +308,6 @@ function writePair(out: JsonBytes, known: KnownKey, value: unknown, depth: numbe
   known.pair = undefined
 }
 
-/** An OTLP `AnyValue`. */
 function writeValue(out: JsonBytes, value: unknown, depth: number): void {
   if (typeof value === 'number') writeNumber(out, value)
   else if (typeof value === 'boolean') out.ascii(value ? '{"boolValue":true}' : '{"boolValue":false}')

@@ -19,17 +19,12 @@ const TIMES_CHARS = 64
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
 export interface SpanStamp {
-  /** Trace id and span id. */
   readonly key: string
-  /** Nanoseconds since the epoch, in decimal. */
   readonly start: string
   readonly end: string
 }
 
-/**
- * Spans of one line of the log, as spans, OTLP/JSON or protobuf. Each form is derived from another one on first use, and
- * once for all backends.
- */
+/** Spans of one line, as objects, OTLP/JSON or protobuf. Each form is derived once for all backends. */
 export class SpanLine {
   #spans: readonly ReadableSpan[] | undefined
   #json: Buffer | undefined
@@ -50,15 +45,11 @@ export class SpanLine {
     this.#parser = parts.parser
   }
 
-  /** @param json the line written for these spans, without its end */
   static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
     return new SpanLine({ size: spans.length, spans, json })
   }
 
-  /**
-   * Wraps a line of a file, without its end, that looks like ours. It is parsed when its spans are needed. Returns
-   * undefined for other lines.
-   */
+  /** Wraps a line of a file that looks like ours. It is parsed when its spans are needed. */
   static fromFile(json: Buffer, parser: LineParser): SpanLine | undefined {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
     // A crash of the machine may leave zeros in a file.
@@ -71,7 +62,6 @@ export class SpanLine {
     return this.#size
   }
 
-  /** Approximate size of its JSON. */
   get bytes(): number {
     return this.#json?.length ?? this.spans.reduce((sum, span) => sum + estimatedBytes(span), 0)
   }
@@ -86,19 +76,11 @@ export class SpanLine {
     return this.#spans
   }
 
-  /**
-   * An ExportTraceServiceRequest.
-   * @throws if a span cannot be written
-   */
   get json(): Buffer {
     this.#json ??= requestJson(this.spans)
     return this.#json
   }
 
-  /**
-   * An ExportTraceServiceRequest.
-   * @throws if a span cannot be written
-   */
   get protobuf(): Uint8Array {
     this.#protobuf ??= requestProtobuf(this.spans)
     return this.#protobuf
@@ -127,6 +109,11 @@ export class SpanLine {
   }
 }
 
+export function spanKey(span: ReadableSpan): string {
+  const { traceId, spanId } = span.spanContext()
+  return `${traceId}${spanId}`
+}
+
 export function sizeOf(lines: readonly SpanLine[]): number {
   return lines.reduce((sum, { size }) => sum + size, 0)
 }
@@ -135,7 +122,6 @@ export function spansOf(lines: readonly SpanLine[]): readonly ReadableSpan[] {
   return lines.flatMap(({ spans }) => spans)
 }
 
-/** One OTLP/JSON request, in pieces, without copying the lines. */
 export function jsonRequest(lines: readonly SpanLine[]): readonly Uint8Array[] {
   const [first] = lines
   if (first !== undefined && lines.length === 1) return [first.json]

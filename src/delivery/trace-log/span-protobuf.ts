@@ -17,7 +17,6 @@ const KEPT_BYTES = 2_097_152
 /** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
 const MAX_BYTES_PER_CHAR = 3
-/** Upper limit of a tag and a number. */
 const MAX_BYTES = 16
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2
@@ -29,7 +28,6 @@ export class ProtobufWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #at = 0
 
-  /** The bytes since the last call. */
   finish(): Uint8Array {
     const taken = Buffer.allocUnsafeSlow(this.#at)
     this.#bytes.copy(taken, 0, 0, this.#at)
@@ -38,7 +36,6 @@ export class ProtobufWriter {
     return taken
   }
 
-  /** Discards an unfinished message. */
   reset(): void {
     this.#at = 0
   }
@@ -76,7 +73,6 @@ export class ProtobufWriter {
     this.end(start)
   }
 
-  /** Writes an integer of at most 64 bits. */
   integer(field: number, value: number): void {
     this.#tag(field, 0)
     if (value >= 0) this.#varint(value)
@@ -199,17 +195,12 @@ const EVENT = { time: 1, name: 2, attributes: 3, droppedAttributesCount: 4 } as 
 const LINK = { traceId: 1, spanId: 2, traceState: 3, attributes: 4, droppedAttributesCount: 5, flags: 6 } as const
 const PAIR = { key: 1, value: 2 } as const
 const VALUE = { text: 1, boolean: 2, integer: 3, double: 4, list: 5, pairs: 6, bytes: 7 } as const
-/** Field of the elements of an array, and of a key-value list. */
 const ELEMENTS = 1
 
 /** Shared: a request is written synchronously. */
 const writer = new ProtobufWriter()
 
-/**
- * One ExportTraceServiceRequest. Spans are grouped by resource and scope, in order of first appearance. OpenTelemetry's own
- * serialiser counts and writes every character by itself, which costs six times as much as the JSON of the same spans.
- * @throws if a span cannot be written
- */
+/** OpenTelemetry's own serialiser writes every character by itself, which costs six times as much as the JSON. */
 export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   writer.reset()
   for (const ofResource of groupedBy(spans, ({ resource }) => resource)) writeResourceSpans(ofResource)

@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { type Checkpoint, type CheckpointEntry, listCheckpoints, takeOverCheckpoint } from './checkpoint.ts'
@@ -8,7 +8,7 @@ import { isAlive } from './owner.ts'
 import { type RecoveredTrace, Recovery, type RecoveryOptions, type RecoveryQueue } from './recovery.ts'
 import { Resend, type ResendQueue, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
-import { SegmentReader, segmentIdentity } from './segment-file.ts'
+import { listSegments, type SegmentListing, SegmentReader } from './segment-file.ts'
 import { type BatchReceiver, type LogSegment, SegmentManager } from './segments.ts'
 import type { BatchSettings, LocalLogSettings, LogReporter, Reporter } from './settings.ts'
 import { TraceLog } from './trace-log.ts'
@@ -23,15 +23,12 @@ export interface StoreOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
-  /** Receivers of all spans, in order. */
   readonly receivers: readonly BatchReceiver[]
-  /** Backends, by name, that can receive spans from the log later. */
   readonly queues: ReadonlyMap<string, RecoveryQueue & ResendQueue>
   readonly destinations: Destinations
   readonly deliveries: LogReporter
   readonly report: Reporter
   readonly losses: LossLog
-  /** The log of kept traces, if traces are or were buffered for tail sampling. */
   readonly kept?: Store | undefined
 }
 
@@ -47,7 +44,7 @@ export class Store {
 
   constructor(parts: StoreOptions) {
     this.#parts = parts
-    const { settings, batch, marks, destinations, receivers: takers, deliveries } = parts
+    const { settings, batch, marks, destinations, receivers, deliveries } = parts
     this.#segments = new SegmentManager({
       settings,
       backends: [...parts.queues.keys()],
@@ -55,19 +52,18 @@ export class Store {
       onRemoved: segment => this.#onRemoved(segment),
       warn: line => parts.report.warn(line),
     })
-    const toTake = settings.heldBy === undefined ? takers : []
+    const allReceivers = settings.heldBy === undefined ? receivers : []
     this.log = new TraceLog({
       settings,
       batch,
       marks,
       destinations,
-      receivers: toTake,
+      receivers: allReceivers,
       segments: this.#segments,
       report: deliveries,
     })
   }
 
-  /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
     return this.#segments.paths
   }
@@ -78,11 +74,11 @@ export class Store {
 
   /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly RecoveredTrace[]) => void): Promise<void> {
-    const { settings, queues: adopters, destinations, report } = this.#parts
+    const { settings, queues, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,
       segments: this.#segments,
-      queues: adopters,
+      queues,
       destinations,
       report,
       continued: settings.continued,
@@ -94,27 +90,20 @@ export class Store {
     return recovery.run()
   }
 
-  /** Sends traces on request: see `Resend`. */
   resend(request: ResendRequest): Resend {
-    const { settings, queues: takers, destinations } = this.#parts
-    return new Resend(
-      { stateDirectory: settings.directory, segments: this.#segments, queues: takers, destinations },
-      request,
-    )
+    const { settings, queues, destinations } = this.#parts
+    return new Resend({ stateDirectory: settings.directory, segments: this.#segments, queues, destinations }, request)
   }
 
-  /** Resolves when the current recovery, if any, has finished. */
   recovered(): Promise<void> {
     return this.#recovery?.idle() ?? Promise.resolve()
   }
 
-  /** Stops recovery. Resolves when current work is done. */
   async stop(): Promise<void> {
     clearInterval(this.#recoveryTimer)
     await Promise.all([this.#recovery?.stop(), this.#pruning])
   }
 
-  /** Stops delivery. Pending data is left to the next process. */
   release(): void {
     clearInterval(this.#recoveryTimer)
     this.#segments.releaseAll()
@@ -132,12 +121,7 @@ export class Store {
     }
   }
 
-  /**
-   * Writes recovered spans to this log. If they were only in memory, they would be lost with this process, and would not be
-   * searched for again.
-   *
-   * @throws if they cannot be written: a later recovery, or the next process, finds the missing ones
-   */
+  /** Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. */
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
     const { log } = this
     if (log.isClosed) throw new Error('this process ends')
@@ -154,24 +138,23 @@ export class Store {
     if (log.counts().dropped > dropped) throw new Error('not all of it was written')
   }
 
-  /** Removes segments that are too old or too large, in the background. */
   prune(): void {
-    const { settings, queues: adopters, losses } = this.#parts
+    const { settings, queues, losses } = this.#parts
     const listener = {
       beforeRemoval: (segment: LogSegment) => {
-        const tells = new Map(
-          [...adopters].map(([backend, adopter]) => [backend, adopter.beforeRemoval(segment, PRUNED)]),
+        const callbacks = new Map(
+          [...queues].map(([backend, queue]) => [backend, queue.beforeRemoval(segment, PRUNED)]),
         )
-        return (backend: string, owed: number): void => {
-          if (owed > 0) this.#warnPruned(backend, owed)
-          tells.get(backend)?.(owed)
+        return (backend: string, pending: number): void => {
+          if (pending > 0) this.#warnPruned(backend, pending)
+          callbacks.get(backend)?.(pending)
         }
       },
-      onRemoved: (backend: string, owed: number) => {
-        this.#warnPruned(backend, owed)
-        const adopter = adopters.get(backend)
-        if (adopter) adopter.countLost(owed, PRUNED)
-        else losses.note(backend, owed, PRUNED)
+      onRemoved: (backend: string, pending: number) => {
+        this.#warnPruned(backend, pending)
+        const queue = queues.get(backend)
+        if (queue) queue.countLost(pending, PRUNED)
+        else losses.note(backend, pending, PRUNED)
       },
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#segments, listener)).catch(() => undefined)
@@ -181,17 +164,16 @@ export class Store {
 
   /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
   #warnPruned(backend: string, spans: number): void {
-    const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
+    const line = `trace log: ${spans} spans pending for backend ${backend} were removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours to keep them`
     if (this.#warnedPruned.has(backend)) this.#parts.report.debug(line)
     else this.#parts.report.warn(line)
     this.#warnedPruned.add(backend)
   }
 
-  /** A segment of this process was deleted externally. */
   #onRemoved(segment: LogSegment): void {
     if (this.#parts.settings.heldBy !== undefined && !segment.isRecovered) return
-    for (const [backend, adopter] of this.#parts.queues) {
-      adopter.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
+    for (const [backend, queue] of this.#parts.queues) {
+      queue.beforeRemoval(segment, REMOVED)(segment.pendingSpans(backend))
     }
   }
 }
@@ -199,66 +181,51 @@ export class Store {
 const HOUR_MILLIS = 3_600_000
 const NONE: ReadonlyMap<string, number> = new Map()
 
-interface TraceFile {
-  readonly name: string
-  readonly path: string
-  readonly startAt: number
-  readonly changedAt: number
-  readonly bytes: number
-}
-
-/** Handles spans that a backend will never receive. */
 export interface PruneListener {
-  /**
-   * Called before a segment of this process is removed. Returns a function that receives the number of pending spans per
-   * backend.
-   */
-  beforeRemoval(segment: LogSegment): (backend: string, owed: number) => void
-  /** Called after a segment without an owner was removed. */
-  onRemoved(backend: string, owed: number): void
+  /** Called before a segment is removed. Returns a function that receives the pending spans per backend. */
+  beforeRemoval(segment: LogSegment): (backend: string, pending: number) => void
+  onRemoved(backend: string, pending: number): void
 }
 
-/**
- * Removes segments that are too old, then the oldest ones if the log is too large. Keeps segments that are being written,
- * and those that another living process still has to deliver. Never rejects.
- */
+/** Removes segments that are too old or too many, except those being written or pending for a living process. */
 export async function pruneSegments(
   settings: LocalLogSettings,
-  custody: SegmentManager,
+  segments: SegmentManager,
   listener: PruneListener,
 ): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
-  const files = await traceFiles(join(settings.directory, 'traces'))
+  const files = await listSegments(join(settings.directory, 'traces'))
   // Read after the files: a segment's checkpoint is created before the segment.
   const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...custody.owned].map(segment => [segment.checkpoint.segment, segment]))
+  const held = new Map([...segments.owned].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
     const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
-    if (await removeSegment(settings, file, owner, custody, listener)) bytes -= file.bytes
+    if (await removeSegment(settings, file, owner, segments, listener)) bytes -= file.bytes
   }
 }
 
 async function removeSegment(
   settings: LocalLogSettings,
-  file: TraceFile,
+  file: SegmentListing,
   { segment, entry }: { readonly segment: LogSegment | undefined; readonly entry: CheckpointEntry | undefined },
-  custody: SegmentManager,
+  segments: SegmentManager,
   listener: PruneListener,
 ): Promise<boolean> {
   const { directory } = settings
   if (segment?.isWritten) return false
   if (segment) {
     segment.isRemoved = true
-    const tell = listener.beforeRemoval(segment)
-    for (const [backend, owed] of await pendingOf(segment, file, settings)) tell(backend, owed)
-    custody.removeSegment(segment)
+    const report = listener.beforeRemoval(segment)
+    for (const [backend, pending] of await pendingOf(segment, file, settings)) report(backend, pending)
+    segments.removeSegment(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const checkpoint = takeOverCheckpoint(directory, entry)
     if (checkpoint === undefined) return false
-    for (const [backend, owed] of await pendingSpans(checkpoint, file, settings)) listener.onRemoved(backend, owed)
+    for (const [backend, pending] of await pendingSpans(checkpoint, file, settings))
+      listener.onRemoved(backend, pending)
     checkpoint.remove()
   } else if (await hasCheckpoint(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
@@ -274,28 +241,27 @@ async function hasCheckpoint(directory: string, segment: string): Promise<boolea
 
 async function pendingOf(
   segment: LogSegment,
-  file: TraceFile,
+  file: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
   if (segment.isRecovered) return pendingSpans(segment.checkpoint, file, settings)
   return new Map(segment.checkpoint.backends.map(backend => [backend, segment.pendingSpans(backend)]))
 }
 
-/** Number of pending spans of a segment for each backend. */
 async function pendingSpans(
   checkpoint: Checkpoint,
-  { path, bytes }: TraceFile,
+  { path, bytes }: SegmentListing,
   settings: LocalLogSettings,
 ): Promise<ReadonlyMap<string, number>> {
-  const unjudged = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
-  const owed = new Map<string, number>()
+  const undecided = checkpoint.open ? await countUndecided(path, settings).catch(() => NONE) : NONE
+  const pending = new Map<string, number>()
   const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {
     const spans = await countSpans(path, offset, bytes).catch(() => 0)
-    if (spans > 0) owed.set(backend, spans)
+    if (spans > 0) pending.set(backend, spans)
   }
   // A buffered segment is pending for no backend, so only one of the two counts applies.
-  return owed.size > 0 ? owed : unjudged
+  return pending.size > 0 ? pending : undecided
 }
 
 async function countSpans(path: string, from: number, until: number): Promise<number> {
@@ -307,19 +273,4 @@ async function countSpans(path: string, from: number, until: number): Promise<nu
     await reader.close()
   }
   return spans
-}
-
-/** Oldest first. Foreign files in the directory are ignored. */
-async function traceFiles(directory: string): Promise<TraceFile[]> {
-  const names = await readdir(directory).catch(() => [])
-  const files = await Promise.all(names.map(fileName => traceFile(directory, fileName)))
-  return files.filter(file => file !== undefined).sort((a, b) => a.startAt - b.startAt)
-}
-
-async function traceFile(directory: string, fileName: string): Promise<TraceFile | undefined> {
-  const identity = segmentIdentity(fileName)
-  const path = join(directory, fileName)
-  const stats = identity && (await stat(path).catch(() => undefined))
-  if (!stats) return undefined
-  return { name: identity.name, path, startAt: identity.startAt, changedAt: stats.mtimeMs, bytes: stats.size }
 }

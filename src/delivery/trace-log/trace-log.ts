@@ -29,7 +29,6 @@ export interface TraceLogOptions {
   readonly report: LogReporter
 }
 
-/** The data of one write. */
 interface LogWrite {
   readonly line: SpanLine
   readonly bytes: Uint8Array
@@ -45,10 +44,7 @@ export interface TraceLogCounts {
   readonly waiting: number
 }
 
-/**
- * Records which spans are open and which have ended, and passes ended spans to the backends with their position in the log.
- * Spans that cannot be delivered now can be read again from there.
- */
+/** Records open and ended spans, and passes ended spans to the backends with their position in the log. */
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogOptions
   readonly #open = new OpenSpans()
@@ -90,17 +86,14 @@ export class TraceLog implements SpanProcessor {
     else this.#scheduleDrain()
   }
 
-  /** Writes a new note of an open span, because it has new attributes. */
   renewNote(span: unknown): void {
     if (this.#open.renewNote(span as ReadableSpan)) this.#scheduleDrain()
   }
 
-  /** Resolves when everything recorded until now is in the log, or could not be written. Never rejects. */
   forceFlush(): Promise<void> {
     return this.#hasWork() || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
-  /** Writes everything synchronously, for a process that ends. */
   flushSync(): void {
     this.#finishWriteSync()
     while (this.#hasWork()) this.#writeNextSync()
@@ -113,7 +106,6 @@ export class TraceLog implements SpanProcessor {
     this.#endWriting()
   }
 
-  /** Like `shutdown`, but synchronous. */
   shutdownSync(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -163,25 +155,25 @@ export class TraceLog implements SpanProcessor {
   }
 
   async #writeNext(): Promise<void> {
-    const slice = this.#prepareWrite()
-    if (slice === undefined) return
-    this.#write = slice
+    const write = this.#prepareWrite()
+    if (write === undefined) return
+    this.#write = write
     // A busy host learns late that the write has finished. Only a write still pending after a turn of the event loop is
     // late.
-    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
+    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
-    const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
+    const failure = await write.file.append(write.bytes).then(() => undefined, failureAt(write.file))
     clearTimeout(watch)
-    this.#completeWrite(slice, failure)
+    this.#completeWrite(write, failure)
   }
 
   #writeNextSync(): void {
     try {
-      const slice = this.#prepareWrite()
-      if (slice === undefined) return
+      const write = this.#prepareWrite()
+      if (write === undefined) return
       this.#completeWrite(
-        slice,
-        attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
+        write,
+        attempt(write.file, () => write.file.appendNow(write.bytes)),
       )
     } catch {
       this.#dropPending()
@@ -207,12 +199,12 @@ export class TraceLog implements SpanProcessor {
 
   /** Repeats the pending write of another thread synchronously, so that later spans are handed over after it. */
   #finishWriteSync(): void {
-    const slice = this.#write
-    if (slice === undefined) return
+    const write = this.#write
+    if (write === undefined) return
     // The other thread may still be reading the buffer.
     this.#out.replaceBuffer()
-    const failure = attempt(slice.file, () => slice.file.finishAppend())
-    this.#completeWrite(slice, failure)
+    const failure = attempt(write.file, () => write.file.finishAppend())
+    this.#completeWrite(write, failure)
   }
 
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
@@ -249,7 +241,6 @@ export class TraceLog implements SpanProcessor {
     this.#out.ascii('\n')
   }
 
-  /** Writes the spans of the next line. */
   #writeEnded(): readonly ReadableSpan[] {
     const before = this.#out.length
     const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
@@ -264,11 +255,11 @@ export class TraceLog implements SpanProcessor {
     return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
   }
 
-  #completeWrite(slice: LogWrite, failure: LogFailure | undefined): void {
-    if (slice.isSettled) return
-    slice.isSettled = true
-    if (this.#write === slice) this.#write = undefined
-    const { line, segment, file } = slice
+  #completeWrite(write: LogWrite, failure: LogFailure | undefined): void {
+    if (write.isSettled) return
+    write.isSettled = true
+    if (this.#write === write) this.#write = undefined
+    const { line, segment, file } = write
     if (failure !== undefined) {
       this.#open.markIncomplete()
       this.#failed(line.spans, failure)
@@ -292,7 +283,7 @@ export class TraceLog implements SpanProcessor {
 
   #enqueueBatch(batch: Parameters<BatchReceiver['enqueueBatch']>[0]): void {
     if (sizeOf(batch.lines) === 0) return
-    for (const taker of this.#parts.receivers) taker.enqueueBatch(batch)
+    for (const receiver of this.#parts.receivers) receiver.enqueueBatch(batch)
   }
 }
 
@@ -301,7 +292,7 @@ function isSampled(span: ReadableSpan): boolean {
 }
 
 /** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
-export class OpenSpans {
+class OpenSpans {
   readonly #unnoted = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
   #hasMissed = false
@@ -326,7 +317,6 @@ export class OpenSpans {
     return this.#unnoted.size > 0
   }
 
-  /** True if the segment notes all open spans. */
   get isComplete(): boolean {
     return !this.hasNotes && !this.#hasMissed
   }
@@ -351,7 +341,6 @@ export class OpenSpans {
     return true
   }
 
-  /** A new segment must note all open spans. */
   repeatAll(): void {
     for (const span of this.#noted) this.#unnoted.add(span)
     this.#noted.clear()
@@ -370,22 +359,17 @@ export class OpenSpans {
 
 const INTERVAL_MILLIS = 2000
 
-/**
- * Marks this process as alive while spans are open. If it is killed in the middle of a tool, recovery uses the last
- * heartbeat as the end of the tool.
- */
+/** Marks this process as alive while spans are open. Recovery uses the last heartbeat as the end of a killed tool. */
 export class Heartbeat {
   readonly #beat: () => void
   readonly #isNeeded: () => boolean
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isNeeded called before each beat; the beats stop when it returns false */
   constructor(beat: () => void, isNeeded: () => boolean) {
     this.#beat = beat
     this.#isNeeded = isNeeded
   }
 
-  /** Starts the beats if they are needed. Does not keep the process alive. */
   start(): void {
     if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
   }

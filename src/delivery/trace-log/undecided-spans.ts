@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
@@ -10,12 +10,12 @@ import {
   segmentPath,
   segmentStartAt,
 } from './checkpoint-file.ts'
-import type { Destinations, StoredLine } from './line-parser.ts'
+import type { Destinations } from './line-parser.ts'
 import { isAlive } from './owner.ts'
 import { CRASHED } from './recovery.ts'
-import { readHeader, type SegmentIdentity, SegmentReader, segmentIdentity } from './segment-file.ts'
+import { endedKeysIn, linesIn, listSegments, readHeader, type SegmentListing, segmentIdentity } from './segment-file.ts'
 import { type LocalLogSettings, NOT_KEPT } from './settings.ts'
-import { SpanLine } from './span-line.ts'
+import { SpanLine, spanKey } from './span-line.ts'
 
 /** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
@@ -24,9 +24,8 @@ const TRACE_ID_CHARS = 32
 
 interface BufferedTrace {
   readonly spans: Timed[]
-  /** Verdicts of root spans by span key: true if the turn is kept. */
+  /** Root spans by span key: true if the turn is kept. */
   readonly decisions: Map<string, boolean>
-  /** This process continues the trace and buffers it. */
   isContinuedHere: boolean
 }
 
@@ -40,13 +39,9 @@ interface Timed {
 }
 
 export interface UndecidedSpansOptions {
-  /** A segment of a killed process without open spans. */
   readonly path: string
-  /** See `LocalLogSettings`. */
   readonly heldBy: string
-  /** Directory of the segments of kept traces. */
   readonly keptTraces: string
-  /** See `Continued`. */
   readonly isContinuedHere: (key: string) => boolean
 }
 
@@ -66,55 +61,55 @@ export async function* undecidedSpans({
   const { traces, since } = await tracesIn(path, isContinuedHere)
   const { marks, continuedMillis } = await readHeader(path)
   const { incomplete } = marks
-  const paths = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
-  for (const each of paths) await readDecisions(each, { heldBy, incomplete }, traces)
+  const segments = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
+  const startAt = segmentIdentity(basename(path))?.startAt ?? 0
+  for (const each of segments) await readDecisions(each.path, { heldBy, incomplete }, traces)
   const wanted = new Set<string>()
   for (const trace of traces.values()) if (!trace.isContinuedHere) addMissing(trace, wanted)
   if (wanted.size === 0) return
-  for (const key of await writtenSince(keptTraces, since)) wanted.delete(key)
-  const isMissing = (span: ReadableSpan): boolean => {
-    const { traceId, spanId } = span.spanContext()
-    return wanted.has(`${traceId}${spanId}`)
+  for (const kept of await listSegments(keptTraces)) {
+    if (kept.changedAt >= since) for await (const key of endedKeysIn(kept.path)) wanted.delete(key)
   }
-  for (const each of paths.filter(each => startOf(each) <= startOf(path))) {
-    for await (const line of linesOf(each)) {
-      const spans = line instanceof SpanLine && names(line, wanted) ? line.spans.filter(isMissing) : []
+  for (const each of segments.filter(each => each.startAt <= startAt)) {
+    for await (const line of linesIn(each.path)) {
+      if (!(line instanceof SpanLine) || !contains(line, wanted)) continue
+      const spans = line.spans.filter(span => wanted.has(spanKey(span)))
       if (spans.length > 0) yield spans
     }
   }
 }
 
 /**
- * Adds the spans that are kept or undecided. A trace may hold several turns. Like in `TailSampler`, a verdict applies to
- * all spans up to the moment when none is open. A group without a root verdict may be due to a wrong clock: it is dropped
+ * Adds the spans that are kept or undecided. A trace may hold several turns. Like in `TailSampler`, a decision applies to
+ * all spans up to the moment when none is open. A group without a decided root may be due to a wrong clock: it is dropped
  * only if it lies between turns that are dropped.
  */
-function addMissing({ spans, decisions: said }: BufferedTrace, owed: Set<string>): void {
-  let [together, unsaid]: [string[], string[]] = [[], []]
-  let [until, latest, isSaid] = [0, 0, false]
-  let isLetGo: boolean | undefined
+function addMissing({ spans, decisions }: BufferedTrace, missing: Set<string>): void {
+  let [together, undecided]: [string[], string[]] = [[], []]
+  let [until, latest, isDecided] = [0, 0, false]
+  let isDropped: boolean | undefined
   const add = (keys: readonly string[]): void => {
-    for (const key of keys) owed.add(key)
+    for (const key of keys) missing.add(key)
   }
   const close = (): void => {
-    const verdicts = together.flatMap(key => said.get(key) ?? [])
-    if (verdicts.length === 0) unsaid = unsaid.concat(together)
+    const found = together.flatMap(key => decisions.get(key) ?? [])
+    if (found.length === 0) undecided = undecided.concat(together)
     else {
-      const isKept = verdicts.includes(true)
+      const isKept = found.includes(true)
       if (isKept) add(together)
-      if (isKept || isLetGo === false) add(unsaid)
-      isLetGo = !isKept
-      unsaid = []
+      if (isKept || isDropped === false) add(undecided)
+      isDropped = !isKept
+      undecided = []
     }
-    ;[together, isSaid] = [[], false]
+    ;[together, isDecided] = [[], false]
   }
   for (const { key, order, start, end } of spans.toSorted((one, other) => one.start - other.start)) {
-    if (start > until || (start === until && isSaid && order > latest)) close()
+    if (start > until || (start === until && isDecided && order > latest)) close()
     together.push(key)
-    ;[until, latest, isSaid] = [Math.max(until, end), Math.max(latest, order), isSaid || said.has(key)]
+    ;[until, latest, isDecided] = [Math.max(until, end), Math.max(latest, order), isDecided || decisions.has(key)]
   }
   close()
-  if (isLetGo !== true) add(unsaid)
+  if (isDropped !== true) add(undecided)
 }
 
 /** @returns `since`: start of the first span, epoch milliseconds */
@@ -131,13 +126,10 @@ async function tracesIn(
     traces.set(traceId, trace)
     since = Math.min(since, startAt)
   }
-  for await (const line of linesOf(path)) {
+  for await (const line of linesIn(path)) {
     if (line instanceof SpanLine) for (const { key, start } of line.stamps()) meet(key, millisOf(start))
     else if (line.kind === 'open') {
-      for (const span of line.spans) {
-        const { traceId, spanId } = span.spanContext()
-        meet(`${traceId}${spanId}`, span.startTime[0] * 1000)
-      }
+      for (const span of line.spans) meet(spanKey(span), span.startTime[0] * 1000)
     }
   }
   return { traces, since: since - CLOCK_MILLIS }
@@ -149,7 +141,7 @@ async function readDecisions(
   { heldBy, incomplete }: { readonly heldBy: string; readonly incomplete: string },
   traces: ReadonlyMap<string, BufferedTrace>,
 ): Promise<void> {
-  for await (const line of linesOf(path)) {
+  for await (const line of linesIn(path)) {
     if (!(line instanceof SpanLine)) continue
     for (const { key, start, end } of line.stamps()) {
       const spans = traces.get(key.slice(0, TRACE_ID_CHARS))?.spans
@@ -157,30 +149,27 @@ async function readDecisions(
     }
     if (!line.json.includes(heldBy) && !line.json.includes(CRASHED)) continue
     for (const span of line.spans) {
-      const { traceId, spanId } = span.spanContext()
       const reason = span.attributes[heldBy]
       const isCrashed = span.attributes[incomplete] === CRASHED
       if (typeof reason !== 'string' && !isCrashed) continue
-      traces.get(traceId)?.decisions.set(`${traceId}${spanId}`, reason !== NOT_KEPT)
+      traces.get(span.spanContext().traceId)?.decisions.set(spanKey(span), reason !== NOT_KEPT)
     }
   }
 }
 
-function names(line: SpanLine, wanted: ReadonlySet<string>): boolean {
+function contains(line: SpanLine, wanted: ReadonlySet<string>): boolean {
   for (const { key } of line.stamps()) if (wanted.has(key)) return true
   return false
 }
 
-/**
- * Segments of the same process that were written since then, oldest first. With `heldBy`, also those of processes that may
- * have buffered the trace before or after.
- */
-async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<string[]> {
-  const own = identityOf(path)
-  const found: string[] = []
-  for (const each of await segmentsIn(dirname(path), since)) {
-    const isOwn = each === path || (own !== undefined && identityOf(each)?.pid === own.pid)
-    if (isOwn || (heldBy !== undefined && (await isContinuedAndBuffered(each, heldBy)))) found.push(each)
+/** Segments of the same process since then. With `heldBy`, also those of processes that buffered the trace. */
+async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<SegmentListing[]> {
+  const pid = segmentIdentity(basename(path))?.pid
+  const found: SegmentListing[] = []
+  for (const each of await listSegments(dirname(path))) {
+    if (each.changedAt < since) continue
+    const isOwn = each.pid === pid
+    if (isOwn || (heldBy !== undefined && (await isContinuedAndBuffered(each.path, heldBy)))) found.push(each)
   }
   return found
 }
@@ -191,65 +180,20 @@ async function isContinuedAndBuffered(path: string, heldBy: string): Promise<boo
   return header.continuedMillis > 0 && header.heldBy === heldBy
 }
 
-/** Spans, by trace id and span id. */
-async function writtenSince(directory: string, since: number): Promise<ReadonlySet<string>> {
-  const written = new Set<string>()
-  for (const path of await segmentsIn(directory, since)) {
-    for await (const line of linesOf(path)) {
-      if (line instanceof SpanLine) for (const { key } of line.stamps()) written.add(key)
-    }
-  }
-  return written
-}
-
-async function segmentsIn(directory: string, since: number): Promise<string[]> {
-  const names = await readdir(directory).catch(() => [])
-  const found: string[] = []
-  for (const path of names.map(name => join(directory, name))) {
-    if (identityOf(path) === undefined) continue
-    if (((await stat(path).catch(() => undefined))?.mtimeMs ?? 0) >= since) found.push(path)
-  }
-  return found.sort((one, other) => startOf(one) - startOf(other))
-}
-
-async function* linesOf(path: string): AsyncGenerator<SpanLine | StoredLine, void> {
-  const reader = new SegmentReader(path)
-  try {
-    yield* reader.spanLines(0, (await stat(path)).size)
-  } finally {
-    await reader.close()
-  }
-}
-
-function identityOf(path: string): SegmentIdentity | undefined {
-  return segmentIdentity(basename(path))
-}
-
-function startOf(path: string): number {
-  return identityOf(path)?.startAt ?? 0
-}
-
 function millisOf(nanos: string): number {
   return Number(BigInt(nanos) / NANOS_PER_MILLI)
 }
 
-/** Undecided segments of killed processes with the same backends. */
 export interface UndecidedEntry {
-  /** The backends, at these addresses, that a process needs to sample them. */
   readonly destinations: Destinations
   readonly segments: number
   readonly bytes: number
-  /** Start of the oldest one, epoch milliseconds. */
   readonly oldestAt: number
 }
 
-/**
- * Segments that killed processes had buffered and that are still undecided. Their checkpoints are pending for no backend,
- * so they are in no backlog. Never rejects. Empty if there is no directory.
- */
+/** Undecided segments of killed processes. Their checkpoints are pending for no backend, so they are in no backlog. */
 export async function readUndecided(stateDirectory: string): Promise<readonly UndecidedEntry[]> {
   const rows = new Map<string, UndecidedEntry>()
-  // Sequential, like in `readBacklog`.
   for (const entry of await listCheckpoints(stateDirectory)) {
     const found = await undecidedIn(stateDirectory, entry)
     if (found === undefined) continue
@@ -284,12 +228,7 @@ export function hasKeptLog(stateDirectory: string): boolean {
   return existsSync(keptDirectory(stateDirectory))
 }
 
-/**
- * Number of spans that each backend would have received from an open segment without an owner, if it had been sampled.
- * Excludes dropped traces and spans in the log of kept traces.
- *
- * @throws the error of the file system
- */
+/** Pending spans per backend of an open segment without an owner, if it had been sampled. Excludes dropped traces. */
 export async function countUndecided(
   path: string,
   { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,

@@ -1,12 +1,11 @@
 import type { ToolArguments, ToolCall } from '../tool-call.ts'
 import { cardNumbersIn } from './card-numbers.ts'
-import { FILLED, type Finding, refused } from './finding.ts'
-import { globMatcher } from './glob.ts'
+import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
 import { type Allowed, checkKeys, oneOf, TEXT } from './options.ts'
-import { compilePattern, type PatternConfig } from './pattern.ts'
+import { compilePattern, globMatcher, type PatternConfig } from './pattern.ts'
 import { isSqlVerb, statementsOf } from './sql-statements.ts'
 
-export type ToolJudge = (tool: ToolCall) => Finding[]
+export type ToolCheck = (tool: ToolCall) => RuleViolation[]
 
 /** Rules by tool name. */
 export interface ToolRules {
@@ -36,11 +35,10 @@ export interface PatternRule {
   readonly decision?: 'block' | 'ask' | undefined
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
-export function toolJudge(rules: ToolRules): ToolJudge {
-  checkKeys('guardrails: tools', rules, { block: FILLED, ask: FILLED })
-  const [block, ask] = [globsOf(rules.block, 'tools.block'), globsOf(rules.ask, 'tools.ask')]
-  if (block.length + ask.length === 0) throw refused('tools has no rule: block, ask')
+export function toolNameCheck(rules: ToolRules): ToolCheck {
+  checkKeys('guardrails: tools', rules, { block: NON_EMPTY, ask: NON_EMPTY })
+  const [block, ask] = [compileGlobs(rules.block, 'tools.block'), compileGlobs(rules.ask, 'tools.ask')]
+  if (block.length + ask.length === 0) throw invalidRule('tools has no rule: block, ask')
   return ({ name }) => {
     const decision = block.some(fits => fits(name)) ? 'block' : ask.some(fits => fits(name)) ? 'ask' : undefined
     const detail = `The tool ${name} is in tools.${decision}.`
@@ -48,10 +46,10 @@ export function toolJudge(rules: ToolRules): ToolJudge {
   }
 }
 
-function globsOf(globs: readonly string[] | undefined, where: string): ((text: string) => boolean)[] {
+function compileGlobs(globs: readonly string[] | undefined, where: string): ((text: string) => boolean)[] {
   return (globs ?? []).map(each => {
     const glob = typeof each === 'string' ? globMatcher(each) : { ok: false as const, reason: 'it is no text' }
-    if (!glob.ok) throw refused(`an entry of ${where} cannot be used: ${glob.reason}`)
+    if (!glob.ok) throw invalidRule(`an entry of ${where} cannot be used: ${glob.reason}`)
     return glob.matches
   })
 }
@@ -65,41 +63,42 @@ const ARGUMENTS: Allowed = {
     Object.values(value).every(each => TEXT.is(each)),
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
-export function sqlJudge(rules: SqlRules): ToolJudge {
-  checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: FILLED, ask: FILLED })
-  if (rules.tools === undefined) throw refused(`sql.tools is ${ARGUMENTS.means}`)
-  const [block, ask] = [verbsOf(rules.block, 'sql.block'), verbsOf(rules.ask, 'sql.ask')]
-  if (block.size + ask.size === 0) throw refused('sql has no rule: block, ask')
+export function sqlCheck(rules: SqlRules): ToolCheck {
+  checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: NON_EMPTY, ask: NON_EMPTY })
+  if (rules.tools === undefined) throw invalidRule(`sql.tools is ${ARGUMENTS.means}`)
+  const [block, ask] = [checkedVerbs(rules.block, 'sql.block'), checkedVerbs(rules.ask, 'sql.ask')]
+  if (block.size + ask.size === 0) throw invalidRule('sql has no rule: block, ask')
   const tools = new Map(Object.entries(rules.tools))
   return tool => {
     const key = tools.get(tool.name)
     if (key === undefined) return []
     const sql = tool.arguments[key]
-    if (typeof sql !== 'string') return [unreadable(`The argument ${key} of ${tool.name} is no text.`)]
+    if (typeof sql !== 'string') return [unreadableSql(`The argument ${key} of ${tool.name} is no text.`)]
     return statementsOf(sql).flatMap(({ verb, isUnknown }) => {
       const decision = block.has(verb) ? 'block' : ask.has(verb) ? 'ask' : undefined
-      if (decision === undefined) return isUnknown ? [unreadable('Databases may read the SQL in different ways.')] : []
+      if (decision === undefined)
+        return isUnknown ? [unreadableSql('Databases may read the SQL in different ways.')] : []
       return [{ decision, reason: `${verb} is not allowed here.`, detail: `The SQL of ${tool.name} does ${verb}.` }]
     })
   }
 }
 
-function unreadable(detail: string): Finding {
-  const reason = 'The SQL cannot be read for sure: write plain statements, each behind a semicolon, without comments.'
+function unreadableSql(detail: string): RuleViolation {
+  const reason =
+    'The SQL cannot be read with certainty: write plain statements, each behind a semicolon, without comments.'
   return { decision: 'unknown', reason, detail }
 }
 
-function verbsOf(verbs: readonly string[] | undefined, where: string): ReadonlySet<string> {
+function checkedVerbs(verbs: readonly string[] | undefined, where: string): ReadonlySet<string> {
   const upper = (verbs ?? []).map(verb => String(verb).toUpperCase())
   const wrong = upper.find(verb => !isSqlVerb(verb))
-  if (wrong !== undefined) throw refused(`"${wrong}" in ${where} is no first word of a statement, as DROP is`)
+  if (wrong !== undefined) throw invalidRule(`"${wrong}" in ${where} is no first word of a statement, as DROP is`)
   return new Set(upper)
 }
 
-export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
+export function cardCheck(decision: 'block' | 'ask'): ToolCheck {
   return ({ name, arguments: args }) =>
-    judgedTexts(args, text =>
+    firstViolation(args, text =>
       cardNumbersIn(text).length === 0
         ? undefined
         : {
@@ -110,19 +109,18 @@ export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
     )
 }
 
-/** @throws {TypeError} one line, if a rule is invalid */
-export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
+export function patternCheck(rules: readonly PatternRule[]): ToolCheck {
   const compiled = rules.map(rule => {
     checkKeys('guardrails: patterns', rule, { name: TEXT, pattern: ANY, decision: oneOf(['block', 'ask']) })
     const { name, pattern, decision = 'block' } = rule
-    if (name === undefined) throw refused('one of patterns has no name')
+    if (name === undefined) throw invalidRule('one of patterns has no name')
     const made = compilePattern(pattern)
-    if (!made.ok) throw refused(`the pattern "${name}" cannot be used: ${made.reason}`)
+    if (!made.ok) throw invalidRule(`the pattern "${name}" cannot be used: ${made.reason}`)
     return { name, decision, matches: made.matches }
   })
   return tool =>
     compiled.flatMap(({ name, decision, matches }) =>
-      judgedTexts(tool.arguments, text =>
+      firstViolation(tool.arguments, text =>
         matches(text)
           ? {
               decision,
@@ -134,12 +132,10 @@ export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
     )
 }
 
-/** The pattern itself is validated when it is compiled. */
 const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MAX_VALUES = 100_000
 
-/** Returns the first finding in any text of the arguments, including field names. */
-function judgedTexts(args: ToolArguments, judge: (text: string) => Finding | undefined): Finding[] {
+function firstViolation(args: ToolArguments, judge: (text: string) => RuleViolation | undefined): RuleViolation[] {
   const waiting: unknown[] = [args]
   for (let count = 0; waiting.length > 0; count++) {
     const value = waiting.pop()

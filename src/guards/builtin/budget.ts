@@ -1,7 +1,7 @@
+import { SessionState, TurnState } from '../context.ts'
 import { defineHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
 import type { AfterModel, ModelUsage } from '../phases.ts'
 import { type Block, block } from '../verdict.ts'
-import { SessionMemory, TurnMemory } from './memory.ts'
 import { type Allowed, AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION } from './options.ts'
 
 /** The limits of a turn or a session. A missing field means no limit. */
@@ -26,7 +26,7 @@ export interface BudgetOptions extends BuiltinOptions {
   readonly now?: (() => number) | undefined
 }
 
-interface Spent {
+interface Usage {
   readonly since: number
   tokens: number
   cost: number
@@ -49,13 +49,13 @@ export function budget(options: BudgetOptions): Hook<'block'> {
   const { turn, session, now = Date.now } = options
   for (const [key, limits] of Object.entries({ turn, session }))
     if (limits !== undefined) checkKeys(`budget: ${key}`, limits, LIMITS)
-  if (turn === undefined && session === undefined) throw new TypeError('budget: say what a turn or a session may take')
-  const make = (): Spent => ({ since: now(), tokens: 0, cost: 0, toolCalls: 0 })
-  const turns = new TurnMemory(make)
-  const sessions = new SessionMemory(make)
-  const counted = new TurnMemory(() => new Set<string>())
+  if (turn === undefined && session === undefined) throw new TypeError('budget: set limits of a turn or a session')
+  const make = (): Usage => ({ since: now(), tokens: 0, cost: 0, toolCalls: 0 })
+  const turns = new TurnState(make)
+  const sessions = new SessionState(make)
+  const counted = new TurnState(() => new Set<string>())
 
-  function spentOf(ctx: HookContext): readonly (readonly [string, Spent, Limits])[] {
+  function spentOf(ctx: HookContext): readonly (readonly [string, Usage, Limits])[] {
     return [
       ...(turn === undefined ? [] : [['turn', turns.of(ctx), turn] as const]),
       ...(session === undefined ? [] : [['session', sessions.of(ctx), session] as const]),
@@ -69,14 +69,14 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     return undefined
   }
   const limits = [turn, session]
-  const uncounted = new Uncounted(limits)
+  const uncounted = new UnreportedUsage(limits)
   const countsUsage = limits.some(each => each?.tokens !== undefined || each?.cost !== undefined)
   const stopsRequests = countsUsage || limits.some(each => each?.minutes !== undefined)
   return defineHook({
     name: options.name ?? 'budget',
     priority: options.priority ?? PRIORITY.business,
     onFailure: options.onFailure ?? 'block',
-    looksIn: ['afterModel'],
+    observeOnly: ['afterModel'],
     beforeTool({ tool }, ctx) {
       const calls = counted.of(ctx)
       if (tool.id !== undefined && calls.has(tool.id)) return undefined
@@ -93,7 +93,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     ...(session !== undefined && { beforeTurn: (_: unknown, ctx: HookContext) => over(ctx) }),
     ...(countsUsage && {
       afterModel({ usage, error }: Pick<AfterModel, 'usage' | 'error'>, ctx: HookContext): undefined {
-        if (error === undefined) uncounted.say(usage, ctx)
+        if (error === undefined) uncounted.warnIfUnreported(usage, ctx)
         for (const [, spent] of spentOf(ctx)) {
           spent.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
           spent.cost += usage?.costUsd ?? 0
@@ -104,27 +104,27 @@ export function budget(options: BudgetOptions): Hook<'block'> {
 }
 
 /** Warns once if the agent reports no tokens or cost: such a limit would never be reached. */
-class Uncounted {
+class UnreportedUsage {
   readonly #limited: readonly ('tokens' | 'cost')[]
-  readonly #said = new Set<string>()
+  readonly #warned = new Set<string>()
 
   constructor(limits: readonly (Limits | undefined)[]) {
     const all = ['tokens', 'cost'] as const
     this.#limited = all.filter(what => limits.some(each => each?.[what] !== undefined))
   }
 
-  say(usage: ModelUsage | undefined, { host, logger }: HookContext): void {
+  warnIfUnreported(usage: ModelUsage | undefined, { host, logger }: HookContext): void {
     const { inputTokens, outputTokens, costUsd } = usage ?? {}
-    const told = { tokens: inputTokens ?? outputTokens, cost: costUsd }
+    const reported = { tokens: inputTokens ?? outputTokens, cost: costUsd }
     for (const what of this.#limited) {
-      if (told[what] !== undefined || this.#said.has(what)) continue
-      this.#said.add(what)
-      logger.warn(`budget: ${host} has not told the ${what} of a request: it does not count towards the limit`)
+      if (reported[what] !== undefined || this.#warned.has(what)) continue
+      this.#warned.add(what)
+      logger.warn(`budget: ${host} does not report the ${what} of a request: it does not count towards the limit`)
     }
   }
 }
 
-function usedUp(spent: Spent, limits: Limits, now: number): string | undefined {
+function usedUp(spent: Usage, limits: Limits, now: number): string | undefined {
   const minutes = (now - spent.since) / MINUTE
   if (limits.tokens !== undefined && spent.tokens >= limits.tokens) return `${spent.tokens} of ${limits.tokens} tokens`
   if (limits.cost !== undefined && spent.cost >= limits.cost)

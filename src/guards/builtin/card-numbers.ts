@@ -10,7 +10,6 @@ const BLOCK = /\d+/g
 const FEWEST = 13
 const MAX_PREFIX = 4
 
-/** Prefixes and digit counts of each issuer. */
 const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
   [/^4/, [13, 16, 19]],
   [/^(?:5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/, [16]],
@@ -56,7 +55,6 @@ function addCards(found: CardNumber[], text: string, run: string, start: number)
   }
 }
 
-/** The length of the longest card number at a position; 0 if there is none. */
 function cardAt(text: string, digits: string, place: number, start: number, ends: Uint32Array): number {
   const begun = digits.slice(place, place + MAX_PREFIX)
   let most = 0

@@ -30,7 +30,6 @@ const PHASES: readonly FilteredPhase[] = ['afterModel', 'afterTool', 'afterTurn'
 const ACTIONS = ['redact', 'block', 'pass'] as const
 const DEPTH_LIMIT = 100
 
-/** Returns the text without matches, or undefined if it must be withheld. */
 type Filter = (text: string, isUnderSecretKey: boolean) => string | undefined
 
 /**
@@ -54,8 +53,8 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
   const judge = <Value>(value: Value): Block | Rewrite<Value> | undefined => {
     let now: unknown = value
     for (const { what, filter } of filters) {
-      const filtered = filteredThrough(now, filter)
-      if (filtered === KEPT_BACK) return block(`What came back held ${what} and is kept back.`, { detail: what })
+      const filtered = applyFilter(now, filter)
+      if (filtered === WITHHELD) return block(`What came back held ${what} and is kept back.`, { detail: what })
       now = filtered
     }
     return now === value ? undefined : rewrite(now as Value)
@@ -64,7 +63,7 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
     name: options.name ?? 'content-filter',
     priority: options.priority ?? PRIORITY.security,
     onFailure: options.onFailure ?? 'block',
-    decides: ['block', 'rewrite'],
+    decisions: ['block', 'rewrite'],
     ...(phases.has('afterModel') && { afterModel: ({ text }: { readonly text: string }) => judge(text) }),
     ...(phases.has('afterTool') && { afterTool: ({ result }: { readonly result: unknown }) => judge(result) }),
     ...(phases.has('afterTurn') && { afterTurn: ({ answer }: { readonly answer: string }) => judge(answer) }),
@@ -72,7 +71,6 @@ export function contentFilter(options: ContentFilterOptions = {}): Hook<'block' 
 }
 
 interface NamedFilter {
-  /** Describes the match to the model without quoting it. */
   readonly what: string
   readonly filter: Filter
 }
@@ -134,10 +132,10 @@ function redactionOf(config: PatternConfig): (text: string) => string {
   return text => text.replace(checked.pattern, () => MASK)
 }
 
-const KEPT_BACK = Symbol('kept back')
+const WITHHELD = Symbol('kept back')
 
 /** Applies a filter to a value. Returns the same value if nothing matched. Cycles are preserved in the copy. */
-function filteredThrough(value: unknown, filter: Filter): unknown {
+function applyFilter(value: unknown, filter: Filter): unknown {
   const copies = new Map<object, unknown>()
   let isChanged = false
   let isKeptBack = false
@@ -169,7 +167,7 @@ function filteredThrough(value: unknown, filter: Filter): unknown {
     return Object.assign(copy, Object.fromEntries(entries))
   }
   const copy = copied(value, false, 0)
-  return isKeptBack ? KEPT_BACK : isChanged ? copy : value
+  return isKeptBack ? WITHHELD : isChanged ? copy : value
 }
 
 function arePatterns(value: unknown): boolean {

@@ -1,22 +1,20 @@
 import type { Allowed } from './options.ts'
 
 /** A rule violation. It contains no text of the agent except paths and plain command names. */
-export interface Finding {
+export interface RuleViolation {
   /** `unknown`: it is undecidable whether the rule is broken. */
   readonly decision: 'block' | 'ask' | 'unknown'
   /** For the model: the violation and the remedy. */
   readonly reason: string
-  /** For the user. */
   readonly detail: string
 }
 
 /** An empty list would be a rule without effect. */
-export const FILLED: Allowed = {
+export const NON_EMPTY: Allowed = {
   means: 'a list with something in it',
   is: value => Array.isArray(value) && value.length > 0,
 }
 
-/** The error for an invalid rule, for its author. */
-export function refused(trouble: string): TypeError {
+export function invalidRule(trouble: string): TypeError {
   return new TypeError(`guardrails: ${trouble}`)
 }

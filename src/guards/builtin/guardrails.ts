@@ -2,18 +2,18 @@ import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { commandsIn, type ToolCall } from '../tool-call.ts'
 import { type Ask, ask, type Block, block } from '../verdict.ts'
 import {
-  cardJudge,
+  cardCheck,
   type PatternRule,
-  patternJudge,
+  patternCheck,
   type SqlRules,
-  sqlJudge,
+  sqlCheck,
   type ToolRules,
-  toolJudge,
+  toolNameCheck,
 } from './argument-rules.ts'
-import { type CommandRules, commandJudge } from './command-rules.ts'
-import { FILLED, type Finding, refused } from './finding.ts'
+import { type CommandRules, commandCheck } from './command-rules.ts'
+import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
 import { type Allowed, type BuiltinOptions, checkOptions, oneOf } from './options.ts'
-import { type PathRules, pathJudge } from './path-rules.ts'
+import { type PathRules, pathCheck } from './path-rules.ts'
 import { readCommands, type ShellReading } from './shell-commands.ts'
 
 /** Options of `guardrails`. Defaults: name `guardrails`, priority 0 (at most 99), `onFailure: 'block'`. */
@@ -41,13 +41,13 @@ const ALLOWED: Readonly<Record<Exclude<keyof GuardrailsOptions, keyof BuiltinOpt
   commands: RULES,
   sql: RULES,
   cards: oneOf(['block', 'ask']),
-  patterns: FILLED,
+  patterns: NON_EMPTY,
   onUnknown: oneOf(['ask', 'block', 'pass']),
 }
 const WINDOWS_SHELL = /^(?:powershell|pwsh|cmd)$/i
 const LAST_PRIORITY = 99
 
-type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
+type RuleCheck = (tool: ToolCall, reading: ShellReading | undefined) => RuleViolation[]
 
 /**
  * Checks tool arguments before the tool runs. Commands are parsed by a shell grammar, paths are resolved through links. This is
@@ -58,42 +58,43 @@ type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
 export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
   checkOptions('guardrails', options, ALLOWED)
   const { name = 'guardrails', priority = PRIORITY.security, onUnknown = 'ask', onFailure = 'block' } = options
-  if (!(priority >= 0 && priority <= LAST_PRIORITY)) throw refused(`priority is no number from 0 to ${LAST_PRIORITY}`)
-  const judges = judgesOf(options)
-  if (judges.length === 0) throw refused('there is no rule: tools, paths, commands, sql, cards, patterns')
-  const readsShell = options.commands !== undefined || (options.paths !== undefined && looksAtShell(options.paths))
+  if (!(priority >= 0 && priority <= LAST_PRIORITY))
+    throw invalidRule(`priority is no number from 0 to ${LAST_PRIORITY}`)
+  const judges = ruleChecks(options)
+  if (judges.length === 0) throw invalidRule('there is no rule: tools, paths, commands, sql, cards, patterns')
+  const readsShell = options.commands !== undefined || (options.paths !== undefined && coversShell(options.paths))
   return defineHook({
     name,
     priority,
     onFailure,
-    decides: ['block', 'ask'],
+    decisions: ['block', 'ask'],
     beforeTool({ tool }) {
-      const reading = readsShell && tool.kind === 'shell' ? readingOf(tool) : undefined
+      const reading = readsShell && tool.kind === 'shell' ? readShell(tool) : undefined
       const findings = judges.flatMap(judge => judge(tool, reading))
-      return verdictOf(reading?.isUnknown ? [...findings, unread(reading)] : findings, onUnknown)
+      return verdictOf(reading?.isUnknown ? [...findings, unreadableCommand(reading)] : findings, onUnknown)
     },
   })
 }
 
-function judgesOf({ tools, paths, commands, sql, cards, patterns }: GuardrailsOptions): Judge[] {
-  const judges: Judge[] = []
-  if (tools !== undefined) judges.push(toolJudge(tools))
+function ruleChecks({ tools, paths, commands, sql, cards, patterns }: GuardrailsOptions): RuleCheck[] {
+  const judges: RuleCheck[] = []
+  if (tools !== undefined) judges.push(toolNameCheck(tools))
   if (commands !== undefined) {
-    const judge = commandJudge(commands)
+    const judge = commandCheck(commands)
     judges.push((_, reading) => (reading === undefined ? [] : judge(reading)))
   }
-  if (paths !== undefined) judges.push(pathJudge(paths))
-  if (sql !== undefined) judges.push(sqlJudge(sql))
-  if (cards !== undefined) judges.push(cardJudge(cards))
-  if (patterns !== undefined) judges.push(patternJudge(patterns))
+  if (paths !== undefined) judges.push(pathCheck(paths))
+  if (sql !== undefined) judges.push(sqlCheck(sql))
+  if (cards !== undefined) judges.push(cardCheck(cards))
+  if (patterns !== undefined) judges.push(patternCheck(patterns))
   return judges
 }
 
-function looksAtShell(paths: PathRules): boolean {
+function coversShell(paths: PathRules): boolean {
   return paths.for === undefined || paths.for.includes('shell')
 }
 
-function readingOf(tool: ToolCall): ShellReading {
+function readShell(tool: ToolCall): ShellReading {
   if (WINDOWS_SHELL.test(tool.name)) return { commands: [], isUnknown: true, why: 'it is a command of Windows' }
   const readings = textsOf(tool).map(readCommands)
   if (readings.length === 0) return { commands: [], isUnknown: true, why: 'it cannot be parsed' }
@@ -108,7 +109,7 @@ function textsOf({ command, arguments: args }: ToolCall): readonly string[] {
   return texts.join('\n') === command ? texts : [command]
 }
 
-function unread({ why }: ShellReading): Finding {
+function unreadableCommand({ why }: ShellReading): RuleViolation {
   return {
     decision: 'unknown',
     reason: `The command cannot be read in full (${why}): write commands and their arguments out, one by one.`,
@@ -116,14 +117,13 @@ function unread({ why }: ShellReading): Finding {
   }
 }
 
-/** The strictest decision, with the message of its first finding. */
-function verdictOf(findings: readonly Finding[], onUnknown: 'ask' | 'block' | 'pass'): Block | Ask | undefined {
+function verdictOf(findings: readonly RuleViolation[], onUnknown: 'ask' | 'block' | 'pass'): Block | Ask | undefined {
   const decided = findings.map(each => ({ ...each, decision: each.decision === 'unknown' ? onUnknown : each.decision }))
   const blocked = decided.find(({ decision }) => decision === 'block')
   if (blocked !== undefined) return block(blocked.reason, { detail: blocked.detail })
   const asked = decided.filter(({ decision }) => decision === 'ask').map(({ detail }) => detail)
-  if (asked.length > 0) return ask(`${[...new Set(asked)].slice(0, MAX_TOLD).join(' ')} Is it to run?`)
+  if (asked.length > 0) return ask(`${[...new Set(asked)].slice(0, MAX_DETAILS).join(' ')} Is it to run?`)
   return undefined
 }
 
-const MAX_TOLD = 3
+const MAX_DETAILS = 3

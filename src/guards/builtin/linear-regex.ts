@@ -1,5 +1,12 @@
-import { charactersOf, isNullable, mostSteps } from '../../content/regex-cost.ts'
-import { ANY, type CharacterSet, parseRegex, type RegexNode } from '../../content/regex-tree.ts'
+import {
+  ANY,
+  type CharacterSet,
+  charactersOf,
+  isNullable,
+  mostSteps,
+  parseRegex,
+  type RegexNode,
+} from '../../content/regex-cost.ts'
 
 /**
  * Checks that a regular expression runs in time linear in the text. The redaction check only bounds the cost at one position of

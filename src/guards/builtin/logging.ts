@@ -1,7 +1,22 @@
+import { redactWithin } from '../../content/clip.ts'
+import { oneLine } from '../../content/one-line.ts'
+import { createRedactor } from '../../content/redaction.ts'
+import { TurnState } from '../context.ts'
+import { isPlain } from '../frozen-copy.ts'
 import { type AnyHook, type Hook, type HookContext, PRIORITY, toStandardError } from '../hook.ts'
-import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
+import {
+  type AfterModel,
+  type AfterTool,
+  type AfterTurn,
+  type BeforeModel,
+  type BeforeTool,
+  type BeforeTurn,
+  type EventOf,
+  PHASE_NAMES,
+  PHASES,
+  type Phase,
+} from '../phases.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
-import { EventTeller, type Told } from './told-of-event.ts'
 
 /** Options of `logging`. */
 export interface LoggingOptions extends BuiltinOptions {
@@ -23,8 +38,8 @@ export interface StructuredLoggingOptions extends LoggingOptions {
  */
 export function logging(options: LoggingOptions = {}): Hook<never> {
   checkOptions('logging', options, { content: SWITCH })
-  return teller('logging', options, (phase, told, ctx) => {
-    const words = Object.entries(told).flatMap(([key, value]) =>
+  return loggingHook('logging', options, (phase, fields, ctx) => {
+    const words = Object.entries(fields).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}=${shown(value)}`],
     )
     ctx.logger.info([PHASES[phase].word, ...words].join(' '))
@@ -40,28 +55,28 @@ export function logging(options: LoggingOptions = {}): Hook<never> {
 export function structuredLogging(options: StructuredLoggingOptions = {}): Hook<never> {
   checkOptions('structuredLogging', options, { content: SWITCH, write: FUNCTION })
   const { write = toStandardError } = options
-  return teller('structured-logging', options, (phase, told, ctx) => {
+  return loggingHook('structured-logging', options, (phase, fields, ctx) => {
     const { host, sessionId: session_id, turnId: turn_id, traceparent } = ctx
     const time = new Date().toISOString()
-    write(JSON.stringify({ time, phase: PHASES[phase].word, host, session_id, turn_id, traceparent, ...told }))
+    write(JSON.stringify({ time, phase: PHASES[phase].word, host, session_id, turn_id, traceparent, ...fields }))
   })
 }
 
-function teller(
+function loggingHook(
   name: string,
   options: LoggingOptions,
-  tell: (phase: Phase, told: Told, ctx: HookContext) => void,
+  log: (phase: Phase, fields: LogFields, ctx: HookContext) => void,
 ): Hook<never> {
-  const events = new EventTeller(options.content === true)
+  const events = new EventFormatter(options.content === true)
   const phases = PHASE_NAMES.map(phase => [
     phase,
-    (event: EventOf<Phase>, ctx: HookContext): void => tell(phase, events.told(phase, event, ctx), ctx),
+    (event: EventOf<Phase>, ctx: HookContext): void => log(phase, events.fieldsOf(phase, event, ctx), ctx),
   ])
   const hook: AnyHook = {
     name: options.name ?? name,
     priority: options.priority ?? PRIORITY.observability,
     onFailure: options.onFailure ?? 'pass',
-    decides: [],
+    decisions: [],
     ...Object.fromEntries(phases),
   }
   return hook as Hook<never>
@@ -69,4 +84,114 @@ function teller(
 
 function shown(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value)
+}
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+const CONTENT_LIMIT = 2000
+const masked = createRedactor({ enabled: true, patterns: [] })
+
+class EventFormatter {
+  readonly #content: boolean
+  readonly #startTimes = new TurnState(() => new Map<string, number>())
+
+  constructor(content: boolean) {
+    this.#content = content
+  }
+
+  fieldsOf<P extends Phase>(phase: P, event: EventOf<P>, ctx: HookContext): LogFields {
+    switch (phase) {
+      case 'beforeTurn': {
+        const { prompt } = event as BeforeTurn
+        this.#startTimer(ctx, 'turn')
+        return { prompt_chars: prompt.length, ...this.#text('prompt', prompt) }
+      }
+      case 'afterTurn': {
+        const { answer, attempt } = event as AfterTurn
+        return { answer_chars: answer.length, attempt, ...this.#duration(ctx, 'turn'), ...this.#text('answer', answer) }
+      }
+      case 'beforeModel': {
+        const { model, messages } = event as BeforeModel
+        const chars = messages.reduce((sum, { text }) => sum + text.length, 0)
+        this.#startTimer(ctx, 'model')
+        return { model, messages: messages.length, message_chars: chars, ...this.#text('messages', messages) }
+      }
+      case 'afterModel': {
+        const { model, text, toolCalls, error, attempt, usage } = event as AfterModel
+        return {
+          model,
+          text_chars: text.length,
+          tool_calls: toolCalls.map(({ name }) => name),
+          error_type: error?.type,
+          error_status: error?.status,
+          input_tokens: usage?.inputTokens,
+          output_tokens: usage?.outputTokens,
+          cost_usd: usage?.costUsd,
+          attempt,
+          ...this.#duration(ctx, 'model'),
+          ...this.#text('text', text),
+          ...this.#text('error_message', error?.message),
+        }
+      }
+      case 'beforeTool': {
+        const { tool } = event as BeforeTool
+        this.#startTimer(ctx, `tool ${tool.id ?? tool.name}`)
+        return {
+          tool: tool.name,
+          kind: tool.kind,
+          tool_call_id: tool.id,
+          arguments_chars: sizeOf(tool.arguments),
+          ...this.#text('arguments', tool.arguments),
+        }
+      }
+      default: {
+        const { tool, result, isError, attempt } = event as AfterTool
+        return {
+          tool: tool.name,
+          kind: tool.kind,
+          tool_call_id: tool.id,
+          is_error: isError,
+          result_chars: sizeOf(result),
+          attempt,
+          ...this.#duration(ctx, `tool ${tool.id ?? tool.name}`),
+          ...this.#text('result', result),
+        }
+      }
+    }
+  }
+
+  #startTimer(ctx: HookContext, what: string): void {
+    this.#startTimes.of(ctx).set(what, performance.now())
+  }
+
+  #duration(ctx: HookContext, what: string): LogFields {
+    const began = this.#startTimes.of(ctx).get(what)
+    this.#startTimes.of(ctx).delete(what)
+    return began === undefined ? {} : { duration_ms: Math.round(performance.now() - began) }
+  }
+
+  #text(key: string, value: unknown): LogFields {
+    if (!this.#content || value === undefined) return {}
+    return {
+      [key]: redactWithin({ text: oneLine(asText(value)), isCut: false }, CONTENT_LIMIT, masked).text.slice(
+        0,
+        CONTENT_LIMIT,
+      ),
+    }
+  }
+}
+
+function sizeOf(value: unknown): number {
+  return asText(value).length
+}
+
+/** Cyclic or non-plain data has no text. Logging must not fail because of it. */
+function asText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (!isPlain(value) && !Array.isArray(value)) return String(value)
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return ''
+  }
 }

@@ -1,7 +1,6 @@
+import { TurnState } from '../context.ts'
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { block } from '../verdict.ts'
-import { canonicalJson } from './canonical-json.ts'
-import { TurnMemory } from './memory.ts'
 import { type BuiltinOptions, COUNT, checkOptions } from './options.ts'
 
 /** Options of `loopGuard`. */
@@ -12,7 +11,7 @@ export interface LoopGuardOptions extends BuiltinOptions {
   readonly within?: number | undefined
 }
 
-interface Call {
+interface CountedCall {
   readonly key: string
   readonly id: string | undefined
 }
@@ -27,7 +26,7 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
   checkOptions('loopGuard', options, { repeats: COUNT, within: COUNT })
   const { repeats = 3, within = 20 } = options
   if (within <= repeats) throw new TypeError('loopGuard: within is more than repeats')
-  const turns = new TurnMemory((): Call[] => [])
+  const turns = new TurnState((): CountedCall[] => [])
   return defineHook({
     name: options.name ?? 'loop-guard',
     priority: options.priority ?? PRIORITY.business,
@@ -46,4 +45,24 @@ export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
       )
     },
   })
+}
+
+function canonicalJson(value: unknown): string {
+  const open = new Set<object>()
+  return jsonOf(value, open)
+}
+
+function jsonOf(value: unknown, open: Set<object>): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value)
+  if (open.has(value)) return '"…"'
+  open.add(value)
+  const text = Array.isArray(value)
+    ? `[${value.map(each => jsonOf(each, open)).join()}]`
+    : `{${Object.entries(value)
+        .filter(([, each]) => each !== undefined)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, each]) => `${JSON.stringify(key)}:${jsonOf(each, open)}`)
+        .join()}}`
+  open.delete(value)
+  return text
 }

@@ -19,11 +19,10 @@ const TOO_EARLY = 408
 const TOO_MANY = 429
 const FIRST_OF_SERVER = 500
 const LAST_OF_SERVER = 599
-/** Transient errors. */
-const PASSING =
+const TRANSIENT =
   /overloaded|rate.?limit|too.?many.?requests|throttl|unavailable|internal.?server|server.?error|bad.?gateway|gateway.?timeout|api.?connection|connection.?error|ECONN(?:RESET|REFUSED|ABORTED)|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EAI_AGAIN|EPIPE|UND_ERR|socket hang up|fetch failed|network.?error|timed? ?out|timeout/i
 /** Permanent errors, whatever the status: they need money or another key, or the user has stopped the request. */
-const LASTING = /insufficient.?quota|billing|credit.?balance|payment|authentication|permission|invalid|abort|cancel/i
+const PERMANENT = /insufficient.?quota|billing|credit.?balance|payment|authentication|permission|invalid|abort|cancel/i
 
 /**
  * Retries a request to the model with growing delays. Retried are empty answers (no text, no tool call) and errors of the
@@ -38,19 +37,19 @@ export function modelRetry(options: ModelRetryOptions = {}): Hook<'retry'> {
     name: options.name ?? 'model-retry',
     priority: options.priority ?? PRIORITY.business,
     onFailure: options.onFailure ?? 'pass',
-    decides: ['retry'],
+    decisions: ['retry'],
     afterModel(event) {
-      if (event.attempt >= retries || !isWorthAnother(event)) return undefined
+      if (event.attempt >= retries || !isRetryable(event)) return undefined
       return retry({ delayMillis: Math.min(delayMillis * factor ** event.attempt, maxDelayMillis) })
     },
   })
 }
 
-function isWorthAnother({ error, text, toolCalls }: AfterModel): boolean {
+function isRetryable({ error, text, toolCalls }: AfterModel): boolean {
   if (error === undefined) return text.trim() === '' && toolCalls.length === 0
   const { status, type = '', message = '' } = error
-  if (LASTING.test(type)) return false
-  if (status === undefined) return PASSING.test(type) || (!LASTING.test(message) && PASSING.test(message))
-  const isBusy = status === TOO_EARLY || (status === TOO_MANY && !LASTING.test(message))
+  if (PERMANENT.test(type)) return false
+  if (status === undefined) return TRANSIENT.test(type) || (!PERMANENT.test(message) && TRANSIENT.test(message))
+  const isBusy = status === TOO_EARLY || (status === TOO_MANY && !PERMANENT.test(message))
   return isBusy || (status >= FIRST_OF_SERVER && status <= LAST_OF_SERVER)
 }

@@ -1,18 +1,15 @@
+import type { Hook } from '../hook.ts'
+
 /** The valid values of an option, with their description. */
 export interface Allowed {
-  /** The end of the message "`option` is …". */
   readonly means: string
   is(value: unknown): boolean
 }
 
 /** Options common to all ready-made hooks. */
-export interface BuiltinOptions {
+export interface BuiltinOptions extends Pick<Hook, 'priority' | 'onFailure'> {
   /** Default: the name of the hook. Two of a kind need two names. */
   readonly name?: string | undefined
-  /** 0 to 99: security; 100 to 199: observability; 200 to 299: business; 300 and more: cosmetic. */
-  readonly priority?: number | undefined
-  /** The decision if the hook fails. */
-  readonly onFailure?: 'pass' | 'block' | undefined
 }
 
 export const COUNT: Allowed = {
@@ -41,7 +38,7 @@ export function listOf(words: readonly string[]): Allowed {
   return { means, is: value => Array.isArray(value) && value.every(each => words.includes(each)) }
 }
 
-const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
+const COMMON_OPTIONS: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
   name: TEXT,
   priority: { means: 'a number', is: isNumber },
   onFailure: oneOf(['pass', 'block']),
@@ -54,10 +51,9 @@ const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
  * @throws {TypeError} one line, if an option is unknown or wrong
  */
 export function checkOptions(maker: string, given: object, allowed: Readonly<Record<string, Allowed>>): void {
-  checkKeys(maker, given, { ...allowed, ...OF_ALL })
+  checkKeys(maker, given, { ...allowed, ...COMMON_OPTIONS })
 }
 
-/** Validates a nested option, which has no common options such as `name`. */
 export function checkKeys(where: string, given: unknown, allowed: Readonly<Record<string, Allowed>>): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new TypeError(`${where}: options are an object`)

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, normalize, resolve } from 'node:path'
 import { oneLine } from '../../content/one-line.ts'
 import { foldersIn, type ToolCall, type ToolKind } from '../tool-call.ts'
-import { FILLED, type Finding, refused } from './finding.ts'
+import { invalidRule, NON_EMPTY, type RuleViolation } from './finding.ts'
 import { type Allowed, checkKeys, listOf } from './options.ts'
 import { canonicalPath, isInside } from './places.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
@@ -32,27 +32,26 @@ interface Folders {
   readonly outside: readonly string[]
 }
 
-type Place = 'fine' | 'wrong' | 'unknown'
+type PathStatus = 'fine' | 'wrong' | 'unknown'
 
-/** @throws {TypeError} one line, if a rule is invalid */
-export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => Finding[] {
-  checkKeys('guardrails: paths', rules, { inside: FILLED, outside: FILLED, for: listOf(FOR), cwd: ABSOLUTE })
-  if (rules.inside === undefined && rules.outside === undefined) throw refused('paths has no rule: inside, outside')
+export function pathCheck(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => RuleViolation[] {
+  checkKeys('guardrails: paths', rules, { inside: NON_EMPTY, outside: NON_EMPTY, for: listOf(FOR), cwd: ABSOLUTE })
+  if (rules.inside === undefined && rules.outside === undefined) throw invalidRule('paths has no rule: inside, outside')
   const base = rules.cwd ?? process.cwd()
-  foldersOf(rules, base)
-  const isJudged = judged(rules.for ?? FOR)
+  resolveFolders(rules, base)
+  const isJudged = appliesTo(rules.for ?? FOR)
   return (tool, reading) => {
     if (!isJudged(tool.kind)) return []
-    const folders = foldersOf(rules, base)
+    const folders = resolveFolders(rules, base)
     const { from, moves } = foldersOfCall(tool, rules.cwd)
-    const cwds = [from, ...moves.flatMap(folder => placesFrom(folder, from))]
+    const cwds = [from, ...moves.flatMap(folder => resolvePaths(folder, from))]
     const named = [...tool.paths, ...(/^file:/i.test(tool.url ?? '') ? [tool.url as string] : [])]
-    const judgePath = (path: string, begins: Cwds): Finding[] =>
-      findingsOf(placeOf(path, begins, folders, tool.kind === 'search'), `the path ${oneLine(path)}`, rules)
+    const judgePath = (path: string, begins: Cwds): RuleViolation[] =>
+      violationsOf(pathStatus(path, begins, folders, tool.kind === 'search'), `the path ${oneLine(path)}`, rules)
     return [
       ...moves.flatMap(folder => judgePath(folder, [from])),
       ...named.flatMap(path => (moves.includes(path) ? [] : judgePath(path, cwds))),
-      ...(reading === undefined ? [] : inShell(reading, cwds, folders, rules)),
+      ...(reading === undefined ? [] : shellViolations(reading, cwds, folders, rules)),
     ]
   }
 }
@@ -72,7 +71,7 @@ function foldersOfCall(
   return { from: [own, cwd].find(each => each !== undefined && isAbsolute(each)), moves }
 }
 
-function judged(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
+function appliesTo(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
   return kind => {
     if (kind === 'shell' || kind === 'read' || kind === 'edit' || kind === 'write') return kinds.includes(kind)
     return kind === 'search' ? kinds.includes('read') : kinds.some(each => each !== 'shell')
@@ -80,32 +79,32 @@ function judged(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
 }
 
 /** Resolved for each call: a link on the way may have changed. */
-function foldersOf(rules: PathRules, base: string): Folders {
+function resolveFolders(rules: PathRules, base: string): Folders {
   const canonical = (folder: unknown): string => {
     const path = typeof folder === 'string' ? canonicalPath(folder, base, { home: homedir() }) : undefined
-    if (path === undefined) throw refused(`paths has a folder that cannot be found by its text: ${String(folder)}`)
+    if (path === undefined) throw invalidRule(`paths has a folder that cannot be found by its text: ${String(folder)}`)
     return path
   }
   return { inside: rules.inside?.map(canonical), outside: (rules.outside ?? []).map(canonical) }
 }
 
-function findingsOf(place: Place, what: string, rules: PathRules): Finding[] {
+function violationsOf(place: PathStatus, what: string, rules: PathRules): RuleViolation[] {
   const where = rules.inside === undefined ? '' : ` Folders that are open: ${rules.inside.join(', ')}`
   if (place === 'fine') return []
   if (place === 'wrong') {
     const reason = `A file that it names lies where nothing may be read or changed.${where}`
     return [{ decision: 'block', reason, detail: `Not allowed by paths: ${what}.` }]
   }
-  const reason = `It cannot be told which files it names: write plain and full paths.${where}`
-  return [{ decision: 'unknown', reason, detail: `It cannot be told which file it is: ${what}.` }]
+  const reason = `It is not certain which files it names: write plain and full paths.${where}`
+  return [{ decision: 'unknown', reason, detail: `It is not certain which file it is: ${what}.` }]
 }
 
 /**
  * @param cwds possible base folders, the most likely one last
  * @param reaches whether everything below a folder is affected, too
  */
-function placeOf(path: string, cwds: Cwds, folders: Folders, reaches: boolean): Place {
-  const places = (some: Cwds): Cwds => some.flatMap(cwd => placesFrom(path, cwd))
+function pathStatus(path: string, cwds: Cwds, folders: Folders, reaches: boolean): PathStatus {
+  const places = (some: Cwds): Cwds => some.flatMap(cwd => resolvePaths(path, cwd))
   const last = places(cwds.slice(-1))
   if (last.some(each => each !== undefined && isWrong(each, folders))) return 'wrong'
   const all = [...places(cwds.slice(0, -1)), ...last]
@@ -116,7 +115,7 @@ function placeOf(path: string, cwds: Cwds, folders: Folders, reaches: boolean): 
   return reaches && isAbove ? 'unknown' : 'fine'
 }
 
-function placesFrom(path: string, cwd: string | undefined): Cwds {
+function resolvePaths(path: string, cwd: string | undefined): Cwds {
   return readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
 }
 
@@ -132,7 +131,6 @@ function isWrong(path: string, { inside, outside }: Folders): boolean {
   return inside !== undefined && !inside.some(folder => isInside(path, folder))
 }
 
-/** Commands whose arguments are not files, or that output nothing of their contents. */
 const NAMES_NO_FILES = new Set(
   'echo printf true false : exit return kill sleep wait export local declare typeset readonly unset shift type which test ['.split(
     ' ',
@@ -141,30 +139,30 @@ const NAMES_NO_FILES = new Set(
 const STREAMS = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
 const MAX_CWDS = 8
 
-function inShell(reading: ShellReading, from: Cwds, folders: Folders, rules: PathRules): Finding[] {
-  const findings: Finding[] = []
+function shellViolations(reading: ShellReading, from: Cwds, folders: Folders, rules: PathRules): RuleViolation[] {
+  const findings: RuleViolation[] = []
   let cwds = from
   for (const command of reading.commands) {
     const called = /^[\w.+-]{1,40}$/.test(command.name) ? command.name : 'a command'
-    for (const place of placesOf(command, cwds, folders))
-      findings.push(...findingsOf(place, `an argument of ${called}`, rules))
-    cwds = behind(command, cwds)
+    for (const place of commandStatuses(command, cwds, folders))
+      findings.push(...violationsOf(place, `an argument of ${called}`, rules))
+    cwds = cwdsAfter(command, cwds)
   }
   return findings
 }
 
-function placesOf(command: ShellCommand, cwds: Cwds, folders: Folders): Place[] {
+function commandStatuses(command: ShellCommand, cwds: Cwds, folders: Folders): PathStatus[] {
   const targets = command.redirects
     .map(({ target }) => target)
     .filter(each => each === undefined || !STREAMS.test(each))
-  const written = targets.map(each => (each === undefined ? 'unknown' : placeOf(each, cwds, folders, false)))
+  const written = targets.map(each => (each === undefined ? 'unknown' : pathStatus(each, cwds, folders, false)))
   if (NAMES_NO_FILES.has(command.name)) return written
   const named = command.args.flatMap(arg => (arg === undefined ? [] : pathsIn(arg)))
   const hasMore = command.args.filter(arg => arg === undefined).length > command.globs.length
   return [
     ...written,
-    ...named.flatMap(path => (isNoFile(path, folders) ? [] : [placeOf(path, seenFrom(path, cwds), folders, true)])),
-    ...command.globs.map(glob => placeOfGlob(glob, cwds, folders)),
+    ...named.flatMap(path => (isNoFile(path, folders) ? [] : [pathStatus(path, cwdsFor(path, cwds), folders, true)])),
+    ...command.globs.map(glob => globStatus(glob, cwds, folders)),
     ...(hasMore ? ['unknown' as const] : []),
   ]
 }
@@ -193,33 +191,32 @@ function isNoFile(path: string, folders: Folders): boolean {
   return top !== undefined && !existsSync(top) && !folders.outside.some(folder => isInside(path, folder))
 }
 
-/** Checks the folder in front of a glob, which may contain links and blocked paths. */
-function placeOfGlob(glob: string, cwds: Cwds, folders: Folders): Place {
+function globStatus(glob: string, cwds: Cwds, folders: Folders): PathStatus {
   const before = glob.slice(0, glob.indexOf('*'))
   const folder = before.slice(0, before.lastIndexOf('/') + 1)
   const rest = glob.slice(folder.length)
   // `.*` also matches `..`.
   if (/(?:^|\/)(?:\.\.(?:\/|$)|\.\*)/.test(rest)) return 'unknown'
-  return placeOf(folder === '' ? '.' : folder, seenFrom(folder, cwds), folders, true)
+  return pathStatus(folder === '' ? '.' : folder, cwdsFor(folder, cwds), folders, true)
 }
 
 /**
  * Most words are not files. A word without a slash is in the folder itself, so an unknown folder is no reason to ask about it.
  */
-function seenFrom(path: string, cwds: Cwds): Cwds {
+function cwdsFor(path: string, cwds: Cwds): Cwds {
   return /^[~.]|\//.test(path) ? cwds : cwds.filter(cwd => cwd !== undefined)
 }
 
 /**
  * The folders in which the next command may run. A `cd` may have failed or run in a subshell, so the old ones stay possible.
  */
-function behind(command: ShellCommand, cwds: Cwds): Cwds {
+function cwdsAfter(command: ShellCommand, cwds: Cwds): Cwds {
   if (!/^(?:cd|pushd|popd|chdir)$/.test(command.name)) return cwds
   const target =
     command.args.length === 0 ? '~' : command.args.find(arg => arg === undefined || !/^-[A-Za-z]/.test(arg))
   if (command.name === 'popd' || target === undefined || target === '-' || /^[+-]\d/.test(target))
     return [...cwds, undefined]
-  const next = cwds.flatMap(cwd => placesFrom(target, cwd))
+  const next = cwds.flatMap(cwd => resolvePaths(target, cwd))
   const all = [...new Set([...cwds, ...next])]
   return all.length > MAX_CWDS ? [undefined] : all
 }

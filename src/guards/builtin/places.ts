@@ -2,20 +2,15 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { posix, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The file system access that path resolution needs. Returns undefined if a path is missing or unreadable. */
-export interface PlaceFiles {
-  /** The target of a link, unresolved. Undefined for anything else. */
+export interface PathFileSystem {
   readonly readlink: (path: string) => string | undefined
   /** The path as stored by the file system, with its letter case and long names. */
   readonly realpath: (path: string) => string | undefined
 }
 
-export interface PlaceOptions {
-  /** The user's home directory. */
+export interface CanonicalPathOptions {
   readonly home: string | undefined
-  /** Default: the real file system. */
-  readonly files?: PlaceFiles | undefined
-  /** Default: the current platform. */
+  readonly files?: PathFileSystem | undefined
   readonly platform?: NodeJS.Platform | undefined
 }
 
@@ -34,11 +29,15 @@ const MAX_LINKS = 40
  *
  * Hard links, and links created between this check and the use of the file, are not detected.
  */
-export function canonicalPath(path: string, cwd: string | undefined, options: PlaceOptions): string | undefined {
+export function canonicalPath(
+  path: string,
+  cwd: string | undefined,
+  options: CanonicalPathOptions,
+): string | undefined {
   const platform = options.platform ?? process.platform
   const rules = platform === 'win32' ? win32 : posix
   const full = absolute(path, cwd, options.home, platform)
-  return full === undefined ? undefined : resolved(full, rules, options.files ?? MACHINE)?.normalize('NFC')
+  return full === undefined ? undefined : resolved(full, rules, options.files ?? REAL_FILE_SYSTEM)?.normalize('NFC')
 }
 
 function absolute(
@@ -70,7 +69,7 @@ function fromFileUrl(url: string, platform: NodeJS.Platform): string | undefined
   }
 }
 
-const MACHINE: PlaceFiles = {
+const REAL_FILE_SYSTEM: PathFileSystem = {
   readlink(path) {
     try {
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
@@ -95,7 +94,7 @@ function segmentsOf(path: string, rules: Rules): string[] {
 }
 
 /** Resolves segment by segment: `..` after a link leads to the parent of the target. Undefined for a cycle of links. */
-function resolved(path: string, rules: Rules, files: PlaceFiles): string | undefined {
+function resolved(path: string, rules: Rules, files: PathFileSystem): string | undefined {
   let { root } = rules.parse(path)
   let at: string[] = []
   const waiting = segmentsOf(path.slice(root.length), rules).reverse()
@@ -117,11 +116,10 @@ function resolved(path: string, rules: Rules, files: PlaceFiles): string | undef
     }
     waiting.push(...segmentsOf(target.slice(base.length), rules).reverse())
   }
-  return asWritten(root, at, rules, files)
+  return inStoredForm(root, at, rules, files)
 }
 
-/** Replaces the existing part of a path by its stored form and keeps the rest. */
-function asWritten(root: string, segments: readonly string[], rules: Rules, files: PlaceFiles): string {
+function inStoredForm(root: string, segments: readonly string[], rules: Rules, files: PathFileSystem): string {
   for (let end = segments.length; end > 0; end--) {
     const real = files.realpath(root + segments.slice(0, end).join(rules.sep))
     if (real !== undefined) return [real, ...segments.slice(end)].join(rules.sep)

@@ -1,23 +1,18 @@
 import { type Command, forEachChild, type ParsedScript, parse, type Redirection, type SyntaxNode } from 'unbash'
 import { runsOf } from './shell-runners.ts'
-import type { ShellDoubt } from './shell-runs.ts'
-import { changesReading, evaluates, holdsCodeInSubscript, variableRuns } from './shell-variables.ts'
-import { hasWindowsSwitch, isWindowsCommand, isWindowsWord } from './shell-windows.ts'
-import { knownWord, readWord, type ShellWord, unknownWord } from './shell-words.ts'
+import { knownWord, readWord, type ShellDoubt, type ShellWord, unknownWord } from './shell-words.ts'
 import { variablesOf } from './shell-wrappers.ts'
 
 /** A simple command in any position: in a list, a loop, a substitution, after `sudo` or in `bash -c`. */
 export interface ShellCommand {
   /** The last part of its path, unquoted. Empty for redirects of a group or without a command. */
   readonly name: string
-  /** Unquoted, with the home directory as `~`. Undefined if the value depends on an expansion. */
   readonly args: readonly (string | undefined)[]
   /**
    * File name patterns among the undefined arguments, with `*` for each wildcard. Their matches are unknown, their folder is
    * not.
    */
   readonly globs: readonly string[]
-  /** Redirects to files only, without descriptor copies and here-documents. */
   readonly redirects: readonly ShellRedirect[]
 }
 
@@ -28,13 +23,11 @@ export interface ShellRedirect {
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[]
-  /** The text may run more than these commands. */
   readonly isUnknown: boolean
   /** The first reason for doubt. Contains no part of the text. */
   readonly why?: ShellDoubt
 }
 
-/** In characters. */
 const LONGEST = 65_536
 /** The budget for nested texts in total, because each level of `$(…)` is parsed again. */
 const MAX_READ = 6 * LONGEST
@@ -58,9 +51,8 @@ export function readCommands(text: string): ShellReading {
   return why === undefined ? { commands, isUnknown: false } : { commands, isUnknown: true, why }
 }
 
-interface Open {
+interface PendingNode {
   readonly node: SyntaxNode
-  /** The nesting depth of text within text: `bash -c "bash -c '…'"`. */
   readonly level: number
   /** The text continues in an expansion, so a parse error in it means nothing. */
   readonly isCut: boolean
@@ -69,7 +61,7 @@ interface Open {
 class CommandReader {
   readonly commands: ShellCommand[] = []
   why: ShellDoubt | undefined
-  readonly #open: Open[] = []
+  readonly #pending: PendingNode[] = []
   #left = MAX_READ
 
   doubt(why: ShellDoubt | undefined): void {
@@ -81,43 +73,41 @@ class CommandReader {
     if (/[^\P{Cc}\t\n]/u.test(lines)) this.doubt('it holds a control character')
     // A terminal treats a lone carriage return as the end of a line.
     this.#parse(lines.replaceAll('\r', '\n'), 0, false)
-    for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
-      const at = this.#open.length
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      const at = this.#pending.length
       this.#visit(next)
-      // Reverse the new entries, so that the stack yields them in text order.
-      this.#open.push(...this.#open.splice(at).reverse())
+      this.#pending.push(...this.#pending.splice(at).reverse())
     }
   }
 
   #parse(text: string, level: number, isCut: boolean): void {
     if (level > MAX_LEVELS) this.doubt('it is nested too deeply')
-    else if (this.#affords(text.length)) this.#open.push({ node: parse(text), level, isCut })
+    else if (this.#consume(text.length)) this.#pending.push({ node: parse(text), level, isCut })
   }
 
-  #affords(characters: number): boolean {
+  #consume(characters: number): boolean {
     this.#left -= characters
     if (this.#left < 0) this.doubt('it is nested too deeply')
     return this.#left >= 0
   }
 
-  #visit({ node, level, isCut }: Open): void {
-    if (!this.#look(node, level, isCut)) return
+  #visit({ node, level, isCut }: PendingNode): void {
+    if (!this.#visitNode(node, level, isCut)) return
     forEachChild(node, child => {
-      this.#open.push({ node: child, level, isCut })
+      this.#pending.push({ node: child, level, isCut })
     })
   }
 
-  /** @returns whether to visit the children */
-  #look(node: SyntaxNode, level: number, isCut: boolean): boolean {
+  #visitNode(node: SyntaxNode, level: number, isCut: boolean): boolean {
     switch (node.type) {
       case 'Script':
         if (!isCut && hasErrors(node)) this.doubt('it cannot be parsed')
         return true
       case 'Command':
-        this.#command(node, level)
+        this.#readCommand(node, level)
         return true
       case 'Redirected':
-        this.#list({ name: '', args: [], globs: [], redirects: filesOf(node.redirects) })
+        this.#addCommand({ name: '', args: [], globs: [], redirects: filesOf(node.redirects) })
         return true
       case 'Assignment': {
         const values = node.value.type === 'Word' ? [node.value] : node.value.elements
@@ -155,35 +145,34 @@ class CommandReader {
         ) {
           this.doubt('code is made while it runs')
         }
-        return this.#affords(node.end - node.pos)
+        return this.#consume(node.end - node.pos)
       case 'CommandExpansion':
       case 'ProcessSubstitution':
       case 'ArithmeticExpansion':
       case 'ArithmeticCommandExpansion':
-        return this.#affords(node.end - node.pos)
+        return this.#consume(node.end - node.pos)
       default:
         return true
     }
   }
 
-  #list(command: ShellCommand): void {
+  #addCommand(command: ShellCommand): void {
     if (command.name !== '' || command.redirects.length > 0) this.commands.push(command)
   }
 
-  #command(node: Command, level: number): void {
+  #readCommand(node: Command, level: number): void {
     const redirects = filesOf(node.redirects)
-    if (node.name === undefined) this.#list({ name: '', args: [], globs: [], redirects })
-    else this.#runs([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
+    if (node.name === undefined) this.#addCommand({ name: '', args: [], globs: [], redirects })
+    else this.#addRuns([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
   }
 
-  #runs(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number, wrappers: number): void {
-    const inner = this.#run(words, redirects, level)
+  #addRuns(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number, wrappers: number): void {
+    const inner = this.#addRun(words, redirects, level)
     if (inner.length > 0 && wrappers === MAX_WRAPPERS) this.doubt('it is nested too deeply')
-    else for (const each of inner) this.#runs(each, [], level, wrappers + 1)
+    else for (const each of inner) this.#addRuns(each, [], level, wrappers + 1)
   }
 
-  /** Records a command and returns the commands among its own words. */
-  #run(
+  #addRun(
     words: readonly ShellWord[],
     redirects: readonly ShellRedirect[],
     level: number,
@@ -193,12 +182,17 @@ class CommandReader {
     // zsh replaces `=name`, and runners replace `{}`.
     if (first.value === undefined || /^[={]/.test(first.value)) {
       this.doubt('the name of a command comes from an expansion')
-      this.#list({ name: '', args: [], globs: [], redirects })
+      this.#addCommand({ name: '', args: [], globs: [], redirects })
       return []
     }
     const name = first.value.slice(first.value.lastIndexOf('/') + 1)
     const key = name.toLowerCase()
-    this.#list({ name, args: args.map(word => word.value), globs: args.flatMap(word => word.glob ?? []), redirects })
+    this.#addCommand({
+      name,
+      args: args.map(word => word.value),
+      globs: args.flatMap(word => word.glob ?? []),
+      redirects,
+    })
     // Programs are rarely named like this: probably an unknown option of a wrapper was mistaken for the command.
     if (/^-./.test(name)) this.doubt('an option in front of a command is not known')
     if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
@@ -209,11 +203,11 @@ class CommandReader {
     for (const variable of variablesOf(key, args)) this.#assigned(variable, level)
     const runs = runsOf(key, args)
     this.doubt(runs.doubt)
-    for (const code of runs.code ?? []) this.#code(code, level)
+    for (const code of runs.code ?? []) this.#readCode(code, level)
     return runs.commands ?? []
   }
 
-  #code(word: ShellWord, level: number): void {
+  #readCode(word: ShellWord, level: number): void {
     if (word.value === undefined) this.doubt('code is made while it runs')
     this.#parse(word.value ?? word.start, level + 1, word.value === undefined)
   }
@@ -227,7 +221,7 @@ class CommandReader {
   #variable(name: string, value: ShellWord, level: number): void {
     const { code, doubt } = variableRuns(name, value)
     this.doubt(doubt)
-    if (code !== undefined && code.start !== '') this.#code(code, level)
+    if (code !== undefined && code.start !== '') this.#readCode(code, level)
     else if (code !== undefined && code.value === undefined) this.doubt('code is made while it runs')
   }
 }
@@ -247,4 +241,86 @@ function filesOf(redirects: readonly Redirection[]): ShellRedirect[] {
     const { value } = readWord(target)
     return operator.endsWith('&') && DESCRIPTOR.test(value ?? '') ? [] : [{ operator, target: value }]
   })
+}
+
+const COMMAND_VARIABLES = new Set([
+  ...['PAGER', 'GIT_PAGER', 'MANPAGER', 'EDITOR', 'VISUAL', 'GIT_EDITOR', 'GIT_SEQUENCE_EDITOR', 'SUDO_EDITOR'],
+  ...['GIT_SSH_COMMAND', 'GIT_SSH', 'GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_EXTERNAL_DIFF', 'GIT_PROXY_COMMAND', 'BROWSER'],
+  ...['PROMPT_COMMAND', 'RSYNC_RSH', 'LESSOPEN', 'LESSCLOSE', 'CVS_RSH', 'SVN_SSH', 'TAR_OPTIONS'],
+])
+const CHANGES_READING =
+  /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|BASH_CMDS|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
+const CODE_VARIABLES = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
+const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
+
+export interface VariableRuns {
+  readonly code?: ShellWord
+  readonly doubt?: ShellDoubt
+}
+
+/** `word` is the value. Code in a quoted value runs if an arithmetic expression reads the variable. */
+function variableRuns(name: string, word: ShellWord): VariableRuns {
+  if (COMMAND_VARIABLES.has(name)) return { code: word }
+  if (CHANGES_READING.test(name)) return { doubt: 'a variable is set that changes what is run' }
+  if (CODE_VARIABLES.test(name) && (word.value === undefined || CODE_LIKE.test(word.value))) {
+    return { doubt: 'a variable is set that changes what is run' }
+  }
+  return holdsCodeInSubscript(word) ? { doubt: 'code is made while it runs' } : {}
+}
+
+const EVALUATING = new Set([
+  ...['let', 'declare', 'typeset', 'local', 'export', 'readonly', 'unset', 'read', 'printf', 'test', '[', 'wait'],
+  ...['getopts', 'mapfile', 'readarray', 'shift', 'exit', 'return', 'break', 'continue', 'set'],
+])
+
+const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
+
+function changesReading(name: string, args: readonly ShellWord[]): boolean {
+  // Without `-v`, printf sets nothing: `printf 'HOME=%s'`.
+  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
+  return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
+}
+
+function nameIn(word: ShellWord): string {
+  return /^(?:-v)?([^[=+]*)/.exec(word.start)?.[1] ?? ''
+}
+
+/** Subscripts are evaluated, even in a quoted name: `unset 'a[$(rm x)]'`. */
+function evaluates(name: string, args: readonly ShellWord[]): boolean {
+  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
+  return EVALUATING.has(name) && args.some(holdsCodeInSubscript)
+}
+
+function holdsCodeInSubscript(word: ShellWord): boolean {
+  const at = word.start.indexOf('[')
+  return at !== -1 && /\$\(|`/.test(word.start.slice(at))
+}
+
+const WINDOWS_NAMES = new Set(
+  [
+    'cmd powershell pwsh del erase rd copy xcopy robocopy move ren attrib icacls takeown diskpart',
+    'reg schtasks wmic wscript cscript mshta rundll32 regsvr32 iex certutil bitsadmin vssadmin',
+    'bcdedit iwr irm gci ri',
+  ].flatMap(line => line.split(' ')),
+)
+const WINDOWS_PROGRAM = /\.(?:exe|bat|cmd|com|ps1|vbs|msi)$/
+const CMDLET = /^[A-Z][a-z]+-[A-Z][A-Za-z]+$/
+/** PowerShell ignores case. These names collide with no other tools, unlike `update-grub`. */
+const CMDLET_IN_ANY_CASE =
+  /^(?:(?:remove|clear|set|new|copy|move|rename|get)-(?:item|content|childitem|itemproperty|process|location)|invoke-(?:expression|command|item|webrequest|restmethod)|start-process|stop-process|out-file)$/i
+const WINDOWS_PATH = /^(?:[A-Za-z]:\\|\\\\[\w.?-]+\\)/
+const POWERSHELL_VARIABLE = /^\$env:/i
+
+function isWindowsCommand(name: string): boolean {
+  const plain = name.toLowerCase()
+  return WINDOWS_NAMES.has(plain) || WINDOWS_PROGRAM.test(plain) || CMDLET.test(name) || CMDLET_IN_ANY_CASE.test(name)
+}
+
+function isWindowsWord(text: string): boolean {
+  return WINDOWS_PATH.test(text.replace(/^["']/, '')) || POWERSHELL_VARIABLE.test(text)
+}
+
+/** Matches `rmdir /s /q`. */
+function hasWindowsSwitch(name: string, text: string): boolean {
+  return /^(?:rmdir|dir)$/i.test(name) && /^\/[a-z]$/i.test(text)
 }

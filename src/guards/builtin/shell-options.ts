@@ -5,12 +5,10 @@ export interface OptionSpec {
   readonly short: string
   /** Separated by spaces; a trailing `=` for options with a value, `=?` if it must be attached. */
   readonly long?: string
-  /** Options, by name, that end option parsing: the following words belong to their value. */
   readonly last?: string
 }
 
 export interface ReadOptions {
-  /** The values by letter or long name; an empty list for options without a value. */
   readonly options: ReadonlyMap<string, readonly ShellWord[]>
   readonly operands: readonly ShellWord[]
   /** False if an option is unknown or an expansion may be an option: the next word may be its value. */
@@ -22,7 +20,6 @@ interface Arity {
   readonly takes: 'nothing' | 'value' | 'attached'
 }
 
-/** Reads the options in front of the first operand. */
 export function readOptions(words: readonly ShellWord[], spec: OptionSpec): ReadOptions {
   const options = new Map<string, ShellWord[]>()
   const note = (name: string, values: readonly ShellWord[]): void => {
@@ -57,13 +54,12 @@ export function mayBeOption(word: ShellWord): boolean {
   return word.value === undefined && (word.start === '' || word.start.startsWith('-'))
 }
 
-interface Found {
+interface ParsedOption {
   readonly found: readonly (readonly [string, ...ShellWord[]])[]
-  /** The option whose value is the next word. */
   readonly open?: string
 }
 
-function longOption(text: string, spec: OptionSpec): Found | undefined {
+function longOption(text: string, spec: OptionSpec): ParsedOption | undefined {
   const equals = text.indexOf('=')
   const name = text.slice(2, equals === -1 ? undefined : equals)
   const arity = longArity(name, spec)
@@ -74,7 +70,6 @@ function longOption(text: string, spec: OptionSpec): Found | undefined {
   return arity.takes === 'value' ? { found: [], open: arity.name } : { found: [[arity.name]] }
 }
 
-/** A long option may be abbreviated if the abbreviation is unambiguous. */
 function longArity(name: string, spec: OptionSpec): Arity | undefined {
   const all = (spec.long ?? '').split(' ').filter(each => each !== '')
   const arities = all.map((each): Arity => {
@@ -85,7 +80,7 @@ function longArity(name: string, spec: OptionSpec): Arity | undefined {
   return arities.find(each => each.name === name) ?? (begun.length === 1 ? begun[0] : undefined)
 }
 
-function shortOptions(text: string, spec: OptionSpec): Found | undefined {
+function shortOptions(text: string, spec: OptionSpec): ParsedOption | undefined {
   const found: [string, ...ShellWord[]][] = []
   for (let at = 1; at < text.length; at++) {
     const letter = text.charAt(at)
@@ -102,4 +97,90 @@ function shortOptions(text: string, spec: OptionSpec): Found | undefined {
     }
   }
   return { found }
+}
+
+export interface CodeOptions {
+  readonly short?: string
+  /** Letters of other options with a value: text attached to them is no further option. */
+  readonly valued?: string
+  readonly long?: string
+  /** Options whose value starts with a word that determines if the rest is code. */
+  readonly prefixed?: Readonly<Record<string, string>>
+  /** Letters without a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`. */
+  readonly isOldStyle?: true
+}
+
+interface CodeOption {
+  readonly name: string
+  readonly isAttached: boolean
+}
+
+interface GivenOption {
+  readonly name: string
+  readonly value: ShellWord | undefined
+}
+
+/**
+ * The option values that are code. Operands and values of other options are not distinguished: anything that may be code
+ * counts.
+ */
+export function codeIn(given: readonly ShellWord[], options: CodeOptions): ShellWord[] {
+  const args = options.isOldStyle ? inNewStyle(given, options) : given
+  return args.flatMap((word, at) => {
+    const found = word.start.startsWith('--') ? longGiven(word, options) : shortGiven(word, options)
+    const value = found?.value ?? args[at + 1]
+    if (found === undefined || value === undefined) return []
+    const prefix = options.prefixed?.[found.name]
+    return prefix === undefined ? [value] : behindPrefix(value, prefix)
+  })
+}
+
+function optionsIn(names = ''): CodeOption[] {
+  const all = names.split(' ').filter(name => name !== '')
+  return all.map(name => ({ name: name.replace(/\?$/, ''), isAttached: name.endsWith('?') }))
+}
+
+/** An ambiguous abbreviation is harmless: the program rejects it and runs nothing. */
+function longGiven(word: ShellWord, { long }: CodeOptions): GivenOption | undefined {
+  const equals = word.start.indexOf('=')
+  const name = word.start.slice(2, equals === -1 ? undefined : equals)
+  const option = name === '' ? undefined : optionsIn(long).find(each => each.name.startsWith(name))
+  if (option === undefined) return undefined
+  if (equals !== -1) return { name: option.name, value: restOf(word, equals + 1) }
+  return option.isAttached ? undefined : { name: option.name, value: undefined }
+}
+
+function shortGiven(word: ShellWord, { short, valued = '' }: CodeOptions): GivenOption | undefined {
+  if (!word.start.startsWith('-')) return undefined
+  const options = optionsIn(short)
+  for (let at = 1; at < word.start.length; at++) {
+    const option = options.find(({ name }) => word.start.startsWith(name, at))
+    const end = at + (option?.name.length ?? 1)
+    const isOpen = end === word.start.length && word.value !== undefined
+    if (option !== undefined && !isOpen) return { name: option.name, value: restOf(word, end) }
+    if (option !== undefined) return option.isAttached ? undefined : { name: option.name, value: undefined }
+    if (valued.includes(word.start.charAt(at))) return undefined
+  }
+  return undefined
+}
+
+function restOf(word: ShellWord, at: number): ShellWord {
+  const start = word.start.slice(at)
+  return { value: word.value === undefined ? undefined : start, start }
+}
+
+function behindPrefix(value: ShellWord, prefix: string): ShellWord[] {
+  if (value.start.startsWith(prefix)) return [restOf(value, prefix.length)]
+  return value.value === undefined && prefix.startsWith(value.start) ? [value] : []
+}
+
+function inNewStyle(args: readonly ShellWord[], { short, valued = '' }: CodeOptions): readonly ShellWord[] {
+  const [first, ...rest] = args
+  if (first?.value === undefined || first.value.startsWith('-')) return args
+  const code = optionsIn(short).map(({ name }) => name)
+  const words = [...first.value].flatMap(letter => {
+    const takes = code.includes(letter) || valued.includes(letter)
+    return [knownWord(`-${letter}`), ...(takes ? rest.splice(0, 1) : [])]
+  })
+  return [...words, ...rest]
 }

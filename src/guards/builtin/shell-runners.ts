@@ -1,11 +1,15 @@
-import { type CodeOptions, codeIn } from './shell-code-options.ts'
-import { byGit } from './shell-git.ts'
-import { interpreted } from './shell-interpreters.ts'
-import { mayBeOption, readOptions } from './shell-options.ts'
-import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
-import { bySubcommand } from './shell-subcommands.ts'
-import { knownWord, type ShellWord, unknownWord } from './shell-words.ts'
-import { wrapped } from './shell-wrappers.ts'
+import { type CodeOptions, codeIn, mayBeOption, readOptions } from './shell-options.ts'
+import {
+  asText,
+  doubtful,
+  knownWord,
+  optionDoubt,
+  RUNS_NOTHING,
+  type ShellRuns,
+  type ShellWord,
+  unknownWord,
+} from './shell-words.ts'
+import { byPackageManager, wrapped } from './shell-wrappers.ts'
 
 /** A program that runs others in a way that an option list in front of a command cannot describe. */
 
@@ -61,7 +65,6 @@ const TAR: CodeOptions = {
   isOldStyle: true,
 }
 
-/** Options of other programs whose value is passed to a shell. */
 const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   tar: TAR,
   gtar: TAR,
@@ -76,10 +79,9 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
   zip: { short: 'TT', long: 'unzip-command' },
 }
 
-/** The commands and code that a program runs. `name` is lower case. */
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
-  const runs = runner?.(args) ?? bySubcommand(name, args) ?? RUNS_NOTHING
+  const runs = runner?.(args) ?? byPackageManager(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
   const plain = name.replace(/-?[\d.]+$/, '')
   const code = Object.hasOwn(CODE_OPTIONS, name) ? CODE_OPTIONS[name] : undefined
@@ -196,7 +198,7 @@ function parallel(args: readonly ShellWord[]): ShellRuns {
     long: 'keep-order jobs= max-procs= halt= bar progress eta joblog= dry-run tag line-buffer ungroup will-cite no-notice null colsep= delimiter= arg-file= quote timeout= retries= results= max-args= resume verbose',
   })
   if (read.operands.length === 0) return doubtful('a shell or an interpreter reads what to run')
-  const doubt = read.options.has('S') ? 'it runs somewhere else' : unsure(read)
+  const doubt = read.options.has('S') ? 'it runs somewhere else' : optionDoubt(read)
   return { code: [asText([...read.operands, knownWord('"$@"')])], doubt }
 }
 
@@ -207,4 +209,230 @@ function byUser(args: readonly ShellWord[]): ShellRuns {
   const rest = args.slice(at + 2)
   if (at === -1 || rest.length === 0) return doubtful('a shell or an interpreter reads what to run')
   return { commands: [rest[0]?.value === '--' ? rest.slice(1) : rest] }
+}
+
+/** The ways in which git runs commands from its arguments. Files of git (hooks, aliases, attributes) are not inspected. */
+
+const GIT_OPTIONS = {
+  short: 'vhpPC:c:',
+  long: 'version help paginate no-pager exec-path=? html-path man-path info-path git-dir= work-tree= namespace= bare config-env= no-replace-objects no-lazy-fetch no-optional-locks no-advice literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs attr-source= super-prefix= list-cmds=',
+}
+
+/** Suffixes of configuration keys whose value is a command. */
+const NAMES_COMMAND =
+  /^alias\.|(?:command|pager|editor|program|helper|cmd|hookspath|fsmonitor|textconv|process|clean|smudge|askpass|browser|driver|external|proxy|uploadpack|receivepack|path|tool|man\.viewer)$/i
+const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
+
+function byGit(args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, GIT_OPTIONS)
+  const { options, operands } = read
+  if (
+    options.has('config-env') ||
+    (options.get('exec-path') ?? []).length > 0 ||
+    (options.get('c') ?? []).some(setsCommand)
+  ) {
+    return doubtful('a setting of git names a command')
+  }
+  const [subcommand, ...rest] = operands
+  if (subcommand === undefined) return RUNS_NOTHING
+  if (subcommand.value === undefined) return doubtful('the name of a command comes from an expansion')
+  return { doubt: optionDoubt(read), code: gitCode(subcommand.value, rest), ...byGitSubcommand(subcommand.value, rest) }
+}
+
+function setsCommand(word: ShellWord): boolean {
+  const equals = word.start.indexOf('=')
+  if (equals === -1) return word.value === undefined || NAMES_COMMAND.test(word.value)
+  const key = word.start.slice(0, equals)
+  return NAMES_COMMAND.test(key) && !HARMLESS.test(word.value?.slice(equals + 1) ?? 'unknown')
+}
+
+function byGitSubcommand(subcommand: string, args: readonly ShellWord[]): ShellRuns {
+  switch (subcommand) {
+    case 'bisect':
+      return args[0]?.value === 'run' ? { commands: [args.slice(1)] } : RUNS_NOTHING
+    case 'submodule': {
+      const at = args.findIndex(word => word.value === 'foreach')
+      const command = args.slice(at + 1).filter(word => !/^(?:--recursive|--quiet|-q)$/.test(word.start))
+      return at === -1 ? RUNS_NOTHING : { code: [asText(command)] }
+    }
+    case 'filter-branch':
+      return doubtful('a setting of git names a command')
+    case 'config':
+      return byGitConfig(args)
+    default:
+      return RUNS_NOTHING
+  }
+}
+
+const READS_CONFIG = /^(?:get|list|unset|--get.*|--list|-l|--unset.*|--remove-section)$/
+
+function byGitConfig(args: readonly ShellWord[]): ShellRuns {
+  if (args.some(word => READS_CONFIG.test(word.start))) return RUNS_NOTHING
+  const at = args.findIndex(word => word.value === undefined || NAMES_COMMAND.test(word.value))
+  const value = args[at + 1]
+  if (at === -1 || (value === undefined && args[at]?.value !== undefined)) return RUNS_NOTHING
+  return HARMLESS.test(value?.value ?? 'unknown') ? RUNS_NOTHING : doubtful('a setting of git names a command')
+}
+
+const GIT_CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
+  rebase: { short: 'x', valued: 'sXCS', long: 'exec' },
+  difftool: { short: 'x', valued: 'tSGOU', long: 'extcmd' },
+  grep: { short: 'O?', valued: 'efABCm', long: 'open-files-in-pager?' },
+  fetch: { long: 'upload-pack' },
+  clone: { short: 'u', valued: 'obcj', long: 'upload-pack' },
+  push: { long: 'receive-pack exec' },
+  'ls-remote': { long: 'upload-pack exec' },
+  pull: { long: 'upload-pack' },
+  archive: { long: 'exec' },
+}
+
+function gitCode(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
+  const options = Object.hasOwn(GIT_CODE_OPTIONS, subcommand) ? GIT_CODE_OPTIONS[subcommand] : undefined
+  return options === undefined ? [] : codeIn(args, options)
+}
+
+const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])
+/** Shells with another grammar, which the parser cannot read. */
+const FOREIGN_SHELLS = new Set(['fish', 'csh', 'tcsh', 'nu', 'xonsh', 'elvish', 'rc', 'es'])
+const SHELL_OPTIONS = {
+  short: 'abcefghiklmnprstuvxyBCDEFGHNPTXo:O:',
+  long: 'login norc noprofile posix restricted verbose noediting debugger dump-strings rcfile= init-file= version help',
+}
+const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/self\/fd\/\d+)$/
+
+interface Interpreter {
+  readonly inline: RegExp
+  readonly valued?: RegExp
+  readonly enough?: RegExp
+  /** Without a file, the interpreter does not run its standard input. */
+  readonly isQuiet?: true
+}
+
+const NO_FILE_NEEDED = /^--?(?:version|help|[Vvh])$/
+
+const INTERPRETERS: Readonly<Record<string, Interpreter>> = {
+  python: { inline: /^-[a-ln-zA-LN-VYZ]*c/, valued: /^-[bBdEhiIOPqRsSuvVx?]*[WX]$/, enough: /^-[bBdEiIOPqRsSuvx]*m/ },
+  node: {
+    inline: /^-[a-z]*[ep]|^--(?:eval|print)|(?:^|=)data:/,
+    valued: /^(?:-[rC]|--(?:require|import|loader|conditions|env-file|experimental-loader))$/,
+    enough: /^--(?:test|run|v8-options|build-snapshot)/,
+  },
+  deno: { inline: /^(?:eval|repl|-)$|^(?:data|https?):/ },
+  bun: { inline: /^(?:-[ep]|--eval|--print|repl|-)$/ },
+  tsx: { inline: /^-[a-z]*[ep]|^--(?:eval|print)/ },
+  'ts-node': { inline: /^-[a-z]*[ep]|^--(?:eval|print)/, valued: /^(?:-[POCr]|--(?:project|require))$/ },
+  perl: { inline: /^-[acdFfgilnpsStTuUvwWX0-9.]*[eE]/ },
+  ruby: { inline: /^-[aclnpsSvwWxi0-9.]*e/, valued: /^-[rIC]$/ },
+  php: { inline: /^-[rRBE]|^--(?:run|process)/, valued: /^-[dcz]$/, enough: /^-[Simlv]/ },
+  lua: { inline: /^-[a-z]*e/, valued: /^-l$/ },
+  luajit: { inline: /^-[a-z]*e/, valued: /^-[lj]$/ },
+  rscript: { inline: /^-e/ },
+  r: { inline: /^-e/, enough: /^CMD$/ },
+  julia: { inline: /^-[eE]|^--(?:eval|print)/ },
+  elixir: { inline: /^-e|^--(?:eval|rpc-eval)/ },
+  erl: { inline: /^-(?:eval|run|s)$/ },
+  groovy: { inline: /^-e/ },
+  scala: { inline: /^-e/ },
+  swift: { inline: /^-e/, enough: /^(?:build|test|run|package)$/ },
+  osascript: { inline: /^-e/ },
+  tclsh: { inline: /^$/ },
+  expect: { inline: /^-[a-z]*c/ },
+  racket: { inline: /^-e|^--eval/ },
+  guile: { inline: /^-c/ },
+  emacs: { inline: /^--?(?:eval|execute|funcall|f)/, isQuiet: true },
+  vi: { inline: /^(?:-c|--cmd|-[a-zA-Z]*s$)|^\+./, isQuiet: true },
+  gdb: { inline: /^--?(?:ex|eval-command|iex)/, isQuiet: true },
+  sqlite: { inline: /^-cmd$|^\.(?:sh|sy)/, isQuiet: true },
+}
+
+const SAME_AS: Readonly<Record<string, string>> = {
+  pypy: 'python',
+  ipython: 'python',
+  nodejs: 'node',
+  vim: 'vi',
+  nvim: 'vi',
+  ex: 'vi',
+  view: 'vi',
+  vimdiff: 'vi',
+}
+
+/** The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version. */
+function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
+  if (SHELLS.has(name)) return byShell(args)
+  if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')
+  if (/^[gmn]?awk$/.test(name)) return byAwk(args)
+  if (/^g?sed$/.test(name)) return bySed(args)
+  const key = SAME_AS[name] ?? name
+  const interpreter = Object.hasOwn(INTERPRETERS, key) ? INTERPRETERS[key] : undefined
+  return interpreter === undefined ? undefined : byInterpreter(interpreter, args)
+}
+
+function byShell(args: readonly ShellWord[]): ShellRuns {
+  const dashed = args.map(word => (/^\+./.test(word.start) ? { value: '-x', start: '-x' } : word))
+  const read = readOptions(dashed, SHELL_OPTIONS)
+  const [first] = read.operands
+  if (read.options.has('version') || read.options.has('help')) return RUNS_NOTHING
+  if (read.options.has('c') && first !== undefined) {
+    return { code: [first], doubt: first.value === undefined ? 'code is made while it runs' : optionDoubt(read) }
+  }
+  if (first?.value === undefined || read.options.has('s') || STANDARD_INPUT.test(first.value)) {
+    return doubtful('a shell or an interpreter reads what to run')
+  }
+  return { doubt: optionDoubt(read) }
+}
+
+function byInterpreter(interpreter: Interpreter, args: readonly ShellWord[]): ShellRuns {
+  const enough = interpreter.isQuiet ? /^/ : (interpreter.enough ?? NO_FILE_NEEDED)
+  for (let at = 0; at < args.length; at++) {
+    const { value } = args[at] as ShellWord
+    if (value === undefined) return interpreter.isQuiet ? RUNS_NOTHING : doubtful('code is made while it runs')
+    if (interpreter.inline.test(value)) return doubtful('code is handed to an interpreter')
+    if (STANDARD_INPUT.test(value)) break
+    if (interpreter.isQuiet) continue
+    if (enough.test(value) || NO_FILE_NEEDED.test(value) || !value.startsWith('-')) return RUNS_NOTHING
+    if (interpreter.valued?.test(value)) {
+      at++
+      if (interpreter.inline.test(args[at]?.start ?? '')) return doubtful('code is handed to an interpreter')
+    }
+  }
+  return interpreter.isQuiet ? RUNS_NOTHING : doubtful('a shell or an interpreter reads what to run')
+}
+
+const AWK_RUNS = /\bsystem\b|\|&|\|\s*(?:["(]|getline|\w+\s*(?:[;}\n]|$))|@load/
+const AWK_OPTIONS = {
+  short: 'F:v:f:e:i:E:l:bcCghMnNOPrsStVd::o::p::D::L::',
+  long: 'field-separator= assign= file= source= include= exec= load= posix re-interval sandbox version help csv',
+}
+
+function byAwk(args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, AWK_OPTIONS)
+  const { options, operands } = read
+  const given = ['e', 'source'].flatMap(each => options.get(each) ?? [])
+  const isFile = ['f', 'file', 'E', 'exec'].some(each => options.has(each))
+  const programs = isFile ? given : given.length > 0 ? given : operands.slice(0, 1)
+  return withProgram(programs, AWK_RUNS) ?? { doubt: optionDoubt(read) }
+}
+
+/** `e` as a command, with or without an address in front, or as a flag of `s`. */
+const SED_RUNS = /(?:^|[\s;{}\d$,/!])e(?:[\s;}]|$)|[^\w\s][gpiImM\d]*e[gpiImM\d]*(?:[\s;}]|$|w)/
+const SED_OPTIONS = {
+  short: 'nrEszubl:i::e:f:',
+  long: 'quiet silent debug expression= file= follow-symlinks in-place=? line-length= posix regexp-extended separate sandbox unbuffered null-data version help',
+}
+
+function bySed(args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, SED_OPTIONS)
+  const { options, operands } = read
+  const given = ['e', 'expression'].flatMap(each => options.get(each) ?? [])
+  const isFile = options.has('f') || options.has('file')
+  return (
+    withProgram(isFile || given.length > 0 ? given : operands.slice(0, 1), SED_RUNS) ?? { doubt: optionDoubt(read) }
+  )
+}
+
+function withProgram(programs: readonly ShellWord[], runs: RegExp): ShellRuns | undefined {
+  if (programs.some(each => each.value !== undefined && runs.test(each.value))) {
+    return doubtful('code is handed to an interpreter')
+  }
+  return programs.some(each => each.value === undefined) ? doubtful('code is made while it runs') : undefined
 }

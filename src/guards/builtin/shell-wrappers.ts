@@ -1,12 +1,17 @@
-import { type OptionSpec, readOptions } from './shell-options.ts'
-import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
-import { knownWord, type ShellWord } from './shell-words.ts'
+import { type CodeOptions, codeIn, mayBeOption, type OptionSpec, readOptions } from './shell-options.ts'
+import {
+  asText,
+  doubtful,
+  knownWord,
+  optionDoubt,
+  RUNS_NOTHING,
+  type ShellRuns,
+  type ShellWord,
+} from './shell-words.ts'
 
-/** A program whose arguments are a command that it runs. */
 interface Wrapper extends OptionSpec {
   /** The number of operands in front of the command. */
   readonly skip?: number
-  /** `NAME=value` may precede the command. */
   readonly assigns?: true
   /** Options, by name, with which it runs nothing. */
   readonly idle?: string
@@ -14,11 +19,8 @@ interface Wrapper extends OptionSpec {
   readonly code?: string
   /** Options that pass the command to a shell. */
   readonly shell?: string
-  /** The command is always passed to a shell. */
   readonly isText?: true
-  /** Options that change the folder. */
   readonly folder?: string
-  /** Starts a shell if no command is given. */
   readonly isShell?: true
 }
 
@@ -121,7 +123,6 @@ function wrapperOf(name: string): Wrapper | undefined {
   return Object.hasOwn(WRAPPERS, key) ? WRAPPERS[key] : undefined
 }
 
-/** The commands that a wrapper runs; undefined for other programs. `name` is lower case. */
 export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   const wrapper = wrapperOf(name)
   return wrapper === undefined ? undefined : unwrapped(wrapper, args)
@@ -136,7 +137,7 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
   if (has(wrapper.idle)) return RUNS_NOTHING
   const skipped = read.operands.slice(0, wrapper.skip ?? 0)
   const isSure = read.isSure && skipped.every(word => word.value !== undefined)
-  const doubt = has(wrapper.folder) ? 'the working directory is changed by an option' : unsure({ isSure })
+  const doubt = has(wrapper.folder) ? 'the working directory is changed by an option' : optionDoubt({ isSure })
   const code = (wrapper.code ?? '').split(' ').flatMap(each => read.options.get(each) ?? [])
   const operands = read.operands.slice(skipped.length)
   if (operands.length === 0 && code.length === 0) {
@@ -172,15 +173,142 @@ function quoted(word: ShellWord): ShellWord {
     : knownWord(`'${word.value.replaceAll("'", "'\\''")}'`)
 }
 
-/** The `NAME=value` words in front of the command of `env` or `sudo`. */
 function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
   const end = words.findIndex(word => word.value !== '-' && !ASSIGNMENT.test(word.start))
   return words.slice(0, end === -1 ? undefined : end)
 }
 
-/** The variables that a wrapper sets for its command. */
 export function variablesOf(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
   const wrapper = wrapperOf(name)
   if (wrapper?.assigns !== true) return []
   return assignmentsOf(readOptions(args, wrapper).operands)
+}
+
+interface LeadingOptions {
+  readonly valued: RegExp
+  readonly flags: RegExp
+}
+
+interface Manager extends LeadingOptions {
+  readonly runs: RegExp
+  /** The words in front of the subcommand, with the number of their operands: `yarn workspace NAME exec`. */
+  readonly skips?: Readonly<Record<string, number>>
+  readonly call?: CodeOptions
+}
+
+const COLOR = '(?:no-)?color|no-ansi|ansi|quiet|silent|verbose|version|help'
+
+const NPM: LeadingOptions = {
+  valued:
+    /^(?:-[CLcmw]|--(?:prefix|workspace|registry|loglevel|userconfig|globalconfig|cache|tag|otp|scope|omit|include|location|node-options|script-shell|call|package|before|access|depth|fetch-retries|fetch-timeout|maxsockets|proxy|https-proxy))$/,
+  flags: new RegExp(
+    `^(?:-[aBDEOPSdfghlnpqsvy]+|-ws|--(?:${COLOR}|no-[\\w-]+|global|force|json|long|parseable|yes|workspaces|include-workspace-root|if-present|ignore-scripts|offline|prefer-offline|prefer-online|legacy-peer-deps|strict-peer-deps|foreground-scripts|dry-run|production|save|save-dev|save-exact|fund|audit|progress|package-lock|package-lock-only|engine-strict))$`,
+  ),
+}
+
+const PNPM: LeadingOptions = {
+  valued:
+    /^(?:-[CF]|--(?:dir|filter|filter-prod|workspace-concurrency|reporter|registry|loglevel|store-dir|virtual-store-dir|modules-dir|lockfile-dir|changed-files-ignore-pattern|test-pattern|resume-from|network-concurrency))$/,
+  flags: new RegExp(
+    `^(?:-[rswDPghv]+|--(?:${COLOR}|no-[\\w-]+|recursive|workspace-root|include-workspace-root|stream|aggregate-output|parallel|sequential|if-present|bail|sort|reverse|prod|dev|offline|prefer-offline|use-stderr|fail-if-no-match|ignore-scripts|ignore-workspace|frozen-lockfile|global|yes|json))$`,
+  ),
+}
+
+const YARN: LeadingOptions = {
+  valued: /^--(?:cwd|mutex|cache-folder|modules-folder|registry|network-timeout|use-yarnrc|prefix|global-folder)$/,
+  flags: new RegExp(
+    `^(?:-[sv]|--(?:${COLOR}|no-[\\w-]+|offline|prefer-offline|json|frozen-lockfile|pure-lockfile|non-interactive|prod|production|force|flat|ignore-scripts|ignore-engines|ignore-optional))$`,
+  ),
+}
+
+const UV: LeadingOptions = {
+  valued: /^--(?:directory|project|config-file|cache-dir|color|python-preference|allow-insecure-host)$/,
+  flags: new RegExp(`^(?:-[qvnhV]+|--(?:${COLOR}|no-[\\w-]+|offline|native-tls|system-certs|managed-python|preview))$`),
+}
+
+const BUN: LeadingOptions = {
+  valued: /^(?:-[cr]|--(?:cwd|config|env-file|preload))$/,
+  flags: new RegExp(`^(?:-b|--(?:${COLOR}|bun|hot|watch|smol))$`),
+}
+
+const POETRY: LeadingOptions = {
+  valued: /^(?:-[CP]|--(?:directory|project))$/,
+  flags: new RegExp(`^(?:-[qnvVh]+|--(?:${COLOR}|no-interaction|no-plugins|no-cache))$`),
+}
+
+const HATCH: LeadingOptions = {
+  valued: /^(?:-[ep]|--(?:env|project|data-dir|cache-dir|config))$/,
+  flags: new RegExp(`^(?:-[vq]+|--(?:${COLOR}|interactive|no-interactive))$`),
+}
+
+const PIPENV: LeadingOptions = {
+  valued: /^--(?:pypi-mirror|python)$/,
+  flags: new RegExp(`^(?:-[qvh]|--(?:${COLOR}|bare|clear|site-packages))$`),
+}
+
+const BUNDLE: LeadingOptions = {
+  valued: /^(?:-r|--retry)$/,
+  flags: new RegExp(`^(?:-V|--(?:${COLOR}))$`),
+}
+
+const PIPX: LeadingOptions = { valued: /^$/, flags: new RegExp(`^(?:-[qv]+|--(?:${COLOR}|global))$`) }
+
+const MANAGERS: Readonly<Record<string, Manager>> = {
+  npm: { ...NPM, runs: /^(?:exec|exe|x)$/, call: { short: 'c', long: 'call' } },
+  pnpm: { ...PNPM, runs: /^(?:exec|dlx)$/ },
+  yarn: { ...YARN, runs: /^(?:exec|dlx)$/, skips: { workspace: 1 } },
+  bun: { ...BUN, runs: /^x$/ },
+  uv: { ...UV, runs: /^run$/, skips: { tool: 0 } },
+  poetry: { ...POETRY, runs: /^run$/ },
+  pipenv: { ...PIPENV, runs: /^run$/ },
+  hatch: { ...HATCH, runs: /^run$/ },
+  bundle: { ...BUNDLE, runs: /^exec$/ },
+  pipx: { ...PIPX, runs: /^run$/ },
+}
+
+const OPTIONS_AFTER_SUBCOMMAND = {
+  short: 'yqvsc:p:',
+  long: 'yes quiet verbose silent call= package= with= from= python= no-sync frozen isolated',
+}
+
+export function byPackageManager(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
+  const manager = Object.hasOwn(MANAGERS, name) ? MANAGERS[name] : undefined
+  return manager === undefined ? undefined : runBy(manager, args)
+}
+
+function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
+  const { at, isSure } = subcommandIn(args, manager)
+  const found = isSure ? at : args.findIndex(word => manager.runs.test(word.value ?? ''))
+  const word = args[found]
+  const skipped = isSure ? manager.skips?.[word?.value ?? ''] : undefined
+  if (skipped !== undefined) return runBy(manager, args.slice(found + 1 + skipped))
+  // Without such a word nothing runs, however the options are read.
+  if (word === undefined) return args.some(mayBeOption) && !isSure ? { doubt: optionDoubt({ isSure }) } : RUNS_NOTHING
+  if (word.value !== undefined && !manager.runs.test(word.value)) return RUNS_NOTHING
+  const read = readOptions(args.slice(found + 1), OPTIONS_AFTER_SUBCOMMAND)
+  const before = manager.call === undefined ? [] : codeIn(args.slice(0, found), manager.call)
+  const code = [...before, ...['c', 'call'].flatMap(each => read.options.get(each) ?? [])]
+  return {
+    commands: [read.operands],
+    code,
+    doubt: optionDoubt({ isSure: isSure && read.isSure && word.value !== undefined }),
+  }
+}
+
+/** npm treats these as the value of a preceding flag. */
+const VALUE_OF_FLAG = /^(?:true|false|null|always)$/
+
+/** Finds the first word that is neither an option nor a value. It is sure only if every option in front is known. */
+function subcommandIn(args: readonly ShellWord[], { valued, flags }: LeadingOptions): { at: number; isSure: boolean } {
+  let isSure = true
+  let at = 0
+  for (; at < args.length; at++) {
+    const { value } = args[at] as ShellWord
+    if (VALUE_OF_FLAG.test(value ?? '')) continue
+    if (value === undefined || !value.startsWith('-')) break
+    // Managers disagree whether a word like an option is a value.
+    if (valued.test(value)) isSure &&= args[++at]?.value?.startsWith('-') === false
+    else if (!/^--[\w.-]+=/.test(value)) isSure &&= flags.test(value)
+  }
+  return { at, isSure }
 }

@@ -4,7 +4,7 @@ import { defineHook, type Hook, PRIORITY } from '../hook.ts'
 import { TOOL_KINDS, type ToolKind } from '../tool-call.ts'
 import { block } from '../verdict.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, listOf, TEXT, TEXTS } from './options.ts'
-import { canonicalPath, isInside, type PlaceOptions } from './places.ts'
+import { type CanonicalPathOptions, canonicalPath, isInside } from './places.ts'
 
 /** Options of `workflowGuard`. */
 export interface WorkflowGuardOptions extends BuiltinOptions {
@@ -48,7 +48,7 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
   const { exists = existsSync } = options
   const kinds = new Set(blockedKinds)
   const names = new Set(blockedTools.map(name => name.toLowerCase()))
-  const places: PlaceOptions = { home: homedir() }
+  const places: CanonicalPathOptions = { home: homedir() }
   const placeOf = (path: string, cwd: string): string | undefined => canonicalPath(path, cwd, places)
 
   /** Resolved for each call: a link may have been created since the hook was. */

@@ -1,4 +1,4 @@
-import type { Cost, PricedRequest, Pricing } from '../../tracker/spans/pricing.ts'
+import type { Cost, PricedRequest, Pricing } from '../../tracker/spans/span-definition.ts'
 import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices-config.ts'
 import { listedPrices, PRICE_LIST } from './price-list.ts'
 import { isPrivateAddress } from './private-address.ts'

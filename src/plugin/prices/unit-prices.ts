@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../tracker/spans/pricing.ts'
+import type { TokenUsage } from '../../tracker/spans/span-definition.ts'
 
 /** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
 export type Rate = number | { readonly base: number; readonly steps: readonly RateStep[] }

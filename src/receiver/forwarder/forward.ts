@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { homeDirectory, stateHome } from '../../plugin/config/paths.ts'
 import { type ReceiverPlace, receiverPlace } from '../../plugin/config/receiver-place.ts'
-import { NOTHING, type Said, type Wanted, wantedBy } from './asking.ts'
-import type { HookEvent } from './hook-event.ts'
-import { readInput } from './input.ts'
-import { listening } from './listening.ts'
-import { post } from './post.ts'
-import { countDropped, spool } from './spool.ts'
-import { startReceiver } from './start-receiver.ts'
-import { untilUp } from './until-up.ts'
+import {
+  type ForwardedEvent,
+  type ForwardOptions,
+  type HookOutput,
+  NO_OUTPUT,
+  parseForwardOptions,
+  sendEvent,
+} from './post.ts'
+import { runningAddress, startReceiver, waitUntilUp } from './running-receiver.ts'
+import { countDropped, spoolEvent } from './spool.ts'
 
 const RECEIVER_MILLIS = 100
 const DECIDING_MILLIS = 1000
@@ -32,14 +35,14 @@ export async function forwardAndExit(
   options: readonly string[],
   millis?: number,
 ): Promise<never> {
-  const wanted = wantedBy(options)
-  process.on('uncaughtException', () => void exitWith(wanted.otherwise))
-  const said = await forward(host, program, wanted, millis).catch(() => undefined)
-  return await exitWith(said ?? wanted.otherwise)
+  const forwardOptions = parseForwardOptions(options)
+  process.on('uncaughtException', () => void exitWith(forwardOptions.fallback))
+  const output = await forward(host, program, forwardOptions, millis).catch(() => undefined)
+  return await exitWith(output ?? forwardOptions.fallback)
 }
 
 /** Waits for the output: data not yet written at exit is lost. */
-async function exitWith({ code, out, error }: Said): Promise<never> {
+async function exitWith({ code, out, error }: HookOutput): Promise<never> {
   if (out.length > 0) await new Promise<unknown>(resolve => process.stdout.write(out, resolve))
   if (error !== '') await new Promise<unknown>(resolve => process.stderr.write(error, resolve))
   process.exit(code)
@@ -48,26 +51,26 @@ async function exitWith({ code, out, error }: Said): Promise<never> {
 async function forward(
   host: string | undefined,
   program: string,
-  wanted: Wanted,
-  millis: number = wanted.decides === undefined ? RECEIVER_MILLIS : DECIDING_MILLIS,
-): Promise<Said | undefined> {
+  forwardOptions: ForwardOptions,
+  millis: number = forwardOptions.failurePolicy === undefined ? RECEIVER_MILLIS : DECIDING_MILLIS,
+): Promise<HookOutput | undefined> {
   const home = stateHome(process.env, homeDirectory())
   if (host === undefined || !HOST.test(host) || home === undefined || process.stdin.isTTY) return undefined
   const place = receiverPlace(home)
   const body = await readInput(process.stdin)
   if (body === undefined) countDropped(place)
   if (body === undefined || body.length === 0) return undefined
-  const event = eventOf(host, body, wanted.id)
-  const said = await taken(event, place, program, wanted, millis)
-  if (said !== undefined) return wanted.decides === undefined ? NOTHING : said
-  spool(event, place)
+  const event = eventOf(host, body, forwardOptions.id)
+  const output = await postEvent(event, place, program, forwardOptions, millis)
+  if (output !== undefined) return forwardOptions.failurePolicy === undefined ? NO_OUTPUT : output
+  spoolEvent(event, place)
   await startReceiver(place, program)
-  if (wanted.waits) await untilUp(place)
+  if (forwardOptions.waits) await waitUntilUp(place)
   return undefined
 }
 
-function eventOf(host: string, body: Buffer, id: string | undefined): HookEvent {
-  const told = process.env['TRACEPARENT']
+function eventOf(host: string, body: Buffer, id: string | undefined): ForwardedEvent {
+  const traceparent = process.env['TRACEPARENT']
   return {
     path: `/${host}`,
     // The start of this process, just after the agent fired the hook. `performance` has it, too, but takes a millisecond to
@@ -75,33 +78,58 @@ function eventOf(host: string, body: Buffer, id: string | undefined): HookEvent 
     at: Math.round(Date.now() - process.uptime() * 1000),
     id: id ?? `${process.pid}-${hex()}${hex()}`,
     body,
-    traceparent: told !== undefined && TRACEPARENT.test(told) ? told : undefined,
+    traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
   }
 }
 
-/** Needs no security, only uniqueness. */
 function hex(): string {
   return Math.floor(Math.random() * 2 ** 32)
     .toString(16)
     .padStart(8, '0')
 }
 
-async function taken(
-  event: HookEvent,
+async function postEvent(
+  event: ForwardedEvent,
   place: ReceiverPlace,
   program: string,
-  wanted: Wanted,
+  forwardOptions: ForwardOptions,
   millis: number,
-): Promise<Said | undefined> {
+): Promise<HookOutput | undefined> {
   try {
-    return await post(event, listening(place), versionOf(program), wanted, millis)
+    return await sendEvent(event, runningAddress(place), versionOf(program), forwardOptions, millis)
   } catch {
     return undefined
   }
 }
 
-/** Sent along, so that an older receiver hands over to a newer one. */
 function versionOf(program: string): string {
   const { version } = JSON.parse(readFileSync(join(program, '../../../package.json'), 'utf8')) as { version: string }
   return version
+}
+
+const MAX_BYTES = 64 * 1024 * 1024
+/** An agent may keep the pipe open. After this silence, its input counts as complete. */
+const QUIET_MILLIS = 1000
+
+/**
+ * Reads the whole input. Undefined if it is too large. It is still read to its end: if the pipe breaks, the agent reports a
+ * failed hook.
+ */
+export function readInput(input: Readable, quietMillis: number = QUIET_MILLIS): Promise<Buffer | undefined> {
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const finish = (): void => {
+      clearTimeout(timer)
+      resolve(size > MAX_BYTES ? undefined : Buffer.concat(chunks))
+    }
+    const timer = setTimeout(finish, quietMillis)
+    input.on('data', (chunk: Buffer) => {
+      timer.refresh()
+      size += chunk.length
+      if (size <= MAX_BYTES) chunks.push(chunk)
+      else chunks.length = 0
+    })
+    input.on('end', finish).on('error', finish)
+  })
 }

@@ -1,7 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { isWhole, type Said, saidBy, type Wanted } from './asking.ts'
-import type { HookEvent } from './hook-event.ts'
-import type { Listening } from './listening.ts'
+import type { RunningAddress } from './running-receiver.ts'
 
 /**
  * Sends an event to the receiver, which answers as soon as it has received it, before processing. If a decision is requested,
@@ -10,30 +8,29 @@ import type { Listening } from './listening.ts'
  * @param millis longest time that the agent may wait for the answer
  * @returns the answer if the event was accepted. Otherwise the event must be spooled under the same id. Never rejects
  */
-export function post(
-  event: HookEvent,
-  { token, to }: Listening,
+export function sendEvent(
+  event: ForwardedEvent,
+  { token, to }: RunningAddress,
   version: string,
-  { decides }: Wanted,
+  { failurePolicy: decides }: ForwardOptions,
   millis: number,
-): Promise<Said | undefined> {
+): Promise<HookOutput | undefined> {
   return new Promise(resolve => {
     const socket = connect(to)
-    const finish = (said: Said | undefined): void => {
+    const finish = (output: HookOutput | undefined): void => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(said)
+      resolve(output)
     }
     const timer = setTimeout(finish, millis, undefined)
     socket.on('error', () => finish(undefined)).on('close', () => finish(undefined))
-    const isEnough = decides === undefined ? (text: string) => text.includes('\r\n') : isWhole
-    onAnswer(socket, isEnough, text => finish(saidBy(text)))
+    const isEnough = decides === undefined ? (text: string) => text.includes('\r\n') : isComplete
+    onAnswer(socket, isEnough, text => finish(parseAnswer(text)))
     const own = decides === undefined ? [] : [`x-hookspan-decide: ${decides}`]
     socket.write(Buffer.concat([Buffer.from(headOf(event, token, version, own)), event.body]))
   })
 }
 
-/** Collects the answer in latin1: one character per byte. */
 function onAnswer(socket: Socket, isEnough: (text: string) => boolean, take: (text: string) => void): void {
   let text = ''
   socket.on('data', (bytes: Buffer) => {
@@ -43,7 +40,7 @@ function onAnswer(socket: Socket, isEnough: (text: string) => boolean, take: (te
 }
 
 function headOf(
-  { path, at, id, body, traceparent }: HookEvent,
+  { path, at, id, body, traceparent }: ForwardedEvent,
   token: string,
   version: string,
   own: readonly string[],
@@ -62,4 +59,84 @@ function headOf(
     ...(traceparent === undefined ? [] : [`traceparent: ${traceparent}`]),
     '\r\n',
   ].join('\r\n')
+}
+
+export interface HookOutput {
+  readonly code: number
+  readonly out: Buffer
+  readonly error: string
+}
+
+export interface ForwardOptions {
+  /** Set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not. */
+  readonly failurePolicy: 'open' | 'closed' | undefined
+  readonly fallback: HookOutput
+  readonly waits: boolean
+  /** The id of an event that the receiver may already have. */
+  readonly id: string | undefined
+}
+
+const EMPTY = Buffer.alloc(0)
+export const NO_OUTPUT: HookOutput = { code: 0, out: EMPTY, error: '' }
+const REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+/** The last eight digits become part of the spool file's name. */
+const ID = /^[0-9a-f-]{1,40}[0-9a-f]{8}$/
+const OK = /^HTTP\/1\.[01] 2\d\d /
+
+/**
+ * Parses the options of the hook command.
+ *
+ * - `--decide`: wait for an answer, and print it.
+ * - `--closed exit2` or `--closed '{…}'`: if there is no answer, exit with 2, or print this JSON.
+ * - `--up`: wait for a receiver.
+ * - `--id ID`: the event was already sent under this id, and may not have been accepted.
+ */
+export function parseForwardOptions(options: readonly string[]): ForwardOptions {
+  const at = options.indexOf('--closed')
+  const isClosed = at >= 0
+  const decides = isClosed ? 'closed' : options.includes('--decide') ? 'open' : undefined
+  const id = options[options.indexOf('--id') + 1] ?? ''
+  return {
+    failurePolicy: decides,
+    fallback: isClosed ? closedOutput(options[at + 1] ?? '') : NO_OUTPUT,
+    waits: options.includes('--up'),
+    id: options.includes('--id') && ID.test(id) ? id : undefined,
+  }
+}
+
+/** An unknown value closes, too. */
+function closedOutput(how: string): HookOutput {
+  return how.startsWith('{') ? { ...NO_OUTPUT, out: Buffer.from(how) } : { code: 2, out: EMPTY, error: REASON }
+}
+
+/**
+ * @param text the receiver's answer in latin1, one character per byte
+ * @returns undefined unless the receiver accepted the event
+ */
+export function parseAnswer(text: string): HookOutput | undefined {
+  if (!OK.test(text)) return undefined
+  const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
+  return {
+    code: Number(valueIn(head, 'x-hookspan-exit') ?? 0),
+    out: Buffer.from(body, 'latin1'),
+    error: Buffer.from(valueIn(head, 'x-hookspan-error') ?? '', 'base64url').toString(),
+  }
+}
+
+export function isComplete(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n')
+  return end >= 0 && text.length >= end + 4 + Number(valueIn(text.slice(0, end), 'content-length') ?? 0)
+}
+
+function valueIn(head: string, name: string): string | undefined {
+  return new RegExp(`\\r\\n${name}: ([\\w-]{0,9999})(?:\\r|$)`, 'i').exec(head)?.[1]
+}
+
+export interface ForwardedEvent {
+  readonly path: string
+  readonly at: number
+  readonly id: string
+  readonly body: Buffer
+  /** The span that the agent was started in: W3C `traceparent`. */
+  readonly traceparent: string | undefined
 }

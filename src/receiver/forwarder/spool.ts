@@ -2,21 +2,21 @@ import { lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { appendToOwnFile, makePrivateDirectory, PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
 import { DROPPED, type ReceiverPlace, SPOOL_LIMITS } from '../../plugin/config/receiver-place.ts'
-import type { HookEvent } from './hook-event.ts'
+import type { ForwardedEvent } from './post.ts'
 
 /**
  * Spools an event for the next receiver. If the spool is full, counts it as dropped.
  *
  * @throws the error of the file system
  */
-export function spool(event: HookEvent, place: ReceiverPlace): void {
+export function spoolEvent(event: ForwardedEvent, place: ReceiverPlace): void {
   const folder = folderOf(place)
   const text = textOf(event)
   if (hasRoom(folder, text.length)) write(text, event, folder)
   else countDropped(place)
 }
 
-function write(text: Buffer, event: HookEvent, folder: string): void {
+function write(text: Buffer, event: ForwardedEvent, folder: string): void {
   const path = join(folder, `${String(event.at).padStart(13, '0')}-${process.pid}-${event.id.slice(-8)}.json`)
   const unfinished = `${path}.tmp`
   try {
@@ -28,7 +28,6 @@ function write(text: Buffer, event: HookEvent, folder: string): void {
   }
 }
 
-/** @throws the error of the file system */
 export function countDropped(place: ReceiverPlace): void {
   appendToOwnFile(join(folderOf(place), DROPPED), '1\n')
 }
@@ -40,7 +39,7 @@ function folderOf({ directory, spool: folder }: ReceiverPlace): string {
 }
 
 /** Invalid JSON is stored as a string: some agents write numbers that JSON does not have. */
-function textOf({ path, at, id, body, traceparent }: HookEvent): Buffer {
+function textOf({ path, at, id, body, traceparent }: ForwardedEvent): Buffer {
   const text = body.toString()
   const start = JSON.stringify({ path, at, id, traceparent }).slice(0, -1)
   return Buffer.from(`${start},"body":${isJson(text) ? text : JSON.stringify(text)}}\n`)

@@ -1,18 +1,243 @@
 import { SpanKind } from '@opentelemetry/api'
-import { literal, phrase } from '../../content/capture.ts'
-import { booleanOf, idOf, peek, wholeOf } from '../../contract/foreign.ts'
+import { literal, phrase, type SafeText } from '../../content/capture.ts'
+import { booleanOf, elementsOf, idOf, isArray, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiError, ApiStart } from '../../contract/index.ts'
-import { OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/index.ts'
-import { requestContent, responseContent } from './api-content.ts'
-import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
-import { apiErrorPoints, apiPoints } from './api-points.ts'
+import { LABEL, OPENINFERENCE_KIND, OPERATION, TOKEN_MODALITY } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { addCost, requestCost } from './cost.ts'
-import { errorFacts } from './error-facts.ts'
-import { inferenceProvider, inferenceSystem, modelProvider } from './model-provider.ts'
-import { addRequestParameters, requestModel, serverAddress, toolCount } from './request-parameters.ts'
-import type { AttributeOptions, EndedSpan, HookEvent, SpanDefinition, SpanEnd } from './span-definition.ts'
+import { errorFacts, OTHER_ERROR, statusClass } from './error-facts.ts'
+import {
+  type CapturedMessage,
+  captureMessages,
+  contentOf,
+  genAiMessages,
+  indexedMessages,
+  MESSAGES_LIMIT,
+} from './messages.ts'
+import {
+  addRequestParameters,
+  inferenceProvider,
+  inferenceSystem,
+  modelProvider,
+  requestBody,
+  requestModel,
+  serverAddress,
+  toolCount,
+  toolDefinitions,
+} from './request-parameters.ts'
+import type {
+  AttributeOptions,
+  EndedSpan,
+  HookEvent,
+  MetricPoint,
+  OpenedSpan,
+  SpanDefinition,
+  SpanEnd,
+  TokenUsage,
+} from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
+
+/**
+ * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
+ * an agent's largest and most private data.
+ */
+function requestContent(payload: ApiStart, options: AttributeOptions): AttributeList {
+  const { capture, names } = options
+  if (capture.mode !== 'full') return new AttributeList()
+  const body = requestBody(payload)
+  const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
+  const messages = captureMessages(given, options, 'llm_input')
+  const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? messages[0].content : undefined
+  const system = payload.system_prompt ?? peek(body, 'system') ?? peek(body, 'instructions')
+  const apart = capture.content(contentOf(system), 'llm_input')?.text
+  const instructions = apart ?? leading
+  const last = messages.at(-1)
+  const whole = isArray(given) ? elementsOf(given, MESSAGES_LIMIT, 'last') : given
+  const input = isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
+  return new AttributeList()
+    .addAll(
+      indexedMessages(names.inference.inputMessages, withSystem(leading === undefined ? apart : undefined, messages)),
+    )
+    .set(names.genAi.inputMessages, genAiMessages(messages, options))
+    .set(names.genAi.toolDefinitions, toolDefinitions(payload, options))
+    .set(
+      names.genAi.systemInstructions,
+      instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
+    )
+    .set(names.inference.inputValue, input?.text ?? last?.content)
+    .set(names.inference.inputMimeType, input?.mimeType)
+    .set(names.own.contentTruncated, input?.truncated || undefined)
+}
+
+/** Some providers accept the system prompt outside the messages. OpenInference can hold it only as a message. */
+function withSystem(content: SafeText | undefined, messages: readonly CapturedMessage[]): readonly CapturedMessage[] {
+  if (content === undefined) return messages
+  const system = { role: literal('system'), content, name: undefined, toolCallId: undefined, toolCalls: [] }
+  return [system, ...messages]
+}
+
+function responseContent(payload: ApiEnd, options: AttributeOptions): AttributeList {
+  const { capture, names } = options
+  if (capture.mode !== 'full') return new AttributeList()
+  const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
+  if (message === undefined) return new AttributeList()
+  const messages = captureMessages([message], options, 'llm_output')
+  const text = textOf(peek(message, 'content'))
+  const output = capture.content(text ?? peek(message, 'tool_calls'), 'llm_output')
+  return new AttributeList()
+    .addAll(indexedMessages(names.inference.outputMessages, messages))
+    .set(names.genAi.outputMessages, genAiMessages(messages, options, capture.id(payload.finish_reason) ?? 'stop'))
+    .set(names.inference.outputValue, output?.text)
+    .set(names.inference.outputMimeType, output?.mimeType)
+    .set(names.own.contentTruncated, output?.truncated || undefined)
+}
+
+/** Epoch seconds of the host → milliseconds. */
+export function millis(seconds: unknown): number | undefined {
+  const value = positive(seconds)
+  return value === undefined ? undefined : value * 1000
+}
+
+/** Seconds from this attempt's own start to its first chunk. A negative value belongs to another attempt and is dropped. */
+function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
+  const firstChunkAt = millis(payload.first_chunk_at)
+  if (firstChunkAt === undefined || opened.start === undefined || firstChunkAt < opened.startAt) return undefined
+  return (firstChunkAt - opened.startAt) / 1000
+}
+
+export function apiErrorType(payload: ApiError, options: AttributeOptions): SafeText {
+  const { id } = options.capture
+  return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
+}
+
+type Labels = Readonly<Record<string, string>>
+
+/** Stands for a name that neither end nor start has. A label must have a value, and an empty one looks like a defect. */
+const UNKNOWN = 'unknown'
+
+interface ApiLabels {
+  readonly own: Labels
+  readonly genAi: Labels
+}
+
+function labelsOf(payload: ApiEnd, options: AttributeOptions, ended: EndedSpan<ApiStart>): ApiLabels {
+  const { id } = options.capture
+  const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN
+  const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN
+  return {
+    own: { [LABEL.model]: model, [LABEL.provider]: provider },
+    genAi: {
+      'gen_ai.operation.name': OPERATION.chat,
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': model,
+      'gen_ai.response.model': id(payload.response_model) ?? model,
+    },
+  }
+}
+
+function partOf({ hook }: HookEvent<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
+  if (isSubagent) return 'subagent'
+  return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
+}
+
+export function tokenPoints(
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+  labels: ApiLabels = labelsOf(event.payload, options, ended),
+): MetricPoint[] {
+  const cost = requestCost(event, options, ended)
+  const points: MetricPoint[] = []
+  if (cost !== undefined) {
+    const whose = { ...labels.own, [LABEL.agent]: ended.agentName ?? UNKNOWN }
+    points.push({ instrument: 'cost', value: cost.dollars, labels: whose })
+  }
+  const usage = usageOf(event, options)
+  if (usage !== undefined) {
+    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(event, ended) }, labels))
+    if (options.nextMetrics) points.push(...nextCountsOf(usage, labels))
+  }
+  return points.filter(point => point.value > 0)
+}
+
+function countsOf(usage: TokenUsage, own: Labels, { genAi }: ApiLabels): MetricPoint[] {
+  return [
+    { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
+    { instrument: 'tokensOutput', value: usage.outputTokens, labels: own },
+    { instrument: 'tokensCacheRead', value: usage.cacheReadTokens, labels: own },
+    { instrument: 'tokensCacheWrite', value: usage.cacheWriteTokens, labels: own },
+    { instrument: 'tokensReasoning', value: usage.reasoningTokens, labels: own },
+    { instrument: 'genAiTokenUsage', value: usage.promptTokens, labels: { ...genAi, [LABEL.tokenType]: 'input' } },
+    { instrument: 'genAiTokenUsage', value: usage.outputTokens, labels: { ...genAi, [LABEL.tokenType]: 'output' } },
+  ]
+}
+
+function nextCountsOf(usage: TokenUsage, { genAi }: ApiLabels): MetricPoint[] {
+  const labels = { ...genAi, [TOKEN_MODALITY]: UNKNOWN }
+  return [
+    { instrument: 'nextUsageInput', value: usage.promptTokens, labels },
+    { instrument: 'nextUsageOutput', value: usage.outputTokens, labels },
+    { instrument: 'nextUsageCacheRead', value: usage.cacheReadTokens, labels },
+    { instrument: 'nextUsageCacheWrite', value: usage.cacheWriteTokens, labels },
+    { instrument: 'nextUsageReasoning', value: usage.reasoningTokens, labels },
+    { instrument: 'nextOperationInput', value: usage.promptTokens, labels: genAi },
+    { instrument: 'nextOperationOutput', value: usage.outputTokens, labels: genAi },
+  ]
+}
+
+function durationPoints(millis: number, labels: Labels, options: AttributeOptions): MetricPoint[] {
+  const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value: millis / 1000, labels }]
+  if (options.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
+  return points
+}
+
+export function apiPoints(
+  event: HookEvent<ApiEnd>,
+  options: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+): MetricPoint[] {
+  const labels = labelsOf(event.payload, options, ended)
+  const points = tokenPoints(event, options, ended, labels)
+  const { durationMillis } = ended
+  if (durationMillis !== undefined) {
+    points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })
+    points.push(...durationPoints(durationMillis, labels.genAi, options))
+  }
+  const firstChunk = timeToFirstChunk(event.payload, ended)
+  if (firstChunk !== undefined) {
+    points.push({ instrument: 'genAiTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
+    if (options.nextMetrics)
+      points.push({ instrument: 'nextTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
+  }
+  return points
+}
+
+export function apiErrorPoints(
+  event: HookEvent<ApiEnd & ApiError>,
+  options: AttributeOptions,
+  ended: EndedSpan<ApiStart>,
+): MetricPoint[] {
+  const { payload } = event
+  const labels = labelsOf(payload, options, ended)
+  const errorType = apiErrorType(payload, options)
+  const retryable = typeof payload.retryable === 'boolean' ? String(payload.retryable) : UNKNOWN
+  const points: MetricPoint[] = [
+    {
+      instrument: 'apiErrorCount',
+      value: 1,
+      labels: {
+        [LABEL.errorType]: errorType,
+        [LABEL.statusClass]: statusClass(payload.status_code),
+        [LABEL.retryable]: retryable,
+      },
+    },
+  ]
+  if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
+  if (ended.durationMillis !== undefined) {
+    points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, options))
+  }
+  return points
+}
 
 type End = ApiEnd & ApiError
 

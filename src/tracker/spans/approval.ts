@@ -31,7 +31,6 @@ function choiceOf(payload: Answer): string | undefined {
     .toLowerCase()
 }
 
-/** The subject of a question: the pattern that requires approval, else the kind of the question. */
 function patternOf(payload: Question): string | undefined {
   return textOf(payload.pattern_key) ?? textOf(payload.kind)
 }
@@ -42,7 +41,6 @@ function isQuestion(payload: Question): boolean {
   return kind !== undefined && kind !== APPROVAL
 }
 
-/** Returns true if the user, or a guardian in the user's place, did not allow the action. */
 export function isDenied(payload: Answer, start: unknown): boolean {
   const choice = choiceOf(payload)
   const isOpen = choice === ESCALATED || isQuestion(payload) || isQuestion((start ?? {}) as Question)

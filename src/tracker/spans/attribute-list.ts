@@ -28,7 +28,6 @@ export class AttributeList {
     return this
   }
 
-  /** Sets an attribute, or replaces the one of the same name. */
   put(name: string, value: SpanAttributeValue | undefined): this {
     const at = this.names.indexOf(name)
     if (at < 0 || value === undefined) return this.set(name, value)
@@ -41,7 +40,6 @@ export class AttributeList {
     return at < 0 ? undefined : this.values[at]
   }
 
-  /** Writes to a span that records; does nothing for others. */
   writeTo(span: Span): void {
     if (!span.isRecording()) return
     const { names, values } = this

@@ -21,7 +21,6 @@ import type {
   SpanError,
 } from './span-definition.ts'
 
-/** The fields kept from the start of a run. */
 export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
@@ -43,9 +42,7 @@ function controlHookName({ hook_name }: ControlHookStart, options: AttributeOpti
 }
 
 export interface ToolBlock {
-  /** The id of the blocked tool call. */
   readonly call: string
-  /** Name of the control hook. */
   readonly by: SafeText
 }
 
@@ -62,7 +59,6 @@ export function blockOf(
 }
 
 export interface NewArguments {
-  /** The id of the tool call that runs with the arguments. */
   readonly call: string
   readonly args: unknown
 }
@@ -117,7 +113,6 @@ function isSum({ count }: ControlHookEnd): boolean {
   return positive(count) !== undefined
 }
 
-/** One run of a control hook, with its decision and its reason. */
 export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptControlHook> = {
   kind: 'hook',
   spanKind: SpanKind.INTERNAL,

@@ -2,10 +2,8 @@ import { literal } from '../../content/capture.ts'
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import { modelProvider } from './model-provider.ts'
-import type { Cost } from './pricing.ts'
-import { requestModel } from './request-parameters.ts'
-import type { AttributeOptions, HookEvent } from './span-definition.ts'
+import { modelProvider, requestModel } from './request-parameters.ts'
+import type { AttributeOptions, Cost, HookEvent } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 /** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */

@@ -1,7 +1,6 @@
 import { numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { StatusClass } from '../../contract/index.ts'
 
-/** Fallback of `error.type` according to the conventions. */
 export const OTHER_ERROR = '_OTHER'
 
 /** Type and text of a host's error value: `{type, message}`, an Error, or text. */

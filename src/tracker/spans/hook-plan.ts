@@ -22,8 +22,7 @@ export interface HookPlan {
 }
 
 /**
- * The whole plugin on one screen: the span and the phase of each hook. Hooks without a start or an end (`event`,
- * `identity`) are handled by `core/hook-events.ts` and `core/session-changes.ts`.
+ * The whole plugin on one screen: the span and the phase of each hook.
  */
 export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   on_session_start: { definition: session, phase: 'start' },

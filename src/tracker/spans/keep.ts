@@ -1,13 +1,11 @@
-import type { KeepRules } from './keep-rules.ts'
-import type { WaitInterval } from './turn-signs.ts'
-import { allTokens, type TurnTotals } from './turn-totals.ts'
+import type { KeepRules } from './span-definition.ts'
+import { allTokens, type TurnTotals, type WaitInterval } from './turn-totals.ts'
 
 export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
 
 /** The sampling reason on the root of a turn. `none`: its trace is not kept. */
 export type SamplingReason = KeepReason | 'none'
 
-/** The results of a turn, child agents included. */
 export interface SampledTurn {
   readonly traceId: string
   readonly hasFailed: boolean
@@ -18,7 +16,6 @@ export interface SampledTurn {
 const RANDOM_HEX_DIGITS = 14
 const RANDOM_VALUES = 2 ** (4 * RANDOM_HEX_DIGITS)
 
-/** The first rule that applies. */
 export function samplingReason(rules: KeepRules, turn: SampledTurn): SamplingReason {
   const { traceId, hasFailed, totals, durationMillis } = turn
   const { signs, cost } = totals

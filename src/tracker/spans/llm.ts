@@ -5,7 +5,7 @@ import type { TurnAnswer, TurnStart } from '../../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { oneMessage } from './messages.ts'
-import { inferenceProvider, modelProvider } from './model-provider.ts'
+import { inferenceProvider, modelProvider } from './request-parameters.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 function messageCount(history: unknown): number | undefined {

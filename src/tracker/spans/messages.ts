@@ -14,7 +14,6 @@ interface CapturedCall {
   readonly arguments: SafeText | undefined
 }
 
-/** One message of a conversation whose strings have been through the capture policy. */
 export interface CapturedMessage {
   readonly role: SafeText | undefined
   readonly content: SafeText | undefined
@@ -131,7 +130,6 @@ export function genAiMessages(
 /** Caches the JSON of the last message by role, because the loop's span and the root contain the same one. */
 const lastMessage = new Map<string, { readonly content: CapturedContent; readonly text: SafeText }>()
 
-/** One captured text as a one-message conversation. */
 export function oneMessage(
   role: 'user' | 'assistant',
   content: CapturedContent | undefined,

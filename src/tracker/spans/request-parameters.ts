@@ -1,13 +1,31 @@
-import { type SafeText, safeJson } from '../../content/capture.ts'
+import { literal, type SafeText, safeJson } from '../../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../../contract/foreign.ts'
 import type { ApiStart } from '../../contract/index.ts'
+import { OPENINFERENCE_PROVIDER, OPENINFERENCE_SYSTEM, WELL_KNOWN_PROVIDERS } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions, HookEvent } from './span-definition.ts'
+
+/** A host's name of a model provider as the value of `gen_ai.provider.name`: the well-known one, else the host's own. */
+export function modelProvider(provider: unknown): string | undefined {
+  const name = textOf(provider)?.trim()
+  return name === undefined ? undefined : (WELL_KNOWN_PROVIDERS.get(name.toLowerCase()) ?? name)
+}
+
+/** `gen_ai.provider.name` as the value of `llm.provider`: 'gcp.gemini' -> 'google'. Returns other names unchanged. */
+export function inferenceProvider(provider: SafeText | undefined): SafeText | undefined {
+  if (provider === undefined || !Object.hasOwn(OPENINFERENCE_PROVIDER, provider)) return provider
+  return literal(OPENINFERENCE_PROVIDER[provider as keyof typeof OPENINFERENCE_PROVIDER])
+}
+
+/** The value of `llm.system`. Undefined for a router or a server, which offers models of several makers. */
+export function inferenceSystem(provider: SafeText | undefined): SafeText | undefined {
+  if (provider === undefined || !Object.hasOwn(OPENINFERENCE_SYSTEM, provider)) return undefined
+  return literal(OPENINFERENCE_SYSTEM[provider as keyof typeof OPENINFERENCE_SYSTEM])
+}
 
 const STOP_LIMIT = 16
 const NO_PARAMETERS = '{}'
 
-/** The request as sent to the model provider, if the host provides it. */
 export function requestBody(payload: ApiStart): unknown {
   return peek(payload.request, 'body') ?? payload.request
 }
@@ -24,7 +42,6 @@ function stopSequences(value: unknown, options: AttributeOptions): readonly Safe
   return stops.length === 0 ? undefined : stops
 }
 
-/** The place of the effort in the protocols of OpenAI (Responses) and Anthropic. */
 function effortIn(body: unknown): unknown {
   return peek(peek(body, 'reasoning'), 'effort') ?? peek(peek(body, 'output_config'), 'effort')
 }

@@ -6,7 +6,7 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../../contract/semconv/ind
 import { AttributeList } from './attribute-list.ts'
 import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
-import { inferenceProvider } from './model-provider.ts'
+import { inferenceProvider } from './request-parameters.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
@@ -19,7 +19,6 @@ export interface RootSpanEnd extends SessionEnd {
   readonly isBackground: boolean
   /** The trace to sample: of an outermost turn, or of a child agent's turn that ends after all turns above it. */
   readonly traceId: string | undefined
-  /** The turn belongs to a child agent. */
   readonly isPart: boolean
   /** The decision about its trace, if it was made before the end because the buffer was full. */
   readonly earlySampling: SamplingReason | undefined
@@ -27,7 +26,6 @@ export interface RootSpanEnd extends SessionEnd {
 
 const CRON = 'cron'
 const MAX_TURNS = 'max_turns'
-/** Kind of work that no turn requested. */
 export const BACKGROUND: SafeText = literal('background')
 
 function mentionsCron(value: unknown): boolean {
@@ -155,7 +153,6 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
   ]
 }
 
-/** Attributes of the prompt, which arrives after the start of some turns. */
 export function promptAttributes(input: CapturedContent | undefined, options: AttributeOptions): AttributeList {
   const { own, genAi, inference } = options.names
   return new AttributeList()

@@ -6,7 +6,6 @@ import { OPENINFERENCE_KIND } from '../../contract/semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { AttributeOptions, SpanDefinition } from './span-definition.ts'
 
-/** Evidence that a tool call loaded a skill. */
 export interface SkillEvidence {
   readonly name: string
   readonly source: 'skill_view' | 'path_match'
@@ -55,7 +54,6 @@ export function skillOf(payload: ToolStart): SkillEvidence | undefined {
   return (payload.tool_name === 'skill_view' ? fromSkillView(payload.args) : undefined) ?? fromPath(payload.args)
 }
 
-/** The fields kept from the start of a tool call. */
 export interface KeptTool extends Pick<ToolStart, 'tool_name'> {
   readonly skill?: SkillEvidence | undefined
 }

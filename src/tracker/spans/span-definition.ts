@@ -3,8 +3,6 @@ import type { Capture, SafeText } from '../../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../../contract/index.ts'
 import type { LogEventKey, MetricKey, Names, NextMetricKey } from '../../contract/semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { KeepRules } from './keep-rules.ts'
-import type { Pricing } from './pricing.ts'
 
 /** Values derived from a record that several definitions use. Each is computed once and dropped with the record. */
 export type RecordFacts = Record<string, unknown>
@@ -19,9 +17,7 @@ export interface HookEvent<Payload> {
 }
 
 export interface SpanError {
-  /** Value of `error.type`, written with the status. */
   readonly type: SafeText
-  /** The status description. */
   readonly message?: SafeText | undefined
 }
 
@@ -29,11 +25,9 @@ export interface SpanEnd {
   readonly attributes: AttributeList
   /** Present = status ERROR, and `error.type`. */
   readonly error?: SpanError | undefined
-  /** Also write the error as a span event `exception`. */
   readonly exception?: boolean
 }
 
-/** Facts about the span that a definition ends. */
 export interface OpenedSpan<Kept> {
   /** Epoch milliseconds. */
   readonly startAt: number
@@ -44,9 +38,7 @@ export interface OpenedSpan<Kept> {
 export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
   /** Milliseconds; undefined if neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
-  /** The turn belongs to a child agent. */
   readonly isSubagent: boolean
-  /** Agent of the turn; undefined if unknown. */
   readonly agentName: SafeText | undefined
 }
 
@@ -60,26 +52,19 @@ export interface MetricPoint {
 /** A log event beside a span, for alerts and searches. */
 export interface SpanLogEvent {
   readonly event: LogEventKey
-  /** Added to the turn's attributes. */
   readonly attributes: AttributeList
 }
 
-/** Options for building spans, fixed at construction. */
 export interface AttributeOptions {
   readonly names: Names
   readonly capture: Capture
-  /** True if metric points of `gen_ai_next` are recorded, too. */
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
-  /** The suffix of root names. */
   readonly rootLabel: 'none' | 'agent' | 'session'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
-  /** Write the turn's usage on the root too. */
   readonly usageOnRoot: boolean
-  /** Computes the cost of a request; undefined if costs are not computed. */
   readonly pricing: Pricing | undefined
-  /** The rules of tail sampling; undefined without tail sampling. */
   readonly keep: KeepRules | undefined
 }
 
@@ -88,7 +73,6 @@ export interface AttributeOptions {
  * payloads of its hooks, `Kept` is what is kept of the former (`kept-start.ts`).
  */
 export interface SpanDefinition<Start = never, End = never, Kept = Start> {
-  /** The value of `{ns}.span.kind`. */
   readonly kind: SpanKindName
   readonly spanKind: SpanKind
   /** Parent kinds, best first. The parent is the innermost open span of the first kind found in the span's own turn. */
@@ -121,4 +105,57 @@ export function perRecord<Input extends { readonly facts: RecordFacts }, Reading
     event.facts[name] = reading === undefined ? NOTHING : reading
     return reading
   }
+}
+
+/** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */
+export interface TokenUsage {
+  /** All input, cached included. */
+  readonly promptTokens: number
+  /** All output, reasoning included. */
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  /** The part of the cache writes that is kept for an hour. */
+  readonly cacheWriteLongTokens: number
+  readonly reasoningTokens: number
+  readonly totalTokens: number
+}
+
+export type CostSource = 'provider' | 'agent' | 'configured' | 'list'
+
+export interface Cost {
+  readonly dollars: number
+  readonly source: CostSource
+  /** `list` only: the model whose prices were used, if the request names it differently. */
+  readonly pricedAs?: string | undefined
+  /** `list` only: the version of the price list. */
+  readonly prices?: string | undefined
+}
+
+export interface PricedRequest {
+  /** The well-known name, if there is one. */
+  readonly provider: string | undefined
+  readonly model: string
+  readonly baseUrl: string | undefined
+  /** The provider's own spelling. */
+  readonly serviceTier: string | undefined
+  /** Start time in epoch milliseconds. */
+  readonly at: number
+  readonly usage: TokenUsage
+}
+
+export type Pricing = (request: PricedRequest) => Cost | undefined
+
+/** Rules of tail sampling. Undefined, false or empty disables a rule. */
+export interface KeepRules {
+  readonly errors: boolean
+  readonly denied: boolean
+  readonly slowerThanMillis: number | undefined
+  readonly waitsCount: boolean
+  /** US dollars. */
+  readonly costOver: number | undefined
+  readonly tokensOver: number | undefined
+  readonly tools: ReadonlySet<string>
+  /** Format of `thresholdOf`. */
+  readonly threshold: string | undefined
 }

@@ -6,7 +6,6 @@ import { type AttributeOptions, type HookEvent, perRecord } from './span-definit
 export interface ToolOutcome {
   /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
   readonly outcome: string
-  /** The error in the result, if the outcome is `error`. */
   readonly resultError: unknown
 }
 

@@ -35,7 +35,6 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
   return undefined
 }
 
-/** The object that the tool works on, for the span and the turn summary. */
 export const toolTarget: (event: HookEvent<ToolStart>, options: AttributeOptions) => SafeText | undefined = perRecord(
   'toolTarget',
   ({ payload }, options) => options.capture.snippet(firstText(payload.args, TARGET_KEYS)),
@@ -134,7 +133,7 @@ function failure(
   }
 }
 
-/** One tool call. `core/span-tracker.ts` adds the attributes of every span, `core/tool-decisions.ts` the hook that blocked it. */
+/** One tool call. `span-tracker.ts` adds the attributes of every span, `tool-decisions.ts` the hook that blocked it. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
   spanKind: SpanKind.INTERNAL,

@@ -6,7 +6,6 @@ import type { AttributeOptions } from './span-definition.ts'
 
 type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>
 
-/** The metadata of a turn, captured and ready to be written. */
 export interface CapturedMetadata {
   readonly tags: readonly SafeText[]
   readonly metadata: Entries
@@ -19,7 +18,6 @@ export type WarnOnce = (line: string) => void
 
 /** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */
 const ENTRIES_LIMIT = 32
-/** Limit of list elements that are searched for tags. */
 const TAGS_LOOKED_AT = 1000
 
 function overfull(field: string): string {
@@ -71,7 +69,6 @@ export function readAttributes(field: string, map: unknown, options: AttributeOp
   return readEntries(field, map, options, complain, name => !options.names.isOurs(name))
 }
 
-/** The turn metadata of a record; undefined if it has none, which is the usual case. */
 export function readMetadata(
   payload: unknown,
   options: AttributeOptions,

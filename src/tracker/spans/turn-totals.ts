@@ -2,8 +2,47 @@ import { type CapturedContent, joined, type SafeText } from '../../content/captu
 import { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
 import type { AttributeOptions } from './span-definition.ts'
-import { addSigns, noSigns, type TurnSigns } from './turn-signs.ts'
 import type { ContextFill } from './usage.ts'
+
+/** Start and end of a wait, epoch milliseconds. */
+export type WaitInterval = readonly [from: number, to: number]
+
+export interface TurnSigns {
+  /** Spans with an error, and child agents that timed out. */
+  errors: number
+  /** Actions that the user, or a guardian in the user's place, denied, and blocked tools. */
+  denied: number
+  tool: boolean
+  /** Waits for the user: in order, without overlaps. */
+  waits: readonly WaitInterval[]
+}
+
+/** Limit of waits. A turn with more looks slower than it was, so it is kept rather than dropped. */
+const MAX_WAITS = 256
+
+export function noSigns(): TurnSigns {
+  return { errors: 0, denied: 0, tool: false, waits: [] }
+}
+
+/** Merges overlapping waits: two questions at once count once. */
+export function addWait(signs: TurnSigns, from: number, to: number): void {
+  if (!(to > from)) return
+  const touching = signs.waits.filter(wait => wait[0] <= to && wait[1] >= from)
+  const rest = signs.waits.filter(wait => wait[0] > to || wait[1] < from)
+  if (touching.length === 0 && rest.length >= MAX_WAITS) return
+  const joined: WaitInterval = [
+    Math.min(from, ...touching.map(([start]) => start)),
+    Math.max(to, ...touching.map(([, end]) => end)),
+  ]
+  signs.waits = [...rest, joined].sort(([one], [other]) => one - other)
+}
+
+export function addSigns(to: TurnSigns, { errors, denied, tool, waits: waited }: TurnSigns): void {
+  to.errors += errors
+  to.denied += denied
+  to.tool ||= tool
+  for (const [from, until] of waited) addWait(to, from, until)
+}
 
 export interface TokenSum {
   input: number
@@ -20,15 +59,12 @@ export interface CostSum {
 
 /** The totals of a turn: the tracker adds records to them, and the root's definition writes them. */
 export interface TurnTotals {
-  /** First user message and last answer. */
   input: CapturedContent | undefined
   output: CapturedContent | undefined
-  /** Last values reported by the turn's model requests. */
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
   context: ContextFill | undefined
-  /** Distinct, capped while they grow. */
   readonly tools: SafeText[]
   readonly targets: SafeText[]
   readonly commands: SafeText[]
@@ -130,7 +166,6 @@ const JOINED_LIMIT = 500
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 
-/** Zero sets no attribute. */
 const some = (value: number): number | undefined => value || undefined
 
 const totalOf = ({ input, output }: TokenSum): number => input + output

@@ -1,7 +1,6 @@
 import { keysOf, numberOf, peek, positive } from '../../contract/foreign.ts'
 import type { ApiEnd } from '../../contract/index.ts'
-import type { TokenUsage } from './pricing.ts'
-import { type AttributeOptions, type HookEvent, perRecord } from './span-definition.ts'
+import { type AttributeOptions, type HookEvent, perRecord, type TokenUsage } from './span-definition.ts'
 
 /** Known spellings; a dot descends. The first one in each list that holds a number wins. */
 const SPELLINGS = {
@@ -105,7 +104,6 @@ function normaliseUsage(usage: unknown): TokenUsage | undefined {
   }
 }
 
-/** Limit of fields that are checked for a value. */
 const FIELDS_LIMIT = 50
 
 /** Returns true if the reported usage contains no tokens. Absent, empty and `null` values report nothing and are fine. */
@@ -116,21 +114,17 @@ export function isUnreadableUsage(usage: unknown): boolean {
   return !isEmpty && BUCKETS.every(bucket => count(usage, bucket) === undefined)
 }
 
-/** The usage of a record, normalised once. */
 export const usageOf: (
   event: HookEvent<{ readonly usage?: unknown }>,
   options: AttributeOptions,
 ) => TokenUsage | undefined = perRecord('usage', event => normaliseUsage(event.payload.usage))
 
-/** The part of a model's context that a request fills. */
 export interface ContextFill {
-  /** Size of the context in tokens, as the host reports it. */
   readonly length: number
   /** Share of the context that the request's input takes, from 0; above 1 if the host's size is too small. */
   readonly used: number | undefined
 }
 
-/** Rounding precision of the share. */
 const DECIMALS = 1e4
 
 export function contextFill(event: HookEvent<ApiEnd>, options: AttributeOptions): ContextFill | undefined {

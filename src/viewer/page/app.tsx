@@ -145,7 +145,7 @@ function Connection(): JSX.Element {
 
 function IndexProgress(): JSX.Element | null {
   if (source.value === undefined) return null
-  const { bytes, indexedBytes, searchableBytes, indexedSince, unreadableCount, failure } = source.value
+  const { bytes, indexedBytes, indexedSince, unreadableCount, failure } = source.value
   if (failure !== undefined) return <span class="tone-error"> · {failure}</span>
   const since = indexedSince === undefined ? '' : `, back to ${dayText(indexedSince)}`
   if (indexedBytes < bytes) {
@@ -157,7 +157,5 @@ function IndexProgress(): JSX.Element | null {
       </span>
     )
   }
-  if (searchableBytes < bytes)
-    return <span class="dim"> · making it searchable: {percent(searchableBytes / bytes)}</span>
   return unreadableCount === 0 ? null : <span class="dim"> · {countOf(unreadableCount, 'line')} could not be read</span>
 }

@@ -1,5 +1,5 @@
 import { humanDuration } from '../../reading/human-figures.ts'
-import type { ModelFigures, Numbers } from '../server/api.ts'
+import type { ModelFigures, UsageNumbers } from '../server/api.ts'
 import { percent, shortCount } from './formats.ts'
 
 export interface Chart {
@@ -17,7 +17,7 @@ const MAX_MODELS = 6
 /** Guards against a wrong clock, which could make a million days. */
 const MAX_DAYS = 1_000
 
-export function chartsOf({ days: figures, models: all }: Numbers): Chart[] {
+export function chartsOf({ days: figures, models: all }: UsageNumbers): Chart[] {
   const days = everyDay(figures.map(({ day }) => day))
   const models = all.slice(0, MAX_MODELS).map(({ model }) => model)
   const chart = (title: string, text: Chart['text'], isCount: boolean, figure: FigureOf): Chart => {

@@ -1,4 +1,4 @@
-import type { Fold, PathSection, SpanRow, TraceView } from '../server/api.ts'
+import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface RowOrigin {
@@ -33,7 +33,7 @@ export function insertChildTraces(view: TraceView, inside: ReadonlyMap<string, T
   if (inside.size === 0) return view
   const rows: SpanRow[] = []
   const folds: Fold[] = []
-  const path: PathSection[] = []
+  const path: PathSectionRow[] = []
   const left = new Map(inside)
   left.delete(view.turn.traceId)
   const putIn = (from: TraceView, parent: number, depth: number): void => {

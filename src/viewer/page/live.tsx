@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
-import type { OpenSpan, OpenTrace, SessionPage } from '../server/api.ts'
+import type { OpenSpanRow, OpenTraceRow, SessionPage } from '../server/api.ts'
 import { Notice, Since, shortId } from './elements.tsx'
 import { KindIcon } from './icons.tsx'
 import { useLoaded } from './loading.ts'
@@ -28,7 +28,7 @@ export function LiveView(): JSX.Element {
   )
 }
 
-function OpenList({ open }: { readonly open: readonly OpenTrace[] }): JSX.Element {
+function OpenList({ open }: { readonly open: readonly OpenTraceRow[] }): JSX.Element {
   if (open.length === 0) {
     if (connection.value === 'lost') return <Notice>No turn was running when the connection was lost.</Notice>
     return <Notice>No turn is running. New turns appear here immediately.</Notice>
@@ -42,7 +42,7 @@ function OpenList({ open }: { readonly open: readonly OpenTrace[] }): JSX.Elemen
   )
 }
 
-function OpenCard({ trace }: { readonly trace: OpenTrace }): JSX.Element {
+function OpenCard({ trace }: { readonly trace: OpenTraceRow }): JSX.Element {
   const { traceId, agent, sessionId, title, model, tokens, doing } = trace
   const steps = doing.toReversed().slice(0, MAX_STEPS)
   const state = stateOf(trace, now.value)
@@ -70,7 +70,7 @@ function OpenCard({ trace }: { readonly trace: OpenTrace }): JSX.Element {
   )
 }
 
-function Badge({ trace, state }: { readonly trace: OpenTrace; readonly state: OpenState }): JSX.Element {
+function Badge({ trace, state }: { readonly trace: OpenTraceRow; readonly state: OpenState }): JSX.Element {
   const { openSince, silentSince, waitingSince = silentSince, isOwnerAlive } = trace
   switch (state) {
     case 'waiting':
@@ -101,7 +101,7 @@ function Badge({ trace, state }: { readonly trace: OpenTrace; readonly state: Op
   }
 }
 
-function Step({ step, traceId }: { readonly step: OpenSpan; readonly traceId: string }): JSX.Element {
+function Step({ step, traceId }: { readonly step: OpenSpanRow; readonly traceId: string }): JSX.Element {
   return (
     <li>
       <KindIcon kind={step.kind} />

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Found, TraceView } from '../server/api.ts'
-import { fetchJson, RequestError } from './requests.ts'
+import type { FoundSpans, TraceView } from '../server/api.ts'
+import { fetchJson, ViewerRequestError } from './requests.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
@@ -93,8 +93,8 @@ class PathLoader<Shape> {
       this.#isMissing = false
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem: undefined })
     } catch (error) {
-      this.#isMissing = error instanceof RequestError && error.status === 404
-      const problem = error instanceof RequestError ? error.message : 'This could not be read.'
+      this.#isMissing = error instanceof ViewerRequestError && error.status === 404
+      const problem = error instanceof ViewerRequestError ? error.message : 'This could not be read.'
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem })
     }
     return performance.now() - startedAt
@@ -114,7 +114,7 @@ export function useSearchHits(path: string, text: string, view: TraceView): read
     }
     const ending = new AbortController()
     const timer = setTimeout(() => {
-      fetchJson<Found>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
+      fetchJson<FoundSpans>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
         .then(({ spanIds }) => setFound(spanIds))
         // The page reports elsewhere that the viewer does not respond.
         .catch(() => undefined)

@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { ModelFigures, Numbers, ToolFigures } from '../server/api.ts'
+import type { ModelFigures, ToolFigures, UsageNumbers } from '../server/api.ts'
 import { type Chart, chartsOf } from './chart-data.ts'
 import { Figure, Notice } from './elements.tsx'
 import { ageMillis, percent } from './formats.ts'
@@ -20,7 +20,7 @@ const AGES: readonly (readonly [string, string])[] = [
 export function NumbersView({ since }: { readonly since: string }): JSX.Element {
   const millis = ageMillis(since)
   const from = millis === undefined ? '' : `?since=${Math.floor((now.peek() - millis) / 3_600_000) * 3_600_000}`
-  const { value, problem } = useLoaded<Numbers>(`/api/numbers${from}`)
+  const { value, problem } = useLoaded<UsageNumbers>(`/api/numbers${from}`)
   return (
     <>
       <h1>Metrics</h1>
@@ -38,7 +38,7 @@ export function NumbersView({ since }: { readonly since: string }): JSX.Element 
   )
 }
 
-function Figures({ numbers }: { readonly numbers: Numbers }): JSX.Element {
+function Figures({ numbers }: { readonly numbers: UsageNumbers }): JSX.Element {
   const { models, tools, turns } = numbers
   if (models.length === 0 && turns.length === 0) return <Notice>No turns in this time range.</Notice>
   return (

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { humanCost, humanDuration } from '../../reading/human-figures.ts'
-import type { Numbers, SessionPage, SessionRow } from '../server/api.ts'
+import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
 import { Ago, Notice, shortId, timeText } from './elements.tsx'
 import { ageMillis, countOf, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { fetchJson, RequestError } from './requests.ts'
+import { fetchJson, ViewerRequestError } from './requests.ts'
 import { now } from './state.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
@@ -55,7 +55,7 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
       const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
       setMore({ rows: [...(more?.rows ?? []), ...page.rows], before: page.next })
     } catch (error) {
-      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be read.')
     }
   }
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []
@@ -109,7 +109,7 @@ type TextName = 'text' | 'agent' | 'model' | 'tool'
 
 /** Suggestions for the filters. Loaded once, because they hardly change. */
 function useNames(): { readonly [Name in TextName]?: readonly string[] } {
-  const { value } = useLoaded<Numbers>('/api/numbers', () => false)
+  const { value } = useLoaded<UsageNumbers>('/api/numbers', () => false)
   if (value === undefined) return {}
   return {
     agent: value.agents,

@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
-import type { OpenTrace, SourceStatus } from '../server/api.ts'
+import type { OpenTraceRow, SourceStatus } from '../server/api.ts'
 
 /** `refused`: the token is invalid, so retrying does not help. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused'
 
 export const connection = signal<ConnectionState>('connecting')
-export const openTraces = signal<readonly OpenTrace[] | undefined>(undefined)
+export const openTraces = signal<readonly OpenTraceRow[] | undefined>(undefined)
 export const source = signal<SourceStatus | undefined>(undefined)
 /**
  * The server's clock, epoch milliseconds. All ages and open bars follow it. It advances once a second while the page is visible

@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { Fold, PathSection, SpanRow, TraceView } from '../server/api.ts'
+import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
 import { Outcome, Since } from './elements.tsx'
 import { countOf } from './formats.ts'
@@ -166,7 +166,7 @@ interface RowProps {
   readonly isHit: boolean
   readonly group: GroupMark | undefined
   readonly wait: RetryWait | undefined
-  readonly path: readonly PathSection[]
+  readonly path: readonly PathSectionRow[]
   readonly move: (what: TreeMove) => void
 }
 

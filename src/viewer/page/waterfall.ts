@@ -1,4 +1,4 @@
-import type { Fold, PathSection, SpanRow, TraceView } from '../server/api.ts'
+import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
 export interface ParallelGroup {
@@ -150,7 +150,7 @@ function twoUnits(at: number, large: number, largeName: string, small: number, s
 export interface RowMarks {
   readonly groupOf: ReadonlyMap<number, GroupMark>
   readonly waitOf: ReadonlyMap<number, RetryWait>
-  readonly pathOf: ReadonlyMap<number, readonly PathSection[]>
+  readonly pathOf: ReadonlyMap<number, readonly PathSectionRow[]>
 }
 
 export interface GroupMark {
@@ -171,7 +171,7 @@ export function rowMarks(view: TraceView): RowMarks {
     for (let row = first; row < (ends[last] ?? last + 1); row++)
       groupOf.set(row, { group, depth, isFirst: row === first })
   }
-  const pathOf = new Map<number, PathSection[]>()
+  const pathOf = new Map<number, PathSectionRow[]>()
   for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }

@@ -1,7 +1,7 @@
 import type { Difference } from '../../reading/compare-traces.ts'
 import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { StepKind } from '../../reading/turn-steps.ts'
-import type { OpenTrace, SourceStatus, TurnRow } from '../trace-index/answers.ts'
+import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
 
 /**
  * The wire format between the viewer's server and its page. Times are epoch milliseconds, durations milliseconds, costs US
@@ -11,15 +11,15 @@ import type { OpenTrace, SourceStatus, TurnRow } from '../trace-index/answers.ts
 
 export type {
   ModelFigures,
-  Numbers,
-  OpenSpan,
-  OpenTrace,
+  OpenSpanRow,
+  OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionRow,
   SourceStatus,
   ToolFigures,
   TurnRow,
+  UsageNumbers,
 } from '../trace-index/answers.ts'
 
 /** `/api/status` */
@@ -35,7 +35,7 @@ export interface Status {
  */
 export interface LiveLine {
   readonly now: number
-  readonly open?: readonly OpenTrace[]
+  readonly open?: readonly OpenTraceRow[]
   /** Traces that have changed; empty if too many have changed to list them. */
   readonly changed?: readonly string[]
   readonly source?: SourceStatus
@@ -78,7 +78,7 @@ export interface RowSum {
   readonly errorCount: number
 }
 
-export interface PathSection {
+export interface PathSectionRow {
   readonly row: number
   readonly startAt: number
   readonly endAt: number
@@ -102,14 +102,14 @@ export interface TraceView {
   readonly rows: readonly SpanRow[]
   readonly cutCount?: number
   /** Sorted by time. Provisional while a span is open. */
-  readonly path: readonly PathSection[]
+  readonly path: readonly PathSectionRow[]
   readonly folds: readonly Fold[]
   readonly previous?: string
   readonly next?: string
 }
 
 /** `/api/traces/:traceId/find?text=`: spans that contain the text, in tree order. */
-export interface Found {
+export interface FoundSpans {
   readonly spanIds: readonly string[]
 }
 

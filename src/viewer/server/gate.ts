@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isSame } from '../../receiver/loopback/secret.ts'
+import { isSameSecret } from '../../receiver/loopback/listener.ts'
 
-export interface Caller {
+export interface ViewerRequest {
   readonly method: string | undefined
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -10,15 +10,15 @@ export interface Caller {
   readonly port: number
 }
 
-export interface Admitted {
+export interface RequestTarget {
   /** `/api/sessions`, as received, not decoded. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
 /** A rejected request, with the reason for the caller in one line. */
-export class Refused extends Error {
-  override readonly name = 'Refused'
+export class RequestError extends Error {
+  override readonly name = 'RequestError'
   readonly status: number
 
   constructor(status: number, problem: string) {
@@ -37,23 +37,27 @@ const DEFAULT_PORT = 80
  * Checks the caller before the path. A foreign page is rejected by its host name for this server (DNS rebinding) or by its
  * origin. A program without the token gets no data.
  *
- * @throws Refused
+ * @throws RequestError
  */
-export function admit({ method, url = '', headers, rawHeaders, port }: Caller, token: string): Admitted {
+export function admit({ method, url = '', headers, rawHeaders, port }: ViewerRequest, token: string): RequestTarget {
   const host = onlyHost(rawHeaders)
   const names = ['127.0.0.1', 'localhost', '[::1]'].map(name => (port === DEFAULT_PORT ? name : `${name}:${port}`))
   if (host === undefined || !names.includes(host)) {
-    throw new Refused(403, `this viewer answers as ${names[0]} or ${names[1]} alone; forward it under the same port`)
+    throw new RequestError(
+      403,
+      `this viewer answers as ${names[0]} or ${names[1]} alone; forward it under the same port`,
+    )
   }
   const { origin, 'sec-fetch-site': site, authorization } = headers
-  if (origin !== undefined && origin !== `http://${host}`) throw new Refused(403, 'asked by a page of another origin')
+  if (origin !== undefined && origin !== `http://${host}`)
+    throw new RequestError(403, 'asked by a page of another origin')
   const isData = DATA.test(url.replace(/[?#].*$/s, ''))
   const isFromUs = site === undefined || site === 'same-origin' || (site === 'none' && !isData)
-  if (!isFromUs) throw new Refused(403, 'asked by another site; open the address that hookspan view prints')
-  if (method !== 'GET') throw new Refused(405, 'this viewer only reads: GET')
-  if (!/^\/(?!\/)/.test(url) || url.length > MAX_URL) throw new Refused(400, 'no path, or one that is too long')
-  if (isData && !isSame(authorization, `Bearer ${token}`)) {
-    throw new Refused(401, 'the token is missing or of an earlier viewer; run hookspan view again')
+  if (!isFromUs) throw new RequestError(403, 'asked by another site; open the address that hookspan view prints')
+  if (method !== 'GET') throw new RequestError(405, 'this viewer only reads: GET')
+  if (!/^\/(?!\/)/.test(url) || url.length > MAX_URL) throw new RequestError(400, 'no path, or one that is too long')
+  if (isData && !isSameSecret(authorization, `Bearer ${token}`)) {
+    throw new RequestError(401, 'the token is missing or of an earlier viewer; run hookspan view again')
   }
   const [path = '', ...rest] = url.split('?')
   return { path, query: new URLSearchParams(rest.join('?')) }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveLine } from './api.ts'
-import type { Change, TraceSource } from './source.ts'
+import type { TraceChange, TraceSource } from './source.ts'
 
 /** Interval of heartbeats. They also carry changes without a line in the log, such as the end of a process. */
 const BEAT_MILLIS = 5_000
@@ -11,9 +11,9 @@ const BEAT_MILLIS = 5_000
  */
 export async function writeLive(response: ServerResponse, source: TraceSource, now: () => number): Promise<void> {
   const changes = source.changes()
-  const last = new LastTold()
+  const last = new LiveState()
   const write = (line: LiveLine): boolean => response.write(`${JSON.stringify(line)}\n`)
-  const tell = (): void => {
+  const writeNews = (): void => {
     try {
       write({ now: now(), ...last.news(source) })
     } catch {
@@ -21,7 +21,7 @@ export async function writeLive(response: ServerResponse, source: TraceSource, n
       response.destroy()
     }
   }
-  const beat = setInterval(tell, BEAT_MILLIS).unref()
+  const beat = setInterval(writeNews, BEAT_MILLIS).unref()
   response.once('close', () => {
     clearInterval(beat)
     void changes.return?.()
@@ -34,11 +34,11 @@ export async function writeLive(response: ServerResponse, source: TraceSource, n
   response.end()
 }
 
-function changedIn({ traceIds, isMore }: Change): readonly string[] {
+function changedIn({ traceIds, isMore }: TraceChange): readonly string[] {
   return isMore ? [] : traceIds
 }
 
-class LastTold {
+class LiveState {
   #open = ''
   #source = ''
 

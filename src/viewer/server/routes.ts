@@ -2,14 +2,14 @@ import { exportHtml } from '../../reading/export-html.ts'
 import { sharedContent, sharedContentLines } from '../../reading/shared-content.ts'
 import { type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import { summarize } from '../../reading/trace-summary.ts'
-import type { Found, Shared, Status } from './api.ts'
+import type { FoundSpans, Shared, Status } from './api.ts'
 import { compareView } from './compare-view.ts'
-import { Refused } from './gate.ts'
+import { RequestError } from './gate.ts'
 import type { NumbersQuery, SessionQuery, TraceSource, TurnRow } from './source.ts'
 import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 
-export interface Asked {
+export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly source: TraceSource
@@ -28,9 +28,9 @@ export interface Route {
    * `page`: the page itself, which reads the address. `live`: a stream of lines until the client disconnects. Otherwise data as
    * JSON, or a file.
    *
-   * @throws Refused when it does not exist or the arguments are wrong
+   * @throws RequestError when it does not exist or the arguments are wrong
    */
-  readonly answer: 'page' | 'live' | ((asked: Asked) => Promise<object | Download>)
+  readonly answer: 'page' | 'live' | ((request: RouteRequest) => Promise<object | Download>)
 }
 
 /** A file for the user, in pieces. Always sent as an attachment, so that no browser shows it as a page of this origin. */
@@ -52,7 +52,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/numbers', answer: 'page' },
   { path: '/compare', answer: 'page' },
   { path: '/api/live', answer: 'live' },
-  { path: '/api/status', answer: async asked => status(asked) },
+  { path: '/api/status', answer: async request => status(request) },
   { path: '/api/sessions', answer: ({ source, query }) => source.sessions(sessionQuery(query)) },
   { path: '/api/sessions/:id', answer: session },
   { path: '/api/traces/:traceId', answer: trace },
@@ -92,52 +92,52 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw new Refused(400, 'the path is not encoded as a URL is')
+    throw new RequestError(400, 'the path is not encoded as a URL is')
   }
 }
 
-function status({ source, version, now }: Asked): Status {
+function status({ source, version, now }: RouteRequest): Status {
   return { version, now: now(), source: source.status() }
 }
 
-async function session({ source, params }: Asked): Promise<object> {
+async function session({ source, params }: RouteRequest): Promise<object> {
   const found = await source.session(params['id'] ?? '')
-  if (found === undefined) throw new Refused(404, 'there is no such session')
+  if (found === undefined) throw new RequestError(404, 'there is no such session')
   return found
 }
 
-async function trace(asked: Asked): Promise<object> {
-  const { source, now, params } = asked
-  const tree = await treeIn(asked)
+async function trace(request: RouteRequest): Promise<object> {
+  const { source, now, params } = request
+  const tree = await treeIn(request)
   const { turn, previous, next } = await turnOf(tree, source)
   const view = traceView(tree, { turn, now: now(), children: await source.children(params['traceId'] ?? '') })
   return { ...view, ...(previous !== undefined && { previous }), ...(next !== undefined && { next }) }
 }
 
-interface Placed {
+interface NeighbouringTurns {
   readonly turn: TurnRow
   readonly previous: string | undefined
   readonly next: string | undefined
 }
 
-async function turnOf(tree: TraceTree, source: TraceSource): Promise<Placed> {
+async function turnOf(tree: TraceTree, source: TraceSource): Promise<NeighbouringTurns> {
   const { traceId } = tree
   const named = summarize(tree).sessionId
   const turns = (await source.session(named || `trace:${traceId}`))?.turns ?? []
   const at = turns.findIndex(turn => turn.traceId === traceId)
   const turn = turns[at]
   // A read between two steps of the index: the spans exist already, the row does not.
-  if (turn === undefined) throw new Refused(503, 'this turn is just being read; ask again')
+  if (turn === undefined) throw new RequestError(503, 'this turn is just being read; ask again')
   return { turn, previous: turns[at - 1]?.traceId, next: turns[at + 1]?.traceId }
 }
 
-async function compare({ source, query }: Asked): Promise<object> {
+async function compare({ source, query }: RouteRequest): Promise<object> {
   const { a = '', b = '' } = texts(query, ['a', 'b'])
   return compareView(await treesOf(a, source), await treesOf(b, source))
 }
 
 /** The content of an export and the commands for it. This server sends nothing by itself. */
-async function shared({ source, query }: Asked): Promise<Shared> {
+async function shared({ source, query }: RouteRequest): Promise<Shared> {
   const { of = '' } = texts(query, ['of'])
   const trees = await treesOf(of, source)
   return { lines: [...sharedContentLines(sharedContent(trees))], commands: commandsFor(of, trees) }
@@ -153,7 +153,7 @@ function commandsFor(id: string, trees: readonly TraceTree[]): readonly string[]
   return [`hookspan export ${which} --format otlp --out traces.jsonl`, 'hookspan send traces.jsonl --backend NAME']
 }
 
-async function sharedHtml({ source, query, now }: Asked): Promise<Download> {
+async function sharedHtml({ source, query, now }: RouteRequest): Promise<Download> {
   const { of = '' } = texts(query, ['of'])
   const trees = await treesOf(of, source)
   return new Download(`hookspan-${of.replace(/[^\w-]+/g, '-').slice(0, 60)}.html`, exportHtml(trees, now()))
@@ -165,9 +165,9 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   const spans = await source.trace(id)
   if (spans.length > 0) return [treeOf(spans)]
   const turns = (await source.session(id))?.turns ?? []
-  if (turns.length === 0) throw new Refused(404, 'there is no such turn or session here')
+  if (turns.length === 0) throw new RequestError(404, 'there is no such turn or session here')
   if (turns.length > MAX_TURNS)
-    throw new Refused(
+    throw new RequestError(
       400,
       `a session of more than ${MAX_TURNS} turns is too much at once; hookspan diff and hookspan tree take it`,
     )
@@ -176,11 +176,11 @@ async function treesOf(id: string, source: TraceSource): Promise<TraceTree[]> {
   return trees
 }
 
-async function span(asked: Asked): Promise<object> {
-  const { source, params, query } = asked
-  const tree = await treeIn(asked)
+async function span(request: RouteRequest): Promise<object> {
+  const { source, params, query } = request
+  const tree = await treeIn(request)
   const node = findNode(tree, params['spanId'] ?? '')
-  if (node === undefined) throw new Refused(404, 'there is no such span in this turn')
+  if (node === undefined) throw new RequestError(404, 'there is no such span in this turn')
   const attribute = query.get('attribute')
   if (attribute === null) {
     const here = new Set<string>()
@@ -188,14 +188,14 @@ async function span(asked: Asked): Promise<object> {
     return spanDetail(node, tree, stateOf(tree.traceId, source), id => here.has(id))
   }
   const part = valuePart(node.span, attribute, count(query, 'from') ?? 0)
-  if (part === undefined) throw new Refused(404, 'the span has no such attribute')
+  if (part === undefined) throw new RequestError(404, 'the span has no such attribute')
   return part
 }
 
-async function find(asked: Asked): Promise<Found> {
-  const { text = '' } = texts(asked.query, ['text'])
+async function find(request: RouteRequest): Promise<FoundSpans> {
+  const { text = '' } = texts(request.query, ['text'])
   const wanted = text.toLowerCase()
-  const tree = await treeIn(asked)
+  const tree = await treeIn(request)
   const spanIds: string[] = []
   for (const { node } of wanted === '' ? [] : walkTree(tree)) {
     const { span } = node
@@ -205,9 +205,9 @@ async function find(asked: Asked): Promise<Found> {
   return { spanIds }
 }
 
-async function treeIn({ source, params }: Asked) {
+async function treeIn({ source, params }: RouteRequest) {
   const spans = await source.trace(params['traceId'] ?? '')
-  if (spans.length === 0) throw new Refused(404, 'there is no such turn here, or not any more')
+  if (spans.length === 0) throw new RequestError(404, 'there is no such turn here, or not any more')
   return treeOf(spans)
 }
 
@@ -242,7 +242,7 @@ function texts<Name extends string>(query: URLSearchParams, names: readonly Name
   const found: { [Each in Name]?: string } = {}
   for (const name of names) {
     const text = query.get(name)?.trim() ?? ''
-    if (text.length > MAX_TEXT) throw new Refused(400, `${name} is longer than ${MAX_TEXT} characters`)
+    if (text.length > MAX_TEXT) throw new RequestError(400, `${name} is longer than ${MAX_TEXT} characters`)
     if (text !== '') found[name] = text
   }
   return found
@@ -251,6 +251,6 @@ function texts<Name extends string>(query: URLSearchParams, names: readonly Name
 function count(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) ?? ''
   if (text === '') return undefined
-  if (!/^\d{1,15}(\.\d{1,6})?$/.test(text)) throw new Refused(400, `${name} takes a number`)
+  if (!/^\d{1,15}(\.\d{1,6})?$/.test(text)) throw new RequestError(400, `${name} takes a number`)
   return Number(text)
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type DoorLimits, openDoor } from '../../receiver/loopback/door.ts'
-import { admit, Refused } from './gate.ts'
+import { type ListenerLimits, openListener } from '../../receiver/loopback/listener.ts'
+import { admit, RequestError } from './gate.ts'
 import { writeLive } from './live-lines.ts'
 import { INDEX, type PageFiles } from './page-files.ts'
 import { Download, type Route, routeOf } from './routes.ts'
@@ -21,7 +21,7 @@ export interface ServerOptions {
 }
 
 /** Limits that apply to all clients together. */
-export interface ViewLimits extends DoorLimits {
+export interface ViewLimits extends ListenerLimits {
   readonly questions: number
   readonly streams: number
   readonly answerMillis: number
@@ -75,24 +75,24 @@ export interface ViewServer {
 /** @throws the error of the system when it cannot listen there */
 export async function startServer(options: ServerOptions): Promise<ViewServer> {
   const limits = { ...LIMITS, ...options.limits }
-  const answering = new Answering(options, limits)
-  const counts = { refuse: () => undefined }
-  const door = await openDoor({ port: options.port }, port => answering.listener(port), limits, counts)
+  const answering = new RequestHandler(options, limits)
+  const counts = { countRefusal: () => undefined }
+  const door = await openListener({ port: options.port }, port => answering.listener(port), limits, counts)
   return {
     port: door.port ?? 0,
     close: async () => {
       answering.endStreams()
-      await door.shut()
+      await door.close()
       await door.ended
     },
   }
 }
 
-class Answering {
+class RequestHandler {
   readonly #options: ServerOptions
   readonly #limits: ViewLimits
   readonly #streams = new Set<ServerResponse>()
-  #questions = 0
+  #openQuestions = 0
 
   constructor(options: ServerOptions, limits: ViewLimits) {
     this.#options = options
@@ -119,12 +119,12 @@ class Answering {
     const file = this.#options.page.get(path)
     if (file !== undefined) return end(response, file.type, file.bytes)
     const found = routeOf(path)
-    if (found === undefined) throw new Refused(404, 'there is nothing here')
+    if (found === undefined) throw new RequestError(404, 'there is nothing here')
     const { answer } = found.route
     if (answer === 'page') return this.#page(response)
     if (answer === 'live') return this.#live(request, response)
     const { source, version, now } = this.#options
-    const data = await this.#inTime(answer, { params: found.params, query, source, version, now })
+    const data = await this.#answerInTime(answer, { params: found.params, query, source, version, now })
     if (data instanceof Download) return sendFile(response, data)
     end(response, 'application/json; charset=utf-8', JSON.stringify(data))
   }
@@ -135,7 +135,7 @@ class Answering {
   }
 
   async #live(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#streams.size >= this.#limits.streams) throw new Refused(503, 'too many pages are open; close some')
+    if (this.#streams.size >= this.#limits.streams) throw new RequestError(503, 'too many pages are open; close some')
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
     // The server keeps half-open connections for clients that wait for a response. On a live stream, a half-open connection means
@@ -145,23 +145,23 @@ class Answering {
     await writeLive(response, this.#options.source, this.#options.now)
   }
 
-  #inTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]): Promise<object> {
-    if (this.#questions >= this.#limits.questions) {
-      return Promise.reject(new Refused(503, 'too many questions at once; ask again'))
+  #answerInTime(answer: Exclude<Route['answer'], string>, asked: Parameters<typeof answer>[0]): Promise<object> {
+    if (this.#openQuestions >= this.#limits.questions) {
+      return Promise.reject(new RequestError(503, 'too many questions at once; ask again'))
     }
-    this.#questions += 1
+    this.#openQuestions += 1
     // A timed-out request still counts until its work has ended.
     const answered = Promise.resolve(asked)
       .then(answer)
       .finally(() => {
-        this.#questions -= 1
+        this.#openQuestions -= 1
       })
     let timer: NodeJS.Timeout | undefined
-    const tooLate = new Promise<never>((_, reject) => {
-      const problem = new Refused(503, 'this takes too long; ask for less')
+    const timeout = new Promise<never>((_, reject) => {
+      const problem = new RequestError(503, 'this takes too long; ask for less')
       timer = setTimeout(reject, this.#limits.answerMillis, problem)
     })
-    return Promise.race([answered, tooLate]).finally(() => clearTimeout(timer))
+    return Promise.race([answered, timeout]).finally(() => clearTimeout(timer))
   }
 }
 
@@ -183,7 +183,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
     response.destroy()
     return
   }
-  const isRefused = error instanceof Refused
+  const isRefused = error instanceof RequestError
   response.statusCode = isRefused ? error.status : 500
   const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
   // API clients expect JSON. All other clients get one line of text.

@@ -1,14 +1,14 @@
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
-  Change,
   ChildTraces,
-  Numbers,
   NumbersQuery,
-  OpenTrace,
+  OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
+  TraceChange,
+  UsageNumbers,
 } from '../trace-index/answers.ts'
 import { TraceIndex, type TraceIndexOptions } from '../trace-index/trace-index.ts'
 
@@ -26,11 +26,11 @@ export interface TraceSource {
    */
   trace(traceId: string): Promise<readonly StoredSpan[]>
   children(traceId: string): Promise<readonly ChildTraces[]>
-  numbers(query: NumbersQuery): Promise<Numbers>
+  numbers(query: NumbersQuery): Promise<UsageNumbers>
   /** Open traces of all processes, the latest activity first. */
-  open(): readonly OpenTrace[]
+  open(): readonly OpenTraceRow[]
   /** Changes from now on, at most four per second. Ends with `return()`, or when the source is closed. */
-  changes(): AsyncIterableIterator<Change>
+  changes(): AsyncIterableIterator<TraceChange>
   /** Resolves when all its work has ended. */
   close(): Promise<void>
 }

@@ -5,7 +5,7 @@ import { addressOf, makeViewDirectory, removeAddress, urlOf, type ViewAddress, w
 import { startServer, type ViewServer } from './server.ts'
 import type { TraceSource } from './source.ts'
 
-export interface StartOptions {
+export interface ViewerOptions {
   /**
    * The directory that records the running viewer, so that a second call finds it. Undefined: every call starts a viewer of its
    * own.
@@ -43,7 +43,7 @@ const START_MILLIS = 5_000
  *
  * @throws Error in one line
  */
-export async function startView(options: StartOptions): Promise<RunningView | OtherView> {
+export async function startView(options: ViewerOptions): Promise<RunningView | OtherView> {
   const { directory, now, say } = options
   if (directory === undefined) return serve(options, undefined)
   makeViewDirectory(directory, say)
@@ -57,7 +57,7 @@ export async function startView(options: StartOptions): Promise<RunningView | Ot
   throw new Error(`process ${taken.pid} holds ${directory} and does not say where it answers; end it, and try again`)
 }
 
-async function serve(options: StartOptions, lock: Lock | undefined): Promise<RunningView> {
+async function serve(options: ViewerOptions, lock: Lock | undefined): Promise<RunningView> {
   const { directory } = options
   let [source, server]: [TraceSource?, ViewServer?] = []
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
@@ -83,7 +83,7 @@ async function serve(options: StartOptions, lock: Lock | undefined): Promise<Run
   return { url: urlOf({ port: server.port, token }), close }
 }
 
-async function listen(options: StartOptions, source: TraceSource, token: string): Promise<ViewServer> {
+async function listen(options: ViewerOptions, source: TraceSource, token: string): Promise<ViewServer> {
   const { port = 0, page, version, now } = options
   try {
     return await startServer({ source, page, token, port, version, now })

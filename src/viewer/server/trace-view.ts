@@ -7,7 +7,7 @@ import { type SubtreeSum, subtreeSums } from '../../reading/subtree-sums.ts'
 import { asOf, buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { type TreeRow, treeRows } from '../../reading/tree-rows.ts'
 import type { ChildTraces, TurnRow } from '../trace-index/answers.ts'
-import type { Fold, PathSection, RowSum, SpanRow, TraceView } from './api.ts'
+import type { Fold, PathSectionRow, RowSum, SpanRow, TraceView } from './api.ts'
 
 export interface Around {
   readonly turn: TurnRow
@@ -101,7 +101,7 @@ function sumOf(node: TraceNode, { sums }: Scene): RowSum | undefined {
   return sum && { input: sum.inputTokens, output: sum.outputTokens, errorCount: sum.errorCount }
 }
 
-function pathOf(tree: TraceTree, now: number, { indexes }: Scene): PathSection[] {
+function pathOf(tree: TraceTree, now: number, { indexes }: Scene): PathSectionRow[] {
   return criticalPath(asOf(tree, now)).sections.flatMap(({ span, fromAt, toAt, part }) => {
     const row = indexes.get(span.spanId)
     return row === undefined ? [] : [{ row, startAt: fromAt, endAt: toAt, part }]

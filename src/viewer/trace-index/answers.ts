@@ -7,24 +7,17 @@ import type { KnownCost } from '../../reading/trace-summary.ts'
  * untrusted; text marked printable has been through `displayText`.
  */
 
-/** The SQLite engine: Node's own, or the one compiled to WebAssembly. */
-export type EngineName = 'native' | 'wasm'
-
 export interface SourceStatus {
   readonly path: string
-  readonly engine: EngineName
-  readonly isReader: boolean
   readonly bytes: number
-  /** Bytes whose spans are in the lists and figures, newest first. */
+  /** Bytes that lists, figures and searches cover, newest first. */
   readonly indexedBytes: number
-  /** Bytes whose text is searchable, newest first. */
-  readonly searchableBytes: number
   readonly traceCount: number
   readonly spanCount: number
   readonly unreadableCount: number
   /** The index is complete from this time on, as far as is known. Undefined if it is empty or fully complete. */
   readonly indexedSince: number | undefined
-  /** The reason why there is no index or why it does not grow, in one line. */
+  /** The reason why the index does not grow or cannot be kept, in one line. */
   readonly failure: string | undefined
 }
 
@@ -166,7 +159,7 @@ export interface ToolFigures {
   readonly latency: Percentiles
 }
 
-export interface Numbers {
+export interface UsageNumbers {
   /** Sorted by day, then model. */
   readonly days: readonly ModelFigures[]
   /** Over all days, the model with most tokens first. */
@@ -178,7 +171,7 @@ export interface Numbers {
   readonly agents: readonly string[]
 }
 
-export interface OpenTrace {
+export interface OpenTraceRow {
   readonly traceId: string
   readonly sessionId: string
   readonly agent: string
@@ -194,11 +187,11 @@ export interface OpenTrace {
   /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */
   readonly waitingSince: number | undefined
   readonly tokens: Tokens | undefined
-  readonly doing: readonly OpenSpan[]
+  readonly doing: readonly OpenSpanRow[]
 }
 
 /** An open span. All text is printable. */
-export interface OpenSpan {
+export interface OpenSpanRow {
   readonly spanId: string
   readonly kind: DisplayKind
   readonly name: string
@@ -206,7 +199,7 @@ export interface OpenSpan {
   readonly startAt: number
 }
 
-export interface Change {
+export interface TraceChange {
   /** Traces that grew or shrank. Empty if only older traces have been indexed. */
   readonly traceIds: readonly string[]
   /** More traces changed than are listed. */

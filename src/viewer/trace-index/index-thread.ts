@@ -1,75 +1,72 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Change, OpenTrace, SourceStatus } from './answers.ts'
-import { type IndexSettings, LocalIndex, type Question } from './local-index.ts'
+import type { OpenTraceRow, SourceStatus, TraceChange } from './answers.ts'
+import { type IndexQuery, type IndexSubject, LocalIndex } from './local-index.ts'
 
 /** A message to this thread: a query, or the request to close. */
-export type Asked = { readonly id: number; readonly question: Question; readonly given: unknown } | 'close'
+export type ThreadRequest = { readonly id: number; readonly query: IndexQuery; readonly given: unknown } | 'close'
 
 /** A message from this thread: the result of a query, or an unsolicited status with the changes. */
-export type Told =
+export type ThreadMessage =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly problem: string }
-  | { readonly status: SourceStatus; readonly open: readonly OpenTrace[]; readonly change: Change | undefined }
+  | {
+      readonly status: SourceStatus
+      readonly open: readonly OpenTraceRow[]
+      readonly change: TraceChange | undefined
+    }
 
 const POLL_MILLIS = 250
 const OPEN_MILLIS = 1_000
 const MAX_NAMED = 1_000
-/** Under constant changes, the pause is this many times the duration of a step, at most `MOST_MILLIS`. */
-const RESTING_SHARE = 4
-const MAX_MILLIS = 800
+/** Under constant changes, the pause is this many times the duration of a step, at most `MAX_REST_MILLIS`. */
+const REST_SHARE = 4
+const MAX_REST_MILLIS = 800
 
 let isClosing = false
 let wake: () => void = () => undefined
 
-function tell(told: Told): void {
-  parentPort?.postMessage(told)
+function post(message: ThreadMessage): void {
+  parentPort?.postMessage(message)
 }
 
-/** Lets queries run between two slices of a step. */
-async function pause(): Promise<void> {
-  await new Promise(resolve => setImmediate(resolve))
-}
-
-async function answer(index: LocalIndex, asked: Asked): Promise<void> {
-  if (asked === 'close') {
+async function handleRequest(index: LocalIndex, request: ThreadRequest): Promise<void> {
+  if (request === 'close') {
     isClosing = true
     index.stop()
     wake()
     return
   }
-  const { id, question, given } = asked
+  const { id, query, given } = request
   try {
-    tell({ id, answer: await index.ask(question, given as never) })
+    post({ id, answer: await index.query(query, given as never) })
   } catch (error) {
-    tell({ id, problem: error instanceof Error ? error.message : String(error) })
+    post({ id, problem: error instanceof Error ? error.message : String(error) })
   }
 }
 
-async function work(index: LocalIndex): Promise<void> {
+async function keepUpToDate(index: LocalIndex): Promise<void> {
   const traceIds = new Set<string>()
-  let [toldAt, openAt, hasChanged] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, true]
+  let [postedAt, openAt, hasChanged] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, true]
   while (!isClosing) {
-    const begunAt = performance.now()
+    const startedAt = performance.now()
     const step = await index.step()
     if (isClosing) return
     hasChanged ||= step !== undefined
     if (step?.isNew === true) for (const id of step.traceIds) traceIds.add(id)
-    const isOpenDue = begunAt >= openAt + OPEN_MILLIS || step?.isNew === true
+    const isOpenDue = startedAt >= openAt + OPEN_MILLIS || step?.isNew === true
     if (isOpenDue) {
-      await index.lookWhatIsOpen()
-      index.touch()
-      openAt = begunAt
+      await index.readOpenTraces()
+      openAt = startedAt
     }
-    if (begunAt >= toldAt + POLL_MILLIS && (hasChanged || isOpenDue)) {
+    if (startedAt >= postedAt + POLL_MILLIS && (hasChanged || isOpenDue)) {
       const change = { traceIds: [...traceIds].slice(0, MAX_NAMED), isMore: traceIds.size > MAX_NAMED }
-      const status = index.status()
-      if (status !== undefined) tell({ status, open: index.openTraces, change: hasChanged ? change : undefined })
-      toldAt = begunAt
+      post({ status: index.status(), open: index.openTraces, change: hasChanged ? change : undefined })
+      postedAt = startedAt
       hasChanged = false
       traceIds.clear()
     }
     if (step === undefined) await rest(POLL_MILLIS)
-    else if (index.isUpToDate) await rest(Math.min(MAX_MILLIS, (performance.now() - begunAt) * RESTING_SHARE))
+    else if (index.isUpToDate) await rest(Math.min(MAX_REST_MILLIS, (performance.now() - startedAt) * REST_SHARE))
   }
 }
 
@@ -83,23 +80,13 @@ async function rest(millis: number): Promise<void> {
   })
 }
 
-/**
- * Suppresses Node 22's warning that its SQLite is experimental, which does not help the user. This `process` is the thread's own.
- */
-function keepQuietAboutExperiments(): void {
-  const listeners = process.listeners('warning')
-  process.removeAllListeners('warning')
-  process.on('warning', warning => {
-    if (warning.name !== 'ExperimentalWarning') for (const listener of listeners) listener(warning)
-  })
-}
-
-keepQuietAboutExperiments()
-const index = await LocalIndex.open(workerData as IndexSettings, pause)
-parentPort?.on('message', (asked: Asked) => void answer(index, asked))
+/** Lets queries run between two slices of a step. */
+const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const index = new LocalIndex(workerData as IndexSubject, pause)
+parentPort?.on('message', (request: ThreadRequest) => void handleRequest(index, request))
 try {
-  await work(index)
+  await keepUpToDate(index)
 } finally {
-  index.close()
+  index.save()
   parentPort?.close()
 }

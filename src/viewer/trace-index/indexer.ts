@@ -1,11 +1,18 @@
-import type { StoredSpan } from '../../reading/stored-span.ts'
-import type { Database } from './database.ts'
-import { KeptSpans, type SpanRow } from './kept-span.ts'
-import type { Window } from './log-file.ts'
-import { type FreshTrace, RollUps } from './roll-ups.ts'
-import { placeOf, takeBack } from './schema.ts'
-import { reading, type Segment, Segments, tailOf } from './segments.ts'
-import { searchableText } from './words.ts'
+import { lstat } from 'node:fs/promises'
+import { eachLine, LogFile, spansOfEntry, type Window } from './log-file.ts'
+import { factsOfTrace, type PlacedSpan, slimSpan } from './trace-facts.ts'
+import { byPlace, type TraceEntry, type TraceTable } from './trace-table.ts'
+
+/** The indexing progress of a file. All offsets are line starts or the end of the file. */
+export interface IndexedFile {
+  readonly path: string
+  /** Offsets at which the indexed spans begin and end. */
+  low: number
+  high: number
+  /** Hash of the bytes before `high`, to recognise the file. */
+  hash: string
+  unreadable: number
+}
 
 export interface Step {
   readonly traceIds: readonly string[]
@@ -13,235 +20,217 @@ export interface Step {
   readonly isNew: boolean
 }
 
-export interface IndexerOptions {
+interface IndexerOptions {
+  readonly table: TraceTable
+  /** As an earlier process left them. */
+  readonly files: readonly IndexedFile[]
   readonly list: () => Promise<readonly string[]>
-  /** Called every few milliseconds and before each commit, so that queries can run. If it throws, the step is rolled back. */
+  /** Called every few milliseconds, so that queries can run. If it throws, the step ends; the next one continues. */
   readonly pause: () => Promise<void>
 }
 
+/** Smaller files are read from the beginning, larger ones from the end. */
+const SMALL_BYTES = 1_048_576
 const FIRST_BYTES = 1_048_576
-const MAX_BYTES = 8_388_608
-const TEXT_BYTES = 8_388_608
+const MAX_BYTES = 4_194_304
 const NEW_BYTES = 4_194_304
 const SLICE_MILLIS = 20
-const MAX_REMEMBERED = 50_000
 
-/**
- * Brings the database up to date with the files, one transaction per step. Order: files being written, then older data from
- * newest to oldest, then the words of older data. The progress is saved in the same transaction. Only one indexer may write a
- * database.
- */
+/** Brings the table up to date with the files: first files being written, then older data from newest to oldest. */
 export class Indexer {
-  readonly segments: Segments
-  readonly #database: Database
+  readonly #table: TraceTable
   readonly #options: IndexerOptions
-  readonly #kept: KeptSpans
-  readonly #rollUps: RollUps
-  readonly #traces = new Map<string, number>()
+  readonly #sizes = new Map<string, number>()
   /** Files that end in half a line, with their size. They are skipped until the size changes. */
-  readonly #waiting = new Map<string, number>()
+  readonly #halfLines = new Map<string, number>()
+  /** Files that this process found, oldest first. The others were indexed by an earlier process. */
+  #files: IndexedFile[]
+  #filesAtStart: ReadonlySet<IndexedFile> | undefined
+  #isChecked = false
   #olderBytes = FIRST_BYTES
-  #found: ReadonlySet<number> | undefined
-  #breathAt = 0
+  #pausedAt = 0
 
-  constructor(database: Database, options: IndexerOptions) {
-    this.#database = database
+  constructor(options: IndexerOptions) {
+    this.#table = options.table
     this.#options = options
-    this.segments = new Segments(database, options.list)
-    this.#kept = new KeptSpans(database)
-    this.#rollUps = new RollUps(database, this.#kept)
+    this.#files = [...options.files]
+  }
+
+  /** Oldest first. */
+  get files(): readonly IndexedFile[] {
+    return this.#files
   }
 
   get isUpToDate(): boolean {
-    return this.segments.all.every(each => each.low === 0 && each.text_low === 0 && each.high >= this.bytesOf(each))
+    return this.#files.every(file => file.low === 0 && file.high >= this.bytesOf(file))
   }
 
   /** Indexable bytes of a file. Half a line at the end is not counted: a killed process may have left it for good. */
-  bytesOf(segment: Segment): number {
-    const size = this.segments.sizeOf(segment)
-    return this.#waiting.get(segment.path) === size ? segment.high : size
+  bytesOf(file: IndexedFile): number {
+    const size = this.#sizeOf(file)
+    return this.#halfLines.get(file.path) === size ? file.high : size
   }
 
-  /** Returns undefined if there is nothing to do. @throws SQLite's error */
+  /** Returns undefined if there is nothing to do. @throws the error of the file system */
   async step(): Promise<Step | undefined> {
-    const outdated = await this.segments.look()
-    if (outdated !== undefined) return this.#inTransaction(revision => this.#remove(outdated, revision))
-    const newestFirst = this.segments.all.toReversed()
-    this.#found ??= new Set(newestFirst.map(({ id }) => id))
-    for (const segment of newestFirst) {
-      const step = this.#isLive(segment) ? await this.#takeNew(segment) : undefined
+    const stale = this.#table.staleTraces
+    if (stale.length > 0) return this.#updateAll(stale, new Map(), true)
+    const outdated = await this.#look()
+    if (outdated !== undefined) return this.#remove(outdated)
+    const newestFirst = this.#files.toReversed()
+    this.#filesAtStart ??= new Set(newestFirst)
+    for (const file of newestFirst) {
+      const step = this.#isLive(file) ? await this.#indexNew(file) : undefined
       if (step !== undefined) return step
     }
-    for (const segment of newestFirst) {
-      const step = (await this.#takeNew(segment)) ?? (segment.low > 0 ? await this.#takeOlder(segment) : undefined)
+    for (const file of newestFirst) {
+      const step = (await this.#indexNew(file)) ?? (file.low > 0 ? await this.#indexOlder(file) : undefined)
       if (step !== undefined) return step
     }
-    const wordless = newestFirst.find(({ text_low }) => text_low > 0)
-    return wordless === undefined ? undefined : this.#takeWords(wordless)
+    return undefined
+  }
+
+  #sizeOf({ path }: IndexedFile): number {
+    return this.#sizes.get(path) ?? 0
+  }
+
+  /** Registers new files. Returns an indexed file that is gone or was changed. */
+  async #look(): Promise<IndexedFile | undefined> {
+    const paths = await this.#options.list()
+    this.#sizes.clear()
+    for (const path of paths) {
+      const found = await lstat(path).catch(() => undefined)
+      if (found?.isFile() === true) this.#sizes.set(path, found.size)
+    }
+    const outdated = this.#files.find(file => this.#isOutdated(file))
+    if (outdated !== undefined) return outdated
+    this.#isChecked = true
+    const known = new Set(this.#files.map(({ path }) => path))
+    for (const path of paths) if (!known.has(path) && this.#sizes.has(path)) this.#register(path)
+    return undefined
+  }
+
+  /** A log is only appended to, so files indexed by an earlier process are checked once. */
+  #isOutdated(file: IndexedFile): boolean {
+    const size = this.#sizes.get(file.path)
+    if (size === undefined || size < file.high) return true
+    if (this.#isChecked || file.high === 0) return false
+    const hash = LogFile.use(file.path, open => open.hashBefore(file.high))
+    return hash !== undefined && hash !== file.hash
+  }
+
+  #register(path: string): void {
+    const size = this.#sizes.get(path) ?? 0
+    const end = size <= SMALL_BYTES ? 0 : (LogFile.use(path, open => open.lineEndBefore(size)) ?? 0)
+    const hash = LogFile.use(path, open => open.hashBefore(end)) ?? ''
+    this.#files.push({ path, low: end, high: end, hash, unreadable: 0 })
   }
 
   /** True if the file is being written now. Data written before this process looked is queued instead, newest first. */
-  #isLive(segment: Segment): boolean {
-    const isKnown = segment.high > 0 || this.#found?.has(segment.id) !== true
-    return isKnown && this.segments.sizeOf(segment) - segment.high <= NEW_BYTES
+  #isLive(file: IndexedFile): boolean {
+    const isKnown = file.high > 0 || this.#filesAtStart?.has(file) !== true
+    return isKnown && this.#sizeOf(file) - file.high <= NEW_BYTES
   }
 
-  async #takeNew(segment: Segment): Promise<Step | undefined> {
-    const { path, high } = segment
-    const size = this.segments.sizeOf(segment)
-    if (this.bytesOf(segment) <= high) return undefined
-    const found = reading(path, file => {
-      const window = file.windowAfter(high, size, NEW_BYTES)
-      return window && { window, tail: tailOf(file, window.to) }
+  async #indexNew(file: IndexedFile): Promise<Step | undefined> {
+    const { path, high } = file
+    const size = this.#sizeOf(file)
+    if (this.bytesOf(file) <= high) return undefined
+    const found = LogFile.use(path, open => {
+      const window = open.windowAfter(high, size, NEW_BYTES)
+      return window && { window, hash: open.hashBefore(window.to) }
     })
     if (found === undefined) {
-      this.#waiting.set(path, size)
+      this.#halfLines.set(path, size)
       return undefined
     }
-    const { window, tail } = found
-    return this.#inTransaction(async revision => {
-      const { touched, unreadable } = await this.#add(segment, window, { spans: true, words: true })
-      const traceIds = await this.#rollUp(segment, window, touched, revision)
-      this.segments.save({
-        ...segment,
-        high: window.to,
-        text_high: window.to,
-        tail,
-        unreadable: segment.unreadable + unreadable,
-      })
-      return { traceIds, isNew: true }
+    const { window, hash } = found
+    return this.#indexWindow(window, true, unreadable => {
+      file.high = window.to
+      file.hash = hash
+      file.unreadable += unreadable
     })
   }
 
-  async #takeOlder(segment: Segment): Promise<Step> {
-    const window = this.#windowBefore(segment, segment.low, this.#olderBytes)
-    this.#olderBytes = Math.min(MAX_BYTES, this.#olderBytes * 2)
-    return this.#inTransaction(async revision => {
-      const { touched, unreadable } = await this.#add(segment, window, { spans: true, words: false })
-      const traceIds = await this.#rollUp(segment, window, touched, revision)
-      this.segments.save({ ...segment, low: window.from, unreadable: segment.unreadable + unreadable })
-      return { traceIds, isNew: false }
+  async #indexOlder(file: IndexedFile): Promise<Step> {
+    const { path, low } = file
+    const size = this.#olderBytes
+    this.#olderBytes = Math.min(MAX_BYTES, size * 2)
+    const window = LogFile.use(path, open => open.windowBefore(low, size))
+    // An unreadable file has no older data: if it is gone, its traces are removed at the next look.
+    const none = { from: 0, to: low, bytes: Buffer.alloc(0), entries: () => [] }
+    return this.#indexWindow(window ?? none, false, (unreadable, { from }) => {
+      file.low = from
+      file.unreadable += unreadable
     })
   }
 
-  async #takeWords(segment: Segment): Promise<Step> {
-    const window = this.#windowBefore(segment, segment.text_low, TEXT_BYTES)
-    return this.#inTransaction(async () => {
-      await this.#add(segment, window, { spans: false, words: true })
-      this.segments.save({ ...segment, text_low: window.from })
-      return { traceIds: [], isNew: false }
-    })
-  }
-
-  /** An unreadable file has no older data: if it is gone, its rows are removed at the next look. */
-  #windowBefore({ path }: Segment, to: number, size: number): Window {
-    const window = reading(path, file => file.windowBefore(to, size))
-    return window ?? { from: 0, to, entries: () => [] }
-  }
-
-  async #add(
-    { id }: Segment,
+  /** The progress and the lines change together, so that a step that ends early neither loses nor repeats a line. */
+  async #indexWindow(
     window: Window,
-    what: { readonly spans: boolean; readonly words: boolean },
-  ): Promise<{ readonly touched: ReadonlyMap<number, FreshTrace>; readonly unreadable: number }> {
-    const touched = new Map<number, FreshTrace>()
+    isNew: boolean,
+    save: (unreadable: number, window: Window) => void,
+  ): Promise<Step> {
+    const found = new Map<string, PlacedSpan[]>()
     let unreadable = 0
-    for (const { entry, offset, length } of window.entries()) {
+    this.#pausedAt = performance.now()
+    for (const { entry, line } of window.entries()) {
       if ('problem' in entry) unreadable += 1
-      else {
-        for (const [nth, span] of [...entry.running, ...entry.spans].entries()) {
-          const place = placeOf(id, offset, nth)
-          if (what.spans) this.#addSpan(span, { place, nth, length }, touched)
-          if (what.words)
-            this.#database.run('INSERT INTO words (rowid, text) VALUES (?, ?)', place, searchableText(span))
-        }
+      for (const [nth, span] of spansOfEntry(entry).entries()) {
+        const placed = { span: slimSpan(span), line, nth }
+        const known = found.get(span.traceId)
+        if (known === undefined) found.set(span.traceId, [placed])
+        else known.push(placed)
       }
       await this.#breathe()
     }
-    return { touched, unreadable }
+    await this.#options.pause()
+    save(unreadable, window)
+    const whole = new Map<TraceEntry, readonly PlacedSpan[]>()
+    const changed: TraceEntry[] = []
+    for (const [traceId, spans] of found) {
+      const isFirst = this.#table.trace(traceId) === undefined
+      const entry = this.#table.addLines(traceId, [...new Set(spans.map(({ line }) => line))])
+      if (isFirst) whole.set(entry, spans)
+      changed.push(entry)
+    }
+    return this.#updateAll(changed, whole, isNew)
   }
 
-  #addSpan(span: StoredSpan, where: Pick<SpanRow, 'place' | 'nth' | 'length'>, touched: Map<number, FreshTrace>): void {
-    const { traceId } = span
-    const trace = this.#traceOf(traceId)
-    const row = this.#kept.add(trace, span, where)
-    const fresh = touched.get(trace)
-    if (fresh === undefined) touched.set(trace, { traceId, rows: [row] })
-    else fresh.rows.push(row)
+  #remove(file: IndexedFile): Promise<Step> {
+    this.#files = this.#files.filter(each => each !== file)
+    this.#halfLines.delete(file.path)
+    this.#table.removeFile(file.path)
+    return this.#updateAll(this.#table.staleTraces, new Map(), true)
   }
 
-  #traceOf(traceId: string): number {
-    const known = this.#traces.get(traceId)
-    if (known !== undefined) return known
-    this.#database.run('INSERT OR IGNORE INTO trace (trace_id) VALUES (?)', traceId)
-    const { id } = this.#database.get<{ id: number }>('SELECT id FROM trace WHERE trace_id = ?', traceId) ?? { id: 0 }
-    if (this.#traces.size >= MAX_REMEMBERED) this.#traces.clear()
-    this.#traces.set(traceId, id)
-    return id
-  }
-
-  async #rollUp(
-    { id }: Segment,
-    window: Window,
-    touched: ReadonlyMap<number, FreshTrace>,
-    revision: number,
-  ): Promise<string[]> {
-    const places = { from: placeOf(id, window.from), to: placeOf(id, window.to) }
-    for (const [trace, fresh] of touched) {
-      this.#rollUps.added(trace, fresh, places, revision)
+  /** @param whole traces of which all spans are at hand; the lines of the others are read again */
+  async #updateAll(
+    entries: readonly TraceEntry[],
+    whole: ReadonlyMap<TraceEntry, readonly PlacedSpan[]>,
+    isNew: boolean,
+  ): Promise<Step> {
+    for (const entry of entries) {
+      const spans = whole.get(entry) ?? (await readPlacedSpans(entry))
+      this.#table.putFacts(entry, spans.length === 0 ? undefined : factsOfTrace(entry.traceId, spans))
       await this.#breathe()
     }
-    this.#rollUps.flush()
-    return Array.from(touched.values(), ({ traceId }) => traceId)
-  }
-
-  async #remove(segment: Segment, revision: number): Promise<Step> {
-    const places = { from: placeOf(segment.id, 0), to: placeOf(segment.id + 1, 0) }
-    const within = 'FROM span WHERE place >= ? AND place < ?'
-    const range = [places.from, places.to] as const
-    const traceIds: string[] = []
-    for (const { trace } of this.#database.all<{ trace: number }>(`SELECT DISTINCT trace ${within}`, ...range)) {
-      traceIds.push(this.#rollUps.removed(trace, places, revision))
-      await this.#breathe()
-    }
-    this.#rollUps.flush()
-    this.#database.run(`DELETE FROM words WHERE rowid IN (SELECT place ${within})`, ...range)
-    this.#database.run(`DELETE ${within}`, ...range)
-    this.#database.run('DELETE FROM kept WHERE id NOT IN (SELECT kept FROM span UNION SELECT named FROM span)')
-    this.segments.remove(segment)
-    this.#waiting.delete(segment.path)
-    this.#forget()
-    return { traceIds, isNew: true }
-  }
-
-  async #inTransaction(work: (revision: number) => Promise<Step>): Promise<Step> {
-    this.#database.exec('BEGIN IMMEDIATE')
-    this.#breathAt = performance.now()
-    try {
-      this.#database.run("UPDATE state SET value = value + 1 WHERE name = 'revision'")
-      const state = this.#database.get<{ value: number }>("SELECT value FROM state WHERE name = 'revision'")
-      const step = await work(state?.value ?? 0)
-      await this.#options.pause()
-      this.#database.exec('COMMIT')
-      this.segments.reload()
-      return step
-    } catch (error) {
-      this.#forget()
-      this.#rollUps.forget()
-      takeBack(this.#database)
-      throw error
-    }
-  }
-
-  /** Clears cached ids, which may not be in the database any more. */
-  #forget(): void {
-    this.#traces.clear()
-    this.#kept.forget()
+    return { traceIds: entries.map(({ traceId }) => traceId), isNew }
   }
 
   async #breathe(): Promise<void> {
-    if (performance.now() - this.#breathAt < SLICE_MILLIS) return
+    if (performance.now() - this.#pausedAt < SLICE_MILLIS) return
     await this.#options.pause()
-    this.#breathAt = performance.now()
+    this.#pausedAt = performance.now()
   }
+}
+
+async function readPlacedSpans({ traceId, lines }: TraceEntry): Promise<PlacedSpan[]> {
+  const found: PlacedSpan[] = []
+  await eachLine(lines.toSorted(byPlace), (line, spans) => {
+    for (const [nth, span] of spans.entries()) {
+      if (span.traceId === traceId) found.push({ span: slimSpan(span), line, nth })
+    }
+  })
+  return found
 }

@@ -1,115 +1,323 @@
-import type { Database, Value } from './database.ts'
-import { MAX_LINE, readLine } from './log-file.ts'
-import { placeFinder, type SpanPlace } from './read-places.ts'
-import { reading } from './segments.ts'
-import { fold, holdsAll, type SearchedText, searchableText } from './words.ts'
+import { isAscii } from 'node:buffer'
+import { displayText } from '../../reading/display-text.ts'
+import type { StoredSpan } from '../../reading/stored-span.ts'
+import type { TextMatch } from './answers.ts'
+import type { IndexedFile } from './indexer.ts'
+import { LogFile, readLineText, spansOfEntry } from './log-file.ts'
+import type { TraceEntry, TraceTable } from './trace-table.ts'
 
-export interface TraceCondition {
-  readonly sql: string
-  readonly values: readonly Value[]
+/** Text beyond this is not searchable: a tool may print a whole book. */
+const MAX_CHARS = 65_536
+/** Shorter words match whole words only: too many words begin with one or two letters. */
+const MIN_PREFIX = 3
+const MAX_WORDS = 16
+const EXCERPT_BEFORE = 60
+const EXCERPT_CHARS = 200
+
+const CHUNK_BYTES = 262_144
+const SLICE_MILLIS = 20
+const MAX_MATCHES = 500
+/** Parsing a line costs a hundred times as much as searching it. */
+const MAX_PARSED_BYTES = 33_554_432
+
+/** Scripts without blanks: what stands between two blanks is several words. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const WORD = /[\p{L}\p{N}\p{Co}]+/gu
+const ACCENTS = /[\u0300-\u036f]/g
+
+/** Patterns for raw lines of JSON, of which the bytes are read as Latin-1. They may match more than the text that is sought. */
+interface RawPatterns {
+  /** Finds the longest word or piece in many lines. */
+  readonly scan: RegExp
+  /** All must match a line. */
+  readonly line: readonly RegExp[]
 }
 
-export interface Found {
-  readonly places: ReadonlyMap<number, number>
-  /** The place at which an incomplete search stopped; undefined if it is complete. */
-  readonly endedAt: number | undefined
+/** A condition on the text of a span. */
+interface TextMatcher {
+  /** For lines without accents, which is cheaper, and for all others. */
+  readonly plain: RawPatterns
+  readonly accented: RawPatterns
+  matches(text: string): boolean
 }
 
-const MAX_MATCHES = 10_000
-/** Limits for reading the log, for texts that the index cannot find. */
-const MAX_READ_BYTES = 33_554_432
-const MAX_READ_TRACES = 500
-const MAX_ROWS = 200_000
-const ROWS_AT_ONCE = 4_000
+/** A text to search for. A span matches if it has all words; if no span does, spans match that have all pieces between blanks. */
+export class SearchText {
+  readonly words: TextMatcher | undefined
+  readonly pieces: TextMatcher
+  readonly #shown: readonly string[]
 
-/** Searches the word index. If that finds nothing or cannot search for the text, reads the traces that meet the condition. */
-export function findText(database: Database, text: SearchedText, condition: TraceCondition): Found {
-  const found = text.match === undefined ? undefined : findWords(database, text.match, condition)
-  return found !== undefined && found.places.size > 0 ? found : findByReading(database, text, condition)
+  private constructor(text: string, pieces: readonly string[]) {
+    const words = withoutAccents(text).toLowerCase().match(WORD) ?? []
+    const hasWords = words.length > 0 && words.length <= MAX_WORDS && !UNSPACED.test(text)
+    this.words = hasWords ? wordMatcher(words) : undefined
+    this.pieces = pieceMatcher(pieces)
+    this.#shown = [...pieces, ...pieces.flatMap(piece => piece.match(WORD) ?? [])]
+  }
+
+  /** Undefined if there is nothing to search for. */
+  static parse(text: string): SearchText | undefined {
+    const pieces = fold(text)
+      .split(/\s+/)
+      .filter(piece => piece !== '')
+    return pieces.length === 0 ? undefined : new SearchText(text, pieces.slice(0, MAX_WORDS))
+  }
+
+  /** Printable, with an ellipsis where it was cut. */
+  excerptOf(span: StoredSpan): string {
+    const text = searchableText(span)
+    const folded = fold(text)
+    const at = this.#shown.map(sought => wordStart(folded, sought)).find(place => place >= 0) ?? 0
+    const from = Math.max(0, at - EXCERPT_BEFORE)
+    const shown = displayText(text.slice(from, from + EXCERPT_CHARS))
+    return `${from > 0 ? '…' : ''}${shown}${from + EXCERPT_CHARS < text.length ? '…' : ''}`
+  }
 }
 
-interface MatchRow {
-  readonly place: number
-  readonly trace: number
+function fold(text: string): string {
+  return text.normalize('NFC').toLowerCase()
 }
 
-function findWords(database: Database, match: string, { sql, values }: TraceCondition): Found {
-  const rows = database.all<MatchRow & { readonly isWanted: number }>(
-    `SELECT span.place AS place, span.trace AS trace, (${sql}) AS isWanted
-     FROM (SELECT rowid AS place FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${MAX_MATCHES}) AS matching
-     CROSS JOIN span ON span.place = matching.place CROSS JOIN trace ON trace.id = span.trace`,
-    ...values,
-    match,
-  )
-  const least = rows.reduce((first, { place }) => Math.min(first, place), Number.POSITIVE_INFINITY)
-  const places = newestOf(rows.filter(({ isWanted }) => isWanted === 1))
-  return { places, endedAt: rows.length < MAX_MATCHES ? undefined : least }
+function withoutAccents(text: string): string {
+  return text.normalize('NFD').replace(ACCENTS, '').normalize('NFC')
 }
 
-function newestOf(rows: readonly MatchRow[]): ReadonlyMap<number, number> {
-  const places = new Map<number, number>()
-  for (const { place, trace } of rows) places.set(trace, Math.max(place, places.get(trace) ?? 0))
-  return places
+/** Prefers the start of a word to its middle. */
+function wordStart(text: string, sought: string): number {
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(sought)}`, 'u').exec(text)
+  return found?.index ?? text.indexOf(sought)
 }
 
-interface ReadRow extends MatchRow {
-  readonly nth: number
-  readonly length: number
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
-function findByReading(database: Database, { pieces }: SearchedText, { sql, values }: TraceCondition): Found {
-  const places = new Map<number, number>()
-  const find = placeFinder(database)
-  const reader = new LineMemory()
-  for (let [to, looked] = [Number.MAX_SAFE_INTEGER, 0]; ; looked += ROWS_AT_ONCE) {
-    const from = placeBefore(database, to)
-    if (from === undefined) return { places, endedAt: undefined }
-    if (looked >= MAX_ROWS) return { places, endedAt: to }
-    // CROSS JOIN fixes the join order: rows come by place, without sorting.
-    const rows = database.all<ReadRow>(
-      `SELECT span.place AS place, span.trace AS trace, nth, length FROM span CROSS JOIN trace ON trace.id = span.trace
-       WHERE span.place >= ? AND span.place < ? AND ${sql} ORDER BY span.place DESC`,
-      ...[from, to, ...values],
-    )
-    for (const row of rows) {
-      if (reader.bytes > MAX_READ_BYTES || places.size >= MAX_READ_TRACES) return { places, endedAt: row.place }
-      const place = places.has(row.trace) ? undefined : find(row)
-      if (place !== undefined && reader.textsAt(place, pieces)[row.nth] === true) places.set(row.trace, row.place)
+function wordMatcher(words: readonly string[]): TextMatcher {
+  const isShort = (word: string): boolean => word.length < MIN_PREFIX
+  const exact = words.map(word => new RegExp(`(?<!${LETTER})${word}${isShort(word) ? `(?!${LETTER})` : ''}`, 'u'))
+  const rawPatterns = (formOf: (letter: string) => string): RawPatterns => {
+    const patternOf = (word: string): string => Array.from(word, formOf).join('')
+    return {
+      scan: new RegExp(patternOf(longestOf(words)) + NO_FIELD_NAME, 'gi'),
+      line: words.map(word => new RegExp(BEFORE_WORD + patternOf(word) + (isShort(word) ? '(?![a-z0-9])' : ''), 'i')),
     }
-    to = from
+  }
+  return {
+    plain: rawPatterns(letter => (letter <= '\x7f' ? letter : lettersLike(letter))),
+    accented: rawPatterns(lettersLike),
+    matches: text => {
+      const folded = withoutAccents(text).toLowerCase()
+      return exact.every(pattern => pattern.test(folded))
+    },
   }
 }
 
-function placeBefore(database: Database, to: number): number | undefined {
-  const sql = `SELECT min(place) AS place FROM (SELECT place FROM span WHERE place < ? ORDER BY place DESC LIMIT ${ROWS_AT_ONCE})`
-  return database.get<{ place: number | null }>(sql, to)?.place ?? undefined
-}
-
-/** The line read last, because one line contains several spans. */
-class LineMemory {
-  bytes = 0
-  #key = ''
-  #holds: readonly boolean[] = []
-
-  textsAt({ path, offset, length }: SpanPlace, pieces: readonly string[]): readonly boolean[] {
-    const key = `${path}:${offset}`
-    if (key === this.#key) return this.#holds
-    this.#key = key
-    this.bytes += length
-    const bytes = length > MAX_LINE ? undefined : reading(path, file => file.bytes(offset, offset + length))
-    this.#holds = bytes === undefined || !mayHold(bytes, pieces) ? [] : spansThatHold(bytes, pieces)
-    return this.#holds
+function pieceMatcher(pieces: readonly string[]): TextMatcher {
+  const patternOf = (piece: string): string =>
+    Array.from(piece, char => rawForms(char <= '\x7f' ? [char] : [char, char.toUpperCase()])).join('')
+  const patterns = {
+    scan: new RegExp(patternOf(longestOf(pieces)) + NO_FIELD_NAME, 'gi'),
+    line: pieces.map(piece => new RegExp(patternOf(piece), 'i')),
+  }
+  return {
+    plain: patterns,
+    accented: patterns,
+    matches: text => {
+      const folded = fold(text)
+      return pieces.every(piece => folded.includes(piece))
+    },
   }
 }
 
-/** A cheap check before parsing, which costs most. Text that JSON may escape cannot be searched for this way. */
-function mayHold(bytes: Buffer, pieces: readonly string[]): boolean {
-  const text = fold(bytes.toString('utf8'))
-  return text.includes('\\u') || pieces.every(piece => text.includes(JSON.stringify(piece).slice(1, -1)))
+function longestOf(texts: readonly string[]): string {
+  return texts.reduce((longest, text) => (text.length > longest.length ? text : longest), '')
 }
 
-function spansThatHold(bytes: Buffer, pieces: readonly string[]): readonly boolean[] {
-  const entry = readLine(bytes)
-  if (entry === undefined || !('spans' in entry)) return []
-  return [...entry.running, ...entry.spans].map(span => holdsAll(fold(searchableText(span)), pieces))
+const LETTER = '[\\p{L}\\p{N}\\p{Co}]'
+/** A byte that is no letter, part of a character beyond ASCII, or an escape sequence of JSON. */
+const BEFORE_WORD = '(?:[^a-z0-9]|\\\\(?:[bfnrt]|u[0-9a-f]{4}))'
+/** The match is not in the name of an attribute or of an OTLP field, which every line has. */
+const NO_FIELD_NAME = '(?![\\w.]*"\\s*(?::|,\\s*"value"))'
+/** The bytes of U+0300 to U+036F. */
+const COMBINING_MARKS = '(?:\xcc[\x80-\xbf]|\xcd[\x80-\xaf])*'
+/** The first bytes of characters with accents, and of combining marks. */
+const HAS_ACCENTS = /[\xc3-\xd3\xe1]/
+
+/** The letters that differ from this lower-case one by accents or case alone: `u` -> `ù ú û ü …` */
+const lettersByBase = new Map<string, string[]>()
+
+function lettersLike(base: string): string {
+  if (lettersByBase.size === 0) {
+    for (let code = 0xc0; code < 0x2000; code++) {
+      const letter = String.fromCodePoint(code)
+      const found = withoutAccents(letter).toLowerCase()
+      if (found !== letter) lettersByBase.set(found, [...(lettersByBase.get(found) ?? []), letter])
+    }
+  }
+  return rawForms([base, ...(lettersByBase.get(base) ?? [])]) + COMBINING_MARKS
+}
+
+/** A pattern for characters as they are in a line of JSON: their UTF-8 bytes, or an escape sequence. */
+function rawForms(characters: readonly string[]): string {
+  const forms = new Set<string>()
+  for (const character of characters) {
+    forms.add(escapePattern(Buffer.from(JSON.stringify(character).slice(1, -1)).toString('latin1')))
+    if (character === '/') forms.add('\\\\/')
+    if (character.length === 1 && character > '\x7f')
+      forms.add(`\\\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  }
+  return forms.size === 1 ? [...forms].join('') : `(?:${[...forms].join('|')})`
+}
+
+function searchableText(span: StoredSpan): string {
+  const parts: string[] = []
+  let left = MAX_CHARS
+  const add = (value: unknown): void => {
+    if (left <= 0) return
+    if (typeof value === 'string') {
+      parts.push(value.slice(0, left))
+      left -= value.length + 1
+    } else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) add(inner)
+  }
+  add(span.name)
+  add(span.statusMessage)
+  add(span.attributes)
+  for (const { name, attributes } of span.events) {
+    add(name)
+    add(attributes)
+  }
+  return parts.join('\n')
+}
+
+export interface FoundTexts {
+  /** The newest match of each trace, the newest first. */
+  readonly matches: ReadonlyMap<TraceEntry, TextMatch>
+  /** The search was incomplete and reached back only to this time. */
+  readonly searchedSince: number | undefined
+}
+
+interface Chunk {
+  readonly text: string
+  readonly hasAccents: boolean
+}
+
+type TraceCondition = (entry: TraceEntry) => boolean
+
+/** Searches the text of a log by reading it, from the newest line back. */
+export class TextSearch {
+  readonly #table: TraceTable
+  readonly #files: () => readonly IndexedFile[]
+  readonly #pause: () => Promise<void>
+
+  constructor(table: TraceTable, files: () => readonly IndexedFile[], pause: () => Promise<void>) {
+    this.#table = table
+    this.#files = files
+    this.#pause = pause
+  }
+
+  /** Finds at most 500 traces that meet the condition. */
+  async find(text: SearchText, accepts: TraceCondition): Promise<FoundTexts> {
+    const byPieces = new SearchPass(this.#table, text, text.pieces, accepts)
+    const byWords = text.words && new SearchPass(this.#table, text, text.words, accepts)
+    const passes = byWords === undefined ? [byPieces] : [byWords, byPieces]
+    for await (const chunk of this.#chunks()) {
+      for (const pass of passes) if (!pass.isDone) pass.search(chunk)
+      const hasWords = byWords !== undefined && byWords.matches.size > 0
+      if (passes.every(({ isDone }) => isDone) || (hasWords && byWords.isDone)) break
+      if (hasWords) passes.splice(1)
+    }
+    return byWords !== undefined && byWords.matches.size > 0 ? byWords : byPieces
+  }
+
+  /** The indexed lines as Latin-1. The rest has no facts yet, so no condition can be checked. */
+  async *#chunks(): AsyncGenerator<Chunk, void> {
+    const scratch = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+    let pausedAt = performance.now()
+    for (const { path, low, high } of this.#files().toReversed()) {
+      for (let to = high; to > low; ) {
+        const end = to
+        const window = LogFile.use(path, file => file.windowBefore(end, CHUNK_BYTES, scratch))
+        if (window === undefined) break
+        const text = window.bytes.toString('latin1')
+        yield { text, hasAccents: !isAscii(window.bytes) && HAS_ACCENTS.test(text) }
+        to = window.from
+        if (performance.now() - pausedAt < SLICE_MILLIS) continue
+        await this.#pause()
+        pausedAt = performance.now()
+      }
+    }
+  }
+}
+
+const TRACE_ID = /"traceId"\s*:\s*"([^"]*)"/g
+
+class SearchPass implements FoundTexts {
+  readonly matches = new Map<TraceEntry, TextMatch>()
+  readonly #table: TraceTable
+  readonly #text: SearchText
+  readonly #matcher: TextMatcher
+  readonly #accepts: TraceCondition
+  #parsedBytes = 0
+  #reachedAt: number | undefined
+
+  constructor(table: TraceTable, text: SearchText, matcher: TextMatcher, accepts: TraceCondition) {
+    this.#table = table
+    this.#text = text
+    this.#matcher = matcher
+    this.#accepts = accepts
+  }
+
+  get isDone(): boolean {
+    return this.matches.size >= MAX_MATCHES || this.#parsedBytes > MAX_PARSED_BYTES
+  }
+
+  get searchedSince(): number | undefined {
+    return this.isDone ? this.#reachedAt : undefined
+  }
+
+  search({ text, hasAccents }: Chunk): void {
+    const { scan, line: patterns } = hasAccents ? this.#matcher.accented : this.#matcher.plain
+    for (const line of linesWith(text, scan).reverse()) {
+      if (this.isDone) return
+      if (!patterns.every(pattern => pattern.test(line)) || !this.#mayHaveWanted(line)) continue
+      this.#searchLine(Buffer.from(line, 'latin1').toString('utf8'))
+    }
+  }
+
+  /** Ids with escape sequences or beyond ASCII are looked at only after parsing. */
+  #mayHaveWanted(line: string): boolean {
+    for (const [, id = ''] of line.matchAll(TRACE_ID)) if (!/^[\w-]+$/.test(id) || this.#isWanted(id)) return true
+    return false
+  }
+
+  #isWanted(traceId: string): boolean {
+    const entry = this.#table.trace(traceId)
+    return entry !== undefined && !this.matches.has(entry) && this.#accepts(entry)
+  }
+
+  #searchLine(line: string): void {
+    this.#parsedBytes += line.length
+    const spans = spansOfEntry(readLineText(line))
+    this.#reachedAt = spans[0]?.startAt ?? this.#reachedAt
+    for (const span of spans.toReversed()) {
+      const { traceId, spanId } = span
+      const entry = this.#table.trace(traceId)
+      if (entry === undefined || !this.#isWanted(traceId)) continue
+      if (!this.#matcher.matches(searchableText(span))) continue
+      this.matches.set(entry, { traceId, spanId, excerpt: this.#text.excerptOf(span) })
+    }
+  }
+}
+
+function linesWith(chunk: string, pattern: RegExp): string[] {
+  const lines: string[] = []
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(chunk); match !== null; match = pattern.exec(chunk)) {
+    const found = chunk.indexOf('\n', match.index)
+    const end = found < 0 ? chunk.length : found
+    lines.push(chunk.slice(chunk.lastIndexOf('\n', match.index) + 1, end))
+    pattern.lastIndex = end
+  }
+  return lines
 }

@@ -1,8 +1,11 @@
-import { segment, type Tone } from '../../reading/segments.ts'
-import type { Tokens } from '../../reading/span-facts.ts'
+import { displayText } from '../../reading/display-text.ts'
+import { SpanAttributes } from '../../reading/span-attributes.ts'
+import { factsOf } from '../../reading/span-facts.ts'
+import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
+  ChildTraces,
   Openness,
-  OpenTrace,
+  OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
@@ -11,241 +14,216 @@ import type {
   TextMatch,
   TurnRow,
 } from './answers.ts'
-import type { Database, Value } from './database.ts'
-import { placeOfRow, readSpanAt } from './read-places.ts'
-import { findText, type TraceCondition } from './search.ts'
-import type { Titles } from './titles.ts'
-import { dollars, HAS_INPUT, HAS_OUTPUT, type TraceRow } from './trace-row.ts'
-import { excerptOf, type SearchedText, searchedText } from './words.ts'
+import { eachLine } from './log-file.ts'
+import { SearchText, type TextSearch } from './search.ts'
+import { cutText, type StoredTurn, type TraceFacts } from './trace-facts.ts'
+import type { TraceEntry, TraceTable } from './trace-table.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_ROWS = 500
 const MAX_TURNS = 2_000
-const LAST_CHARACTER = '\u{10ffff}'
+const MAX_CHILDREN = 2_000
+/** Longer lines are not read for a title. One of 8 MiB takes some 50 ms, once. */
+const MAX_TITLE_LINE_BYTES = 8_388_608
 
-export interface Asked {
-  readonly database: Database
-  readonly titles: Titles
-  readonly open: ReadonlyMap<string, OpenTrace>
+export interface SessionSource {
+  readonly table: TraceTable
+  readonly search: TextSearch
+  readonly open: ReadonlyMap<string, OpenTraceRow>
 }
 
-interface StoredSession {
-  readonly id: number
-  readonly key: string
-  readonly start_at: number
-  readonly last_at: number
-  readonly turns: number
-  readonly spans: number
-  readonly errors: number
-  readonly running: number
-  readonly has_tokens: number
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly nanodollars: number
-  readonly paid: number
-  readonly unpaid: number
-  readonly waited: number
-  readonly last_trace: number
+interface ListedSession {
+  readonly id: string
+  readonly traces: readonly TraceEntry[]
+  readonly lastAt: number
 }
 
-type StoredTrace = TraceRow & { readonly id: number; readonly trace_id: string; readonly session: number }
-
-export async function querySessions(asked: Asked, query: SessionQuery): Promise<SessionPage> {
-  const { database } = asked
-  const condition = conditionOf(query)
-  const text = query.text === undefined ? undefined : searchedText(query.text)
-  const found = text && findText(database, text, condition)
-  const conditions = found === undefined ? condition : among([...found.places.keys()], condition)
+export async function querySessions(source: SessionSource, query: SessionQuery): Promise<SessionPage> {
+  const text = query.text === undefined ? undefined : SearchText.parse(query.text)
+  const accepts = conditionOf(query)
+  const found = text && (await source.search.find(text, entry => entry.facts !== undefined && accepts(entry.facts)))
   const limit = Math.min(MAX_ROWS, Math.max(1, Math.floor(query.limit ?? DEFAULT_LIMIT)))
-  const sessions = selectSessions(database, conditions, found !== undefined, query.before, limit + 1)
+  const isListed = (entry: TraceEntry): boolean =>
+    found === undefined ? accepts(entry.facts as TraceFacts) : found.matches.has(entry)
+  const listed = listSessions(source.table, isListed).filter(isAfter(query.before))
   const rows: SessionRow[] = []
-  for (const session of sessions.slice(0, limit)) {
-    const match = found && text && (await matchIn(database, session.id, found.places, text))
-    rows.push(await sessionRow(asked, session, match))
+  for (const session of listed.slice(0, limit)) {
+    rows.push(await sessionRow(source, session, found && newestMatch(session, found.matches)))
   }
-  const last = sessions.length > limit ? sessions[limit - 1] : undefined
-  const next = last === undefined ? undefined : `${last.last_at}~${last.key}`
-  return { rows, next, searchedSince: found?.endedAt === undefined ? undefined : startOf(database, found.endedAt) }
-}
-
-export async function querySession(asked: Asked, id: string): Promise<SessionDetail | undefined> {
-  const { database } = asked
-  const session = database.get<StoredSession>('SELECT * FROM session WHERE key = ?', id)
-  if (session === undefined) return undefined
-  const traces = database.all<StoredTrace>(
-    `SELECT * FROM trace WHERE session = ? ORDER BY start_at DESC, trace_id DESC LIMIT ${MAX_TURNS}`,
-    session.id,
-  )
-  const turns: TurnRow[] = []
-  for (const trace of traces.reverse()) turns.push(await turnRow(asked, trace, session.key))
-  return { session: await sessionRow(asked, session, undefined), turns }
-}
-
-function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQuery): TraceCondition {
-  const parts: TraceCondition[] = []
-  const add = (sql: string, ...values: readonly Value[]): void => {
-    parts.push({ sql, values })
-  }
-  if (agent !== undefined) add('trace.agent = ?', agent)
-  for (const [kind, name] of [['model', model] as const, ['tool', tool] as const]) {
-    const used = 'trace.id IN (SELECT trace FROM used WHERE kind = ? AND name >= ? AND name < ?)'
-    if (name !== undefined) add(used, kind, name, name + LAST_CHARACTER)
-  }
-  if (outcome === 'error') add('trace.errors > 0')
-  else if (outcome === 'running') add('trace.running > 0')
-  else if (outcome !== undefined) add('trace.outcome = ?', outcome)
-  if (sinceAt !== undefined) add('(trace.last_at >= ? OR trace.running > 0)', sinceAt)
-  if (untilAt !== undefined) add('trace.start_at <= ?', untilAt)
-  return all(parts)
-}
-
-function all(parts: readonly TraceCondition[]): TraceCondition {
+  const last = listed.length > limit ? listed[limit - 1] : undefined
   return {
-    sql: parts.length === 0 ? 'TRUE' : parts.map(({ sql }) => sql).join(' AND '),
-    values: parts.flatMap(({ values }) => values),
+    rows,
+    next: last === undefined ? undefined : `${last.lastAt}~${last.id}`,
+    searchedSince: found?.searchedSince,
   }
 }
 
-function among(traces: readonly number[], condition: TraceCondition): TraceCondition {
-  return all([{ sql: 'trace.id IN (SELECT value FROM json_each(?))', values: [JSON.stringify(traces)] }, condition])
+export async function querySession(source: SessionSource, id: string): Promise<SessionDetail | undefined> {
+  const traces = source.table.session(id)
+  if (traces === undefined) return undefined
+  const newestFirst = [...traces].sort((a, b) => newer(turnIn(a), turnIn(b)))
+  const turns: TurnRow[] = []
+  for (const entry of newestFirst.slice(0, MAX_TURNS).reverse()) {
+    const turn = turnIn(entry)
+    const openness = turn.runningCount > 0 ? opennessOf([turn.traceId], source.open) : ENDED
+    turns.push({ ...turn, ...openness, title: await titleOf(entry) })
+  }
+  return { session: await sessionRow(source, listedSession(id, traces), undefined), turns }
 }
 
-function selectSessions(
-  database: Database,
-  { sql, values }: TraceCondition,
-  isFew: boolean,
-  before: string | undefined,
-  limit: number,
-): StoredSession[] {
-  const [match, last = '', key = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(before ?? '') ?? []
-  const behind = match === undefined ? 'TRUE' : '(session.last_at < ? OR (session.last_at = ? AND session.key < ?))'
-  const cursor = match === undefined ? [] : [Number(last), Number(last), key]
-  // With few matching traces, their sessions are looked up. Otherwise one of the newest sessions is likely to match.
-  const few = `session.id IN (SELECT trace.session FROM trace WHERE ${sql})`
-  const many = sql === 'TRUE' ? sql : `EXISTS (SELECT 1 FROM trace WHERE trace.session = session.id AND ${sql})`
-  const has = isFew ? few : many
-  return database.all<StoredSession>(
-    `SELECT * FROM session WHERE turns > 0 AND ${behind} AND ${has} ORDER BY last_at DESC, key DESC LIMIT ?`,
-    ...cursor,
-    ...(sql === 'TRUE' ? [] : values),
-    limit,
-  )
+/** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
+export function queryChildren({ table }: SessionSource, traceId: string): ChildTraces[] {
+  const children: (ChildTraces & { readonly traceIds: string[] })[] = []
+  for (const [spanId, id] of table.trace(traceId)?.facts?.delegations ?? []) {
+    const sessionId = displayText(id)
+    const turns = sortedByStart(table.session(sessionId) ?? []).filter(turn => turn.traceId !== traceId)
+    if (turns.length > 0) children.push({ spanId, sessionId, traceIds: turns.map(turn => turn.traceId) })
+  }
+  const known = new Set(children.flatMap(({ traceIds }) => traceIds))
+  const prefix = `${traceId}:`
+  const linked = [...table.traces].filter(({ facts }) => facts?.parents.some(parent => parent.startsWith(prefix)))
+  for (const turn of sortedByStart(linked)) {
+    if (known.has(turn.traceId) || turn.traceId === traceId) continue
+    const parents = table.trace(turn.traceId)?.facts?.parents ?? []
+    const spanId = parents.find(parent => parent.startsWith(prefix))?.slice(prefix.length) ?? ''
+    const sibling = children.find(each => each.spanId === spanId && each.sessionId === turn.sessionId)
+    if (sibling === undefined) children.push({ spanId, sessionId: turn.sessionId, traceIds: [turn.traceId] })
+    else sibling.traceIds.push(turn.traceId)
+  }
+  return children
 }
 
-async function matchIn(
-  database: Database,
-  session: number,
-  places: ReadonlyMap<number, number>,
-  text: SearchedText,
-): Promise<TextMatch | undefined> {
-  const traces = database.all<{ id: number }>('SELECT id FROM trace WHERE session = ?', session)
-  const place = Math.max(0, ...traces.flatMap(({ id }) => places.get(id) ?? []))
-  const where = placeOfRow(database, place)
-  const span = where && (await readSpanAt(where))
-  return span && { traceId: span.traceId, spanId: span.spanId, excerpt: excerptOf(span, text) }
+function sortedByStart(traces: Iterable<TraceEntry>): StoredTurn[] {
+  return Array.from(traces, turnIn)
+    .sort((a, b) => newer(b, a))
+    .slice(0, MAX_CHILDREN)
 }
 
-function startOf(database: Database, place: number): number | undefined {
-  return database.get<{ start_at: number }>('SELECT start_at FROM span WHERE place = ?', place)?.start_at
+/** The prompt, or else the name of the span that would contain it: one line, printable. */
+export async function titleOf(entry: TraceEntry): Promise<string> {
+  entry.title ??= await readTitle(entry)
+  return entry.title
+}
+
+async function readTitle({ facts }: TraceEntry): Promise<string> {
+  const { prompt, namespace = '' } = facts ?? {}
+  if (prompt === undefined || prompt.line.length > MAX_TITLE_LINE_BYTES) return ''
+  let span: StoredSpan | undefined
+  await eachLine([prompt.line], (_, spans) => {
+    span = spans[prompt.nth]
+  })
+  if (span === undefined) return ''
+  const { hint, name } = factsOf({ span, children: [], orphan: false, elsewhere: false, awaiting: false }, namespace)
+  return cutText(new SpanAttributes(span, namespace).text('input.value') || hint || name)
+}
+
+type TurnCondition = (facts: TraceFacts) => boolean
+
+function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQuery): TurnCondition {
+  const conditions: TurnCondition[] = []
+  if (agent !== undefined) conditions.push(({ turn }) => turn.agent === agent)
+  if (model !== undefined) conditions.push(({ models }) => models.some(name => name.startsWith(model)))
+  if (tool !== undefined) conditions.push(({ tools }) => tools.some(name => name.startsWith(tool)))
+  if (outcome === 'error') conditions.push(({ turn }) => turn.errorCount > 0)
+  else if (outcome === 'running') conditions.push(({ turn }) => turn.runningCount > 0)
+  else if (outcome !== undefined) conditions.push(({ turn }) => turn.outcome?.text === outcome)
+  if (sinceAt !== undefined) conditions.push(({ turn }) => turn.lastAt >= sinceAt || turn.runningCount > 0)
+  if (untilAt !== undefined) conditions.push(({ turn }) => turn.startAt <= untilAt)
+  return facts => conditions.every(holds => holds(facts))
+}
+
+/** The sessions of which a trace is listed, the last activity first. */
+function listSessions(table: TraceTable, isListed: (entry: TraceEntry) => boolean): ListedSession[] {
+  const listed: ListedSession[] = []
+  for (const [id, traces] of table.sessions) if ([...traces].some(isListed)) listed.push(listedSession(id, traces))
+  return listed.sort((a, b) => b.lastAt - a.lastAt || (a.id < b.id ? 1 : -1))
+}
+
+function listedSession(id: string, traces: ReadonlySet<TraceEntry>): ListedSession {
+  const lastAt = [...traces].reduce((last, entry) => Math.max(last, turnIn(entry).lastAt), Number.NEGATIVE_INFINITY)
+  return { id, traces: [...traces], lastAt }
+}
+
+function isAfter(cursor: string | undefined): (session: ListedSession) => boolean {
+  const [match, last = '', id = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(cursor ?? '') ?? []
+  if (match === undefined) return () => true
+  const at = Number(last)
+  return session => session.lastAt < at || (session.lastAt === at && session.id < id)
+}
+
+function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
+  // The search goes from the newest line back, so the first is the newest.
+  for (const [entry, match] of matches) if (traces.includes(entry)) return match
+  return undefined
+}
+
+function turnIn({ facts }: TraceEntry): StoredTurn {
+  if (facts === undefined) throw new Error('a trace of a session has facts')
+  return facts.turn
+}
+
+/** Sorts the newest first. */
+function newer(a: StoredTurn, b: StoredTurn): number {
+  return b.startAt - a.startAt || (a.traceId < b.traceId ? 1 : -1)
 }
 
 async function sessionRow(
-  { database, titles, open }: Asked,
-  session: StoredSession,
+  { open }: SessionSource,
+  { id, traces }: ListedSession,
   match: TextMatch | undefined,
 ): Promise<SessionRow> {
-  const last = database.get<StoredTrace>('SELECT * FROM trace WHERE id = ?', session.last_trace)
-  const agents = 'SELECT agent FROM trace WHERE session = ? AND agent <> ? ORDER BY start_at DESC LIMIT 1'
+  const newestFirst = traces.toSorted(
+    (a, b) => Number(turnIn(a).isBackground) - Number(turnIn(b).isBackground) || newer(turnIn(a), turnIn(b)),
+  )
+  const turns = newestFirst.map(turnIn)
+  const [last] = newestFirst
+  const lastTurn = turns[0]
+  const running = turns.filter(({ runningCount }) => runningCount > 0)
+  const agents = lastTurn?.agent ? [lastTurn.agent] : turns.toSorted(newer).map(({ agent }) => agent)
   return {
-    ...sumsOf(session),
-    ...(session.running > 0 ? opennessOf(runningTraces(database, session.id), open) : ENDED),
-    id: session.key,
-    agent: last?.agent || (database.get<{ agent: string }>(agents, session.id, '')?.agent ?? ''),
-    model: last?.model ?? '',
-    turnCount: session.turns,
-    title: last === undefined ? '' : await titles.of(last),
-    outcome: last && outcomeOf(last),
+    ...sumsOf(turns),
+    ...(running.length > 0
+      ? opennessOf(
+          running.map(({ traceId }) => traceId),
+          open,
+        )
+      : ENDED),
+    id,
+    agent: agents.find(agent => agent !== '') ?? '',
+    model: lastTurn?.model ?? '',
+    turnCount: turns.length,
+    title: last === undefined ? '' : await titleOf(last),
+    outcome: lastTurn?.outcome,
     match,
   }
 }
 
-async function turnRow({ titles, open }: Asked, trace: StoredTrace, sessionId: string): Promise<TurnRow> {
+function sumsOf(turns: readonly StoredTurn[]): Sums {
+  const sum = (figure: (turn: StoredTurn) => number): number => turns.reduce((all, turn) => all + figure(turn), 0)
+  const known = (key: 'input' | 'output'): number | undefined =>
+    turns.some(({ tokens }) => tokens?.[key] !== undefined) ? sum(({ tokens }) => tokens?.[key] ?? 0) : undefined
+  const tokens = { input: known('input'), output: known('output') }
   return {
-    ...sumsOf(trace),
-    ...(trace.running > 0 ? opennessOf([trace.trace_id], open) : ENDED),
-    traceId: trace.trace_id,
-    sessionId,
-    agent: trace.agent,
-    model: trace.model,
-    turnNumber: trace.turn ?? undefined,
-    isBackground: trace.background === 1,
-    durationMillis: trace.duration,
-    outcome: outcomeOf(trace),
-    title: await titles.of(trace),
-    subagentTokens: trace.subagent,
-    auxiliaryTokens: trace.auxiliary,
-    requestCount: trace.requests,
-    toolCount: trace.tools,
-    cacheHitRate: trace.input > 0 ? Math.min(1, trace.cached / trace.input) : undefined,
-  }
-}
-
-type Summed = Pick<
-  StoredSession,
-  | 'start_at'
-  | 'last_at'
-  | 'spans'
-  | 'errors'
-  | 'running'
-  | 'has_tokens'
-  | 'input'
-  | 'output'
-  | 'cached'
-  | 'nanodollars'
-  | 'paid'
-  | 'unpaid'
-  | 'waited'
->
-
-export function tokensOf({
-  has_tokens,
-  input,
-  output,
-}: Pick<TraceRow, 'has_tokens' | 'input' | 'output'>): Tokens | undefined {
-  if (has_tokens === 0) return undefined
-  return {
-    input: (has_tokens & HAS_INPUT) === 0 ? undefined : input,
-    output: (has_tokens & HAS_OUTPUT) === 0 ? undefined : output,
-  }
-}
-
-function sumsOf(row: Summed): Sums {
-  return {
-    startAt: row.start_at,
-    lastAt: row.last_at,
-    spanCount: row.spans,
-    errorCount: row.errors,
-    runningCount: row.running,
-    tokens: tokensOf(row),
-    cachedTokens: row.cached,
-    cost: { dollars: dollars(row.nanodollars), paidCount: row.paid, unknownCount: row.unpaid },
-    waitedMillis: row.waited,
+    startAt: turns.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
+    lastAt: turns.reduce((last, { lastAt }) => Math.max(last, lastAt), Number.NEGATIVE_INFINITY),
+    spanCount: sum(({ spanCount }) => spanCount),
+    errorCount: sum(({ errorCount }) => errorCount),
+    runningCount: sum(({ runningCount }) => runningCount),
+    tokens: tokens.input === undefined && tokens.output === undefined ? undefined : tokens,
+    cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+    cost: {
+      dollars: sum(({ cost }) => cost.dollars),
+      paidCount: sum(({ cost }) => cost.paidCount),
+      unknownCount: sum(({ cost }) => cost.unknownCount),
+    },
+    waitedMillis: sum(({ waitedMillis }) => waitedMillis),
   }
 }
 
 const ENDED: Openness = { state: 'ended', isOwnerAlive: false, isWaitingForPerson: false }
 
-function runningTraces(database: Database, session: number): string[] {
-  const rows = database.all<{ trace_id: string }>(
-    'SELECT trace_id FROM trace WHERE session = ? AND running > 0',
-    session,
-  )
-  return rows.map(({ trace_id }) => trace_id)
-}
-
 /** The state of running traces. A trace whose owner was not checked yet counts as open. */
-function opennessOf(traceIds: readonly string[], open: Asked['open']): Openness {
+function opennessOf(traceIds: readonly string[], open: SessionSource['open']): Openness {
   const known = traceIds.flatMap(id => open.get(id) ?? [])
   const live = known.filter(({ state }) => state === 'open')
   const isOpen = live.length > 0 || known.length < traceIds.length
@@ -254,8 +232,4 @@ function opennessOf(traceIds: readonly string[], open: Asked['open']): Openness 
     isOwnerAlive: live.some(({ isOwnerAlive }) => isOwnerAlive),
     isWaitingForPerson: live.some(({ waitingSince }) => waitingSince !== undefined),
   }
-}
-
-function outcomeOf({ outcome, tone }: Pick<TraceRow, 'outcome' | 'tone'>) {
-  return outcome === null ? undefined : segment((tone ?? 'dim') as Tone, outcome)
 }

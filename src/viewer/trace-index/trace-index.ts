@@ -1,29 +1,30 @@
 import { Worker } from 'node:worker_threads'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import type {
-  Change,
   ChildTraces,
-  Numbers,
   NumbersQuery,
-  OpenTrace,
+  OpenTraceRow,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
+  TraceChange,
+  UsageNumbers,
 } from './answers.ts'
-import { Changes } from './changes.ts'
-import type { Asked, Told } from './index-thread.ts'
-import type { IndexSettings, Question } from './local-index.ts'
-import { type LinePlace, readTrace } from './read-places.ts'
+import { ChangeStream } from './change-stream.ts'
+import type { ThreadMessage, ThreadRequest } from './index-thread.ts'
+import type { IndexQuery, IndexSubject } from './local-index.ts'
+import { type LinePlace, readTrace } from './log-file.ts'
 
-export interface TraceIndexOptions extends IndexSettings {
+export interface TraceIndexOptions {
+  readonly subject: IndexSubject
   readonly thread?: URL
 }
 
 /** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
 
-interface Waiting {
+interface PendingQuery {
   resolve(answer: unknown): void
   reject(error: Error): void
 }
@@ -31,18 +32,18 @@ interface Waiting {
 /** An index in a worker thread, which keeps it up to date until it is closed. */
 export class TraceIndex {
   readonly #thread: Worker
-  readonly #waiting = new Map<number, Waiting>()
-  readonly #followers = new Set<Changes>()
+  readonly #pending = new Map<number, PendingQuery>()
+  readonly #followers = new Set<ChangeStream>()
   readonly #ended: Promise<void>
   #lastId = 0
   #status: SourceStatus | undefined
-  #open: readonly OpenTrace[] = []
+  #open: readonly OpenTraceRow[] = []
   #failure: Error | undefined
-  #onFirst: () => void = () => undefined
+  #onReady: () => void = () => undefined
 
-  private constructor({ thread = THREAD, ...settings }: TraceIndexOptions) {
-    this.#thread = new Worker(thread, { workerData: settings, name: 'hookspan index' })
-    this.#thread.on('message', (told: Told) => this.#hear(told))
+  private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
+    this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index' })
+    this.#thread.on('message', (message: ThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#ended = new Promise(resolve => {
       this.#thread.once('exit', () => {
@@ -52,10 +53,10 @@ export class TraceIndex {
     })
   }
 
-  /** Resolves when the index can be queried. @throws Error in one line when there can be no index */
+  /** Resolves when the index can be queried. @throws the error that ended the thread */
   static async open(options: TraceIndexOptions): Promise<TraceIndex> {
     const index = new TraceIndex(options)
-    await Promise.race([index.#ended, new Promise<void>(resolve => (index.#onFirst = resolve))])
+    await Promise.race([index.#ended, new Promise<void>(resolve => (index.#onReady = resolve))])
     if (index.#status === undefined) throw index.#failure ?? new Error('the index is closed')
     return index
   }
@@ -67,31 +68,31 @@ export class TraceIndex {
   }
 
   sessions(query: SessionQuery): Promise<SessionPage> {
-    return this.#ask('sessions', query)
+    return this.#query('sessions', query)
   }
 
   session(id: string): Promise<SessionDetail | undefined> {
-    return this.#ask('session', id)
+    return this.#query('session', id)
   }
 
   async trace(traceId: string): Promise<readonly StoredSpan[]> {
-    return readTrace(traceId, await this.#ask<readonly LinePlace[]>('lines', traceId))
+    return readTrace(traceId, await this.#query<readonly LinePlace[]>('lines', traceId))
   }
 
   children(traceId: string): Promise<readonly ChildTraces[]> {
-    return this.#ask('children', traceId)
+    return this.#query('children', traceId)
   }
 
-  numbers(query: NumbersQuery): Promise<Numbers> {
-    return this.#ask('numbers', query)
+  numbers(query: NumbersQuery): Promise<UsageNumbers> {
+    return this.#query('numbers', query)
   }
 
-  open(): readonly OpenTrace[] {
+  open(): readonly OpenTraceRow[] {
     return this.#open
   }
 
-  changes(): AsyncIterableIterator<Change> {
-    const changes = new Changes(each => this.#followers.delete(each))
+  changes(): AsyncIterableIterator<TraceChange> {
+    const changes = new ChangeStream(each => this.#followers.delete(each))
     this.#followers.add(changes)
     if (this.#failure !== undefined) void changes.return()
     return changes
@@ -102,38 +103,38 @@ export class TraceIndex {
     await this.#ended
   }
 
-  #ask<Answer>(question: Question, given: unknown): Promise<Answer> {
+  #query<Answer>(query: IndexQuery, given: unknown): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) return reject(this.#failure)
       const id = ++this.#lastId
-      this.#waiting.set(id, { resolve: answer => resolve(answer as Answer), reject })
-      this.#post({ id, question, given })
+      this.#pending.set(id, { resolve: answer => resolve(answer as Answer), reject })
+      this.#post({ id, query, given })
     })
   }
 
-  #post(asked: Asked): void {
-    this.#thread.postMessage(asked)
+  #post(request: ThreadRequest): void {
+    this.#thread.postMessage(request)
   }
 
-  #hear(told: Told): void {
-    if ('status' in told) {
-      this.#status = told.status
-      this.#open = told.open
-      this.#onFirst()
-      const { change } = told
-      if (change !== undefined) for (const follower of this.#followers) follower.add(change)
+  #handleMessage(message: ThreadMessage): void {
+    if ('status' in message) {
+      this.#status = message.status
+      this.#open = message.open
+      this.#onReady()
+      const { change } = message
+      if (change !== undefined) for (const follower of this.#followers) follower.addChange(change)
       return
     }
-    const waiting = this.#waiting.get(told.id)
-    this.#waiting.delete(told.id)
-    if ('answer' in told) waiting?.resolve(told.answer)
-    else waiting?.reject(new Error(told.problem))
+    const pending = this.#pending.get(message.id)
+    this.#pending.delete(message.id)
+    if ('answer' in message) pending?.resolve(message.answer)
+    else pending?.reject(new Error(message.problem))
   }
 
   #fail(error: Error): void {
     this.#failure ??= error
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#failure)
-    this.#waiting.clear()
+    for (const pending of this.#pending.values()) pending.reject(this.#failure)
+    this.#pending.clear()
     for (const follower of [...this.#followers]) void follower.return()
   }
 }

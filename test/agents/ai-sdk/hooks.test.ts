@@ -63,7 +63,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
       return block('Not here.')
     }
     const { run } = scene([
-      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
       { beforeTool: judge },
     ])
     expect((await run(streams)).results).toEqual(['denied: Not here.'])
@@ -71,7 +71,7 @@ describe.each(ways)('a tool: %s', (_, streams) => {
   })
 
   test('whose arguments are rewritten is run with those', async () => {
-    const { run, ran } = scene([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
+    const { run, ran } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     expect(await run(streams)).toMatchObject({ results: ['gone'] })
     expect(ran).toEqual([{ command: 'ls' }])
     expect(Object.isFrozen(ran[0])).toBe(false)
@@ -80,9 +80,9 @@ describe.each(ways)('a tool: %s', (_, streams) => {
   test('is asked about as it would run, and looked at once', async () => {
     let looks = 0
     const { run, ran } = scene([
-      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
       {
-        decides: ['ask'],
+        decisions: ['ask'],
         beforeTool: ({ tool }) => {
           looks++
           return ask(`May it ${tool.command}?`)
@@ -161,7 +161,9 @@ describe('what the program says itself goes on to count', () => {
   })
 
   test('its denial is more than a question of a hook, and a block more than its yes', async () => {
-    const denied = scene([{ decides: ['ask'], beforeTool: () => ask('May it?') }], { toolApproval: { bash: 'denied' } })
+    const denied = scene([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], {
+      toolApproval: { bash: 'denied' },
+    })
     expect((await denied.run()).asked).toEqual([])
     const granted = scene([{ beforeTool: () => block('No.') }], { toolApproval: { bash: 'approved' } })
     expect((await granted.run()).results).toEqual(['denied: No.'])
@@ -179,7 +181,7 @@ describe('what the program says itself goes on to count', () => {
       experimental_refineToolInput: { bash: () => ({ command: 'refined' }) },
     }
     const { run, ran, sent } = scene(
-      [{ decides: ['rewrite'], beforeTool: ({ tool }) => rewrite({ command: `${tool.command} twice` }) }],
+      [{ decisions: ['rewrite'], beforeTool: ({ tool }) => rewrite({ command: `${tool.command} twice` }) }],
       more,
     )
     await run()
@@ -193,7 +195,7 @@ describe('what a person has granted', () => {
   async function granted(hook: object) {
     let isAsking = true
     const first = scene([
-      { decides: ['ask', 'block'], beforeTool: () => (isAsking ? ask('May it?') : undefined), ...hook },
+      { decisions: ['ask', 'block'], beforeTool: () => (isAsking ? ask('May it?') : undefined), ...hook },
     ])
     const { messages } = (await first.run()) as unknown as { messages: object[] }
     isAsking = false
@@ -246,15 +248,15 @@ describe.each(ways)('a turn: %s', (_, streams) => {
   })
 
   test('whose prompt is rewritten stays so', async () => {
-    const { run, sent } = scene([{ decides: ['rewrite'], beforeTurn: () => rewrite('Else?') }])
+    const { run, sent } = scene([{ decisions: ['rewrite'], beforeTurn: () => rewrite('Else?') }])
     await run(streams)
     expect(sent.map(each => texts(each, 'user'))).toEqual([['Else?'], ['Else?']])
   })
 
   test('into which something is said has it once', async () => {
     const { run, sent } = scene([
-      { decides: ['inject'], beforeTurn: () => inject('A line.') },
-      { decides: ['inject'], beforeTurn: () => inject('A rule.', 'system') },
+      { decisions: ['inject'], beforeTurn: () => inject('A line.') },
+      { decisions: ['inject'], beforeTurn: () => inject('A rule.', 'system') },
     ])
     await run(streams)
     expect(sent.map(each => texts(each, 'user'))).toEqual([
@@ -268,7 +270,7 @@ describe.each(ways)('a turn: %s', (_, streams) => {
     const judged: string[] = []
     const { run, sent } = scene([
       {
-        decides: ['retry'],
+        decisions: ['retry'],
         afterTurn: ({ answer, attempt }) => {
           judged.push(answer)
           return attempt === 0 ? retry({ feedback: 'Say more.' }) : undefined
@@ -291,10 +293,10 @@ describe.each(ways)('a request: %s', (_, streams) => {
   test('is changed for itself alone', async () => {
     const { run, sent } = scene([
       {
-        decides: ['rewrite'],
+        decisions: ['rewrite'],
         beforeModel: ({ messages }) => rewrite(messages.map(each => ({ ...each, text: each.text.toUpperCase() }))),
       },
-      { decides: ['inject'], beforeModel: () => inject('A line.') },
+      { decisions: ['inject'], beforeModel: () => inject('A line.') },
     ])
     await run(streams)
     expect(sent.map(each => texts(each, 'user'))).toEqual([
@@ -315,7 +317,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
   })
 
   test('whose answer is rewritten has another text, and keeps its calls', async () => {
-    const { run, ran } = scene([{ decides: ['rewrite'], afterModel: ({ text }) => rewrite(`${text}!`) }])
+    const { run, ran } = scene([{ decisions: ['rewrite'], afterModel: ({ text }) => rewrite(`${text}!`) }])
     expect((await run(streams)).text).toBe('All done.!')
     expect(ran).toHaveLength(1)
   })
@@ -333,7 +335,7 @@ describe.each(ways)('a request: %s', (_, streams) => {
     const fails = () => fakeModel((_, ordinal) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' }))
     const [wanted, left] = [fails(), fails()]
     const hook = {
-      decides: ['retry'],
+      decisions: ['retry'],
       afterModel: ({ error }: { error?: { type?: string } }) => (error?.type === 'TypeError' ? retry() : undefined),
     }
     expect((await scene([hook as object], { model: wanted.model }).run(streams)).text).toBe('ok')
@@ -362,7 +364,7 @@ describe.each(ways)('a model that prepareStep gives by its name: %s', (_, stream
     'is not asked where a hook that is to block has %s',
     async at => {
       const { run, lines, other } = named([{ [at]: () => undefined }])
-      expect((await run(streams)).text).toBe('The hook h0 could not judge this, and is set to block then.')
+      expect((await run(streams)).text).toBe('The hook h0 failed to check this, and is set to block on failure.')
       await run(streams)
       expect([other.sent, lines]).toEqual([[], [expect.stringMatching(LINE)]])
       expect(lines[0]).toMatch(new RegExp(`hooks cannot be asked in ${at} .* counts as block; `))
@@ -410,7 +412,7 @@ test('a model that the call itself gives by its name is looked at: the SDK says 
 test('an answer goes on as it comes, unless a hook looks at it', async () => {
   const plain = await scene([{ beforeModel: () => undefined }]).run(true)
   expect(plain.chunks.filter(({ type }) => type === 'text-delta').map(({ delta }) => delta)).toEqual(['All ', 'done.'])
-  const judged = await scene([{ decides: ['rewrite'], afterModel: () => rewrite('Else.') }]).run(true)
+  const judged = await scene([{ decisions: ['rewrite'], afterModel: () => rewrite('Else.') }]).run(true)
   expect(judged.chunks.map(({ type, delta }) => delta ?? type).slice(-5)).toEqual([
     'stream-start',
     'text-start',
@@ -423,10 +425,10 @@ test('an answer goes on as it comes, unless a hook looks at it', async () => {
 describe('a result', () => {
   test('is blocked, rewritten, or had again', async () => {
     expect((await scene([{ afterTool: () => block('Secret.') }]).run()).results).toEqual(['error: Secret.'])
-    expect((await scene([{ decides: ['rewrite'], afterTool: () => rewrite('clean') }]).run()).results).toEqual([
+    expect((await scene([{ decisions: ['rewrite'], afterTool: () => rewrite('clean') }]).run()).results).toEqual([
       'clean',
     ])
-    const twice = scene([{ decides: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
+    const twice = scene([{ decisions: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
     expect((await twice.run()).results).toEqual(['gone'])
     expect(twice.ran).toHaveLength(2)
   })
@@ -455,7 +457,7 @@ describe('a result', () => {
       seen.push(result)
       return rewrite(`${result}!`)
     }
-    expect((await scene([{ decides: ['rewrite'], afterTool }], { tool: { execute } }).run()).results).toEqual([
+    expect((await scene([{ decisions: ['rewrite'], afterTool }], { tool: { execute } }).run()).results).toEqual([
       'whole!',
     ])
     expect(seen).toEqual(['whole'])
@@ -503,7 +505,7 @@ describe.each(ways)('a tool that the provider defines, and that runs here: %s', 
     const tool = { type: 'provider', id: 'anthropic.bash', isProviderExecuted: false }
     const { run, ran } = scene(
       [
-        { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'trash x' }) },
+        { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'trash x' }) },
         { beforeTool: ({ tool }) => (tool.command?.startsWith('rm') ? block('Not here.') : undefined) },
         { afterTool: ({ result }) => void results.push(result) },
       ],

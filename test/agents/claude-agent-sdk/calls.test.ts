@@ -26,7 +26,7 @@ function results(scene: Scene, ...blocks: readonly object[]): Scene {
   })
 }
 
-test('a refusal is told by the answer of canUseTool, and ends the tool as blocked', async () => {
+test('blocks a tool that canUseTool denies', async () => {
   const scene = asked('t1').toolStarts('t1').event('canUseTool', { n: 'Bash', i: {}, toolUseID: 't1' })
   scene
     .event('canUseTool.end', { toolUseID: 't1', r: { behavior: 'deny', message: 'no' } })
@@ -41,7 +41,7 @@ test('a refusal is told by the answer of canUseTool, and ends the tool as blocke
   `)
 })
 
-test('a refusal that only the result tells', async () => {
+test('blocks a tool whose result reports a denial', async () => {
   const scene = asked('t1', 't2', 't3').toolStarts('t1').toolStarts('t2').toolStarts('t3').batch('t1', 't2', 't3')
   results(
     scene,
@@ -62,7 +62,7 @@ test('a refusal that only the result tells', async () => {
   `)
 })
 
-test('a result may list what was refused', async () => {
+test('blocks the tools that a result lists as denied', async () => {
   const scene = asked('t1', 't2').toolStarts('t1').toolStarts('t2').batch('t1', 't2').stop()
   scene.result({}, { permission_denials: [{ tool_use_id: 't1' }] })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -74,7 +74,7 @@ test('a result may list what was refused', async () => {
   `)
 })
 
-test('a permission for once, for the session, for good', async () => {
+test('distinguishes grants for once, for the session and permanent ones', async () => {
   const allow = (...destinations: readonly string[]): object => ({
     behavior: 'allow',
     updatedPermissions: destinations.map(destination => ({ destination })),
@@ -101,7 +101,7 @@ test('a permission for once, for the session, for good', async () => {
   `)
 })
 
-test('a callback that throws has said no', async () => {
+test('treats a callback that throws as a denial', async () => {
   const scene = asked('t1').toolStarts('t1').event('canUseTool', { n: 'Bash', i: {}, toolUseID: 't1' })
   expect(await treeOf(ended(scene.event('canUseTool.end', { toolUseID: 't1' }).batch('t1')))).toMatchInlineSnapshot(`
     "agent OK
@@ -113,7 +113,7 @@ test('a callback that throws has said no', async () => {
   `)
 })
 
-test('without a callback the request is what the host asks itself, and the tool tells the answer', async () => {
+test('records the SDK’s own approval requests', async () => {
   const scene = asked('t1', 't2').toolStarts('t1').hook('PermissionRequest', {}, 't1').toolEnds('t1')
   scene.toolStarts('t2').hook('PermissionRequest', {}, 't2')
   scene.message('system.permission_denied', { tool_name: 'Bash', tool_use_id: 't2', message: 'not without a person' })
@@ -129,7 +129,7 @@ test('without a callback the request is what the host asks itself, and the tool 
   `)
 })
 
-test('a question about a tool that no hook has told of waits for it', async () => {
+test('buffers an approval that precedes its tool', async () => {
   const scene = asked('t1').event('canUseTool', { n: 'Bash', i: {}, toolUseID: 't1' })
   scene
     .event('canUseTool.end', { toolUseID: 't1', r: { behavior: 'allow' } })
@@ -145,7 +145,7 @@ test('a question about a tool that no hook has told of waits for it', async () =
   `)
 })
 
-test('two queries whose calls have the same id are not mixed up', async () => {
+test('separates queries whose calls have the same id', async () => {
   const [one, two] = ['one', 'two'].map(name =>
     new Scene({ session: name, prompt: name, query: name }).prompted(name).answer('m1', { calls: { t1: 'Bash' } }),
   ) as [Scene, Scene]
@@ -173,7 +173,7 @@ test('two queries whose calls have the same id are not mixed up', async () => {
   `)
 })
 
-test('a call that could not even be made', async () => {
+test('records a call that could not be made', async () => {
   const scene = asked('t1')
   results(scene, { tool_use_id: 't1', is_error: true, content: 'No such tool' })
   expect(await treeOf(ended(scene.batch('t1')))).toMatchInlineSnapshot(`
@@ -185,7 +185,7 @@ test('a call that could not even be made', async () => {
   `)
 })
 
-test('a failure, and one that is an interruption', async () => {
+test('distinguishes failures from interruptions', async () => {
   const scene = asked('t1', 't2').toolStarts('t1').toolStarts('t2')
   scene.hook('PostToolUseFailure', { tool_use_id: 't1', error: 'Exit code 3', is_interrupt: false })
   scene.hook('PostToolUseFailure', { tool_use_id: 't2', error: 'stopped', is_interrupt: true })

@@ -33,7 +33,7 @@ function notified(scene: Scene, status = 'completed', usage: object = {}): Scene
   return scene.message('system.task_notification', { task_id: 'a1', tool_use_id: 't1', status, summary: 'seen', usage })
 }
 
-test('a background child outlives the turn, and stays below the call that began it', async () => {
+test('keeps a background child open after the turn, below its call', async () => {
   const scene = delegated()
     .toolEnds('t1', 'Agent', LAUNCHED)
     .batch('t1')
@@ -67,7 +67,7 @@ test('a background child outlives the turn, and stays below the call that began 
   `)
 })
 
-test('the last answer of a child that its tool waits for is no message', async () => {
+test('adds the last answer of a foreground child', async () => {
   const scene = delegated().answer('m3', { child, calls: { t3: 'Bash' } })
   scene.toolStarts('t3', 'Bash', CHILD).toolEnds('t3', 'Bash', CHILD)
   scene.hook('PostToolBatch', { ...CHILD, tool_calls: [{ tool_use_id: 't3' }] })
@@ -90,7 +90,7 @@ test('the last answer of a child that its tool waits for is no message', async (
   `)
 })
 
-test('a slow reader sees the tool return before the messages of the child', async () => {
+test('waits for messages of a child whose tool has returned', async () => {
   const scene = new Scene()
     .prompted('go')
     .toolStarts('t1', 'Agent', { tool_input: { prompt: 'look', subagent_type: 'scout' } })
@@ -116,7 +116,7 @@ test('a slow reader sees the tool return before the messages of the child', asyn
   `)
 })
 
-test('a child that fails, and one that is stopped', async () => {
+test('distinguishes failed from stopped children', async () => {
   const failed = delegated().toolEnds('t1', 'Agent', LAUNCHED).batch('t1')
   failed.message('assistant', {
     message: { model: '<synthetic>', content: [{ type: 'text', text: 'API Error' }] },
@@ -152,7 +152,7 @@ test('a child that fails, and one that is stopped', async () => {
   `)
 })
 
-test('the query ends while a child is at work', async () => {
+test('interrupts running children at the end of the query', async () => {
   const scene = delegated(new Scene({ query: 'q' }))
     .toolEnds('t1', 'Agent', LAUNCHED)
     .batch('t1')
@@ -170,7 +170,7 @@ test('the query ends while a child is at work', async () => {
   `)
 })
 
-test('a child of a child', async () => {
+test('nests a child of a child', async () => {
   const scene = delegated()
     .answer('m3', { child, calls: { t3: 'Agent' } })
     .toolStarts('t3', 'Agent', CHILD)
@@ -206,7 +206,7 @@ test('a child of a child', async () => {
   `)
 })
 
-test('a child that is sent on works again; what comes late for it in between begins nothing', async () => {
+test('starts a second run of a resumed child, and none for late events', async () => {
   const scene = delegated().toolEnds('t1', 'Agent', LAUNCHED).batch('t1').answer('m3', { child, text: 'seen' })
   notified(scene).answer('m3', { child, text: 'seen' }).toolStarts('t9', 'Bash', CHILD)
   scene.answer('m2', { calls: { t2: 'SendMessage' } }).toolStarts('t2', 'SendMessage')
@@ -230,7 +230,7 @@ test('a child that is sent on works again; what comes late for it in between beg
   `)
 })
 
-test('tasks that are no agents are nothing', async () => {
+test('ignores tasks that are not agents', async () => {
   const scene = new Scene().prompted('go').message('system.task_started', { task_id: 'b1', task_type: 'local_bash' })
   scene.message('system.task_notification', { task_id: 'b1', status: 'completed' }).stop().result()
   expect(await treeOf(scene)).toMatchInlineSnapshot(`

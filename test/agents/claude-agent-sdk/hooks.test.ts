@@ -53,7 +53,7 @@ class FakeSdk {
 }
 
 function hook(phase: Phase, decision: Decision, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string): object => ({ type: 'text', text })
@@ -61,7 +61,7 @@ const TEXT = (text: string): object => ({ type: 'text', text })
 freshHostsEachTest()
 
 describe('options', () => {
-  test('keep what is in them, and are not changed', () => {
+  test('keep existing options and are not modified', () => {
     const own: Matcher = { hooks: [] }
     const given = { model: 'm', hooks: { PreToolUse: [own], Notification: [own] } }
     const { options } = new FakeSdk([hook('beforeTool', 'block', () => pass())], given)
@@ -69,7 +69,7 @@ describe('options', () => {
     expect(given.hooks.PreToolUse).toEqual([own])
   })
 
-  test('get one callback for an event that a hook looks at; the end of a turn is always heard', () => {
+  test('get one callback for each guarded event and for the end of a turn', () => {
     const looks = (name: string): AnyHook => ({ name, beforeTool: () => pass() })
     expect(Object.keys(new FakeSdk([looks('a'), looks('b')]).options.hooks ?? {})).toEqual([
       'PreToolUse',
@@ -87,20 +87,20 @@ describe('options', () => {
     expect(options.hooks?.['PreToolUse']?.[0]?.timeout).toBe(seconds)
   })
 
-  test('what the SDK cannot do is a line', () => {
+  test('report decisions that the SDK does not support', () => {
     const { lines } = new FakeSdk([hook('beforeTurn', 'rewrite', () => rewrite('x'))])
     expect(lines).toEqual([
-      'hookspan: hook guard cannot rewrite in beforeTurn of claude-agent-sdk: nothing is changed there',
+      'hookspan: hook guard cannot rewrite in beforeTurn of claude-agent-sdk: the value stays as it is',
     ])
   })
 })
 
 describe('a tool call', () => {
-  test('of which no hook says anything is left to the SDK: that is no "allow"', async () => {
+  test('without a decision is left to the SDK, without "allow"', async () => {
     expect(await new FakeSdk([hook('beforeTool', 'block', () => pass())]).fire('PreToolUse', TOOL)).toEqual({})
   })
 
-  test('is denied with the reason; the detail is for the person', async () => {
+  test('is denied with the reason; the detail is for the user', async () => {
     const sdk = new FakeSdk([hook('beforeTool', 'block', () => block('No.', { detail: 'rule 7' }))])
     expect(await sdk.fire('PreToolUse', TOOL)).toEqual({
       hookSpecificOutput: {
@@ -112,22 +112,22 @@ describe('a tool call', () => {
     })
   })
 
-  test('is rewritten without a decision, so that the person is still asked', async () => {
+  test('is rewritten without a decision, so that the user is still asked', async () => {
     const sdk = new FakeSdk([hook('beforeTool', 'rewrite', () => rewrite({ command: 'two' }))])
     expect(await sdk.tool()).toEqual({ hookEventName: 'PreToolUse', updatedInput: { command: 'two' } })
   })
 
-  test('has something said beside it', async () => {
+  test('gets injected text', async () => {
     const sdk = new FakeSdk([hook('beforeTool', 'inject', () => inject('Mind it.'))])
     expect(await sdk.tool()).toEqual({ hookEventName: 'PreToolUse', additionalContext: 'Mind it.' })
   })
 
   const ASKS = [
     hook('beforeTool', 'ask', () => ask('May it?')),
-    { name: 'r', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) } satisfies AnyHook,
+    { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) } satisfies AnyHook,
   ]
 
-  test('is asked about as it would run', async () => {
+  test('is shown to the user as it would run', async () => {
     expect(await new FakeSdk(ASKS, { canUseTool: () => undefined }).tool()).toEqual({
       hookEventName: 'PreToolUse',
       permissionDecision: 'ask',
@@ -142,7 +142,7 @@ describe('a tool call', () => {
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
       permissionDecision: 'deny',
-      permissionDecisionReason: 'The hook guard wants a person to be asked, which is not possible here: May it?',
+      permissionDecisionReason: 'The hook guard wants to ask the user, which is not possible here: May it?',
     })
   })
 })
@@ -182,7 +182,7 @@ describe('a result', () => {
     expect(seen).toEqual([text])
   })
 
-  test('of a shape that nobody knows is seen, and rewritten, as it is', async () => {
+  test('of an unknown shape is passed and rewritten unchanged', async () => {
     const seen: unknown[] = []
     const sdk = new FakeSdk([
       hook('afterTool', 'rewrite', ((event: { result: object }) => {
@@ -195,7 +195,7 @@ describe('a result', () => {
     expect(seen).toEqual([response])
   })
 
-  test('is withheld: in its place is the reason, or the run is stopped', async () => {
+  test('is replaced by the reason, or stops the run', async () => {
     const sdk = new FakeSdk([hook('afterTool', 'block', () => block('No.'))])
     expect(await sdk.result('one')).toEqual({ hookEventName: 'PostToolUse', updatedToolOutput: 'No.' })
     expect(await sdk.fire('PostToolUse', { ...TOOL, tool_response: { found: 2 } })).toEqual({
@@ -206,7 +206,7 @@ describe('a result', () => {
 })
 
 describe('a turn', () => {
-  test('is not begun, or has something said beside its prompt', async () => {
+  test('is blocked, or gets injected text', async () => {
     const refusing = new FakeSdk([hook('beforeTurn', 'block', () => block('No.', { detail: 'rule 7' }))])
     expect(await refusing.fire('UserPromptSubmit', { prompt: 'Hi' })).toEqual({
       decision: 'block',
@@ -219,7 +219,7 @@ describe('a turn', () => {
     })
   })
 
-  test('goes on three times at most, each agent by itself', async () => {
+  test('is retried three times at most, counted for each agent', async () => {
     const attempts: unknown[] = []
     const again = hook('afterTurn', 'retry', ((event: { attempt: number; answer: string }) => {
       attempts.push([event.answer, event.attempt])
@@ -240,7 +240,7 @@ describe('a turn', () => {
     expect(await stop()).toEqual({ decision: 'block', reason: 'Not yet.' })
   })
 
-  test('has a state of its own, which its tools share', async () => {
+  test('has a state that its tools share', async () => {
     const states: unknown[] = []
     const keeps = (_: unknown, { state }: { state: unknown }): void => void states.push(state)
     const sdk = new FakeSdk([{ name: 'guard', beforeTurn: keeps, beforeTool: keeps } as AnyHook])
@@ -264,7 +264,7 @@ describe('what fails', () => {
         hookSpecificOutput: {
           hookEventName: 'PreToolUse',
           permissionDecision: 'deny',
-          permissionDecisionReason: 'The hook guard could not judge this, and is set to block then.',
+          permissionDecisionReason: 'The hook guard failed to check this, and is set to block on failure.',
         },
       },
     ],
@@ -280,7 +280,7 @@ describe('what fails', () => {
     expect(await late.fire('PreToolUse', TOOL)).toMatchObject(expected)
   })
 
-  test('nor in any phase where what the SDK hands over is nonsense', async () => {
+  test('never rejects for unreadable input', async () => {
     const phases = Object.fromEntries(Object.keys(ABLE).map(phase => [phase, () => pass()]))
     const { options } = new FakeSdk([{ name: 'guard', onFailure: 'block', ...phases } as AnyHook])
     const asked = Object.values(options.hooks ?? {}).map(([matcher]) => matcher!.hooks[0]!)
@@ -291,7 +291,7 @@ describe('what fails', () => {
   })
 })
 
-test('the tool is told before what the hooks say of it', async () => {
+test('emits the tool before the decisions about it', async () => {
   const { attachHost } = await import('../../../src/agents/attach.ts')
   const { createClaudeAgentSdkMachine } = await import('../../../src/agents/claude-agent-sdk/events.ts')
   const { plugin } = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, {

@@ -8,7 +8,7 @@ async function treeOf(scene: Scene): Promise<string> {
   return (await play(scene.events, TOKENS)).tree
 }
 
-test('messages that share an id are one request, and its usage counts once', async () => {
+test('merges messages that share an id, and counts usage once', async () => {
   const scene = new Scene().prompted('go')
   scene
     .answer('m1', { text: 'Well.' })
@@ -26,7 +26,7 @@ test('messages that share an id are one request, and its usage counts once', asy
   `)
 })
 
-test('what a result says beyond the messages belongs to the last request; never less', async () => {
+test('adds tokens of the result to the last request', async () => {
   const scene = new Scene().prompted('go').answer('m1', { text: 'done', usage: { input_tokens: 10, output_tokens: 5 } })
   scene.stop().result({ input_tokens: 8, output_tokens: 30 })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -36,7 +36,7 @@ test('what a result says beyond the messages belongs to the last request; never 
   `)
 })
 
-test('a second result counts its own turn only', async () => {
+test('counts each result for its own turn', async () => {
   const scene = new Scene()
     .prompted('one')
     .answer('m1', { text: 'done' })
@@ -54,7 +54,7 @@ test('a second result counts its own turn only', async () => {
   `)
 })
 
-test('the input is with the cache', async () => {
+test('includes the cache in the input', async () => {
   const usage = { input_tokens: 3, cache_read_input_tokens: 20, cache_creation_input_tokens: 100, output_tokens: 4 }
   const scene = new Scene().prompted('go').answer('m1', { text: 'done', usage }).stop().result(usage)
   const { plugin } = await play(scene.events)
@@ -66,7 +66,7 @@ test('the input is with the cache', async () => {
   })
 })
 
-test('a request begins when its batch of tools is over, and ends when its answer was written', async () => {
+test('starts a request after its batch of tools and ends it with its answer', async () => {
   const scene = new Scene()
     .prompted('go')
     .answer('m1', { calls: { t1: 'Bash' } })
@@ -85,7 +85,7 @@ test('a request begins when its batch of tools is over, and ends when its answer
   expect([second?.startAt, second?.endAt]).toEqual([batchAt, writtenAt])
 })
 
-test('retries are attempts, and the one after says it was the second', async () => {
+test('numbers attempts after a retry', async () => {
   const scene = new Scene().prompted('go')
   scene.message('system.api_retry', {
     attempt: 1,
@@ -102,7 +102,7 @@ test('retries are attempts, and the one after says it was the second', async () 
   expect((requests[1]?.startAt ?? 0) - (requests[0]?.endAt ?? 0)).toBe(400)
 })
 
-test('a retry that is read when a tool of the answer runs was before it', async () => {
+test('dates a late retry before the pending answer', async () => {
   const scene = new Scene().prompted('go').toolStarts('t1')
   scene.message('system.api_retry', { retry_delay_ms: 5, error_status: 500, error: 'server_error' })
   scene
@@ -122,7 +122,7 @@ test('a retry that is read when a tool of the answer runs was before it', async 
   `)
 })
 
-test('an answer that was cut off has failed', async () => {
+test('records a cut-off answer as failed', async () => {
   const scene = new Scene().prompted('go').answer('m1', { text: 'Once up' })
   scene.message('system.api_retry', { retry_delay_ms: 5, error_status: null, error: 'unknown' })
   scene.answer('m2', { text: 'done' }).stop().result()
@@ -134,7 +134,7 @@ test('an answer that was cut off has failed', async () => {
   `)
 })
 
-test('what the SDK writes itself is no request, unless it says that one failed', async () => {
+test('ignores synthetic messages other than errors', async () => {
   const synthetic = { model: '<synthetic>', id: 'x', content: [{ type: 'text', text: 'API Error: 500' }] }
   const scene = new Scene()
     .prompted('go')
@@ -154,13 +154,13 @@ test('what the SDK writes itself is no request, unless it says that one failed',
   `)
 })
 
-test('an answer to a command, with no prompt before it, is no turn', async () => {
+test('starts no turn for the answer to a command', async () => {
   const scene = new Scene().message('system.init', { model: 'claude' })
   scene.message('assistant', { message: { model: '<synthetic>', id: 'x', content: [] } }).result()
   expect(await treeOf(scene)).toBe('')
 })
 
-test('with partial messages each request is exact: its start, its first chunk, its usage', async () => {
+test('records exact times and usage with partial messages', async () => {
   const part = (event: object, more: object = {}): readonly [string, object] => ['stream_event', { event, ...more }]
   const scene = new Scene().prompted('go').after(200)
   const usage = { input_tokens: 10, output_tokens: 1 }
@@ -183,7 +183,7 @@ test('with partial messages each request is exact: its start, its first chunk, i
   expect(first?.attributes).toMatchObject({ 'gen_ai.response.time_to_first_chunk': 0.05 })
 })
 
-test('a hook that overtakes the message of its request opens it', async () => {
+test('starts a request for a hook that precedes its message', async () => {
   const scene = new Scene().prompted('go').tool('t1').batch('t1').tool('t2').batch('t2').stop()
   scene
     .answer('m1', { calls: { t1: 'Bash' } })
@@ -201,7 +201,7 @@ test('a hook that overtakes the message of its request opens it', async () => {
   `)
 })
 
-test('tokens that are in no message are a side call of the turn', async () => {
+test('emits tokens that are in no message as an auxiliary call', async () => {
   const scene = new Scene().prompted('go').answer('m1', { text: 'done' }).stop()
   const models = { claude: { inputTokens: 10, outputTokens: 5 }, little: { inputTokens: 200, outputTokens: 20 } }
   scene.result({ input_tokens: 10, output_tokens: 5 }, { model_usage_since_last_result: models })

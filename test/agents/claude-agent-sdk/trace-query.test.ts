@@ -37,7 +37,7 @@ const INIT = { type: 'system', subtype: 'init', session_id: 's1' }
 const ANSWER = { type: 'assistant', session_id: 's1', message: {} }
 
 describe('messages', () => {
-  test('are the same objects in the same order, and are told', async () => {
+  test('are passed on unchanged and emitted', async () => {
     const seen: unknown[] = []
     for await (const message of traced([INIT, ANSWER])({ prompt: 'go' })) seen.push(message)
     expect(seen[0]).toBe(INIT)
@@ -46,7 +46,7 @@ describe('messages', () => {
     expect(told[0]?.data).toBe(INIT)
   })
 
-  test('are told when they are read one by one, too', async () => {
+  test('are emitted if they are read one by one', async () => {
     const query = traced([INIT])({ prompt: 'go' })
     expect(await query.next()).toEqual({ done: false, value: INIT })
     expect(await query.next()).toEqual({ done: true, value: undefined })
@@ -54,7 +54,7 @@ describe('messages', () => {
     expect(names()).toEqual(['msg.system.init', 'iterator.end'])
   })
 
-  test('an error is the error of the SDK', async () => {
+  test('an error of the SDK is passed on', async () => {
     const error = new TypeError('its own')
     const query = traced([INIT], error)({ prompt: 'go' })
     await query.next()
@@ -62,7 +62,7 @@ describe('messages', () => {
     expect(told.at(-1)).toMatchObject({ event: 'iterator.error', data: { name: 'TypeError', aborted: false } })
   })
 
-  test('an error after the application has aborted says so', async () => {
+  test('an error after an abort is marked', async () => {
     const abortController = new AbortController()
     const query = traced([INIT], new Error('aborted'))({ prompt: 'go', options: { abortController } })
     await query.next()
@@ -72,7 +72,7 @@ describe('messages', () => {
     expect(running?.parameters.options?.['abortController']).toBe(abortController)
   })
 
-  test('pieces of a streamed answer are handed on, and not told', async () => {
+  test('pieces of a streamed answer are passed on and not emitted', async () => {
     const piece = (type: string): object => ({ type: 'stream_event', session_id: 's1', event: { type } })
     const seen: unknown[] = []
     for await (const message of traced([piece('message_start'), piece('content_block_delta')])({ prompt: 'go' }))
@@ -81,7 +81,7 @@ describe('messages', () => {
     expect(names()).toEqual(['msg.stream_event', 'iterator.end'])
   })
 
-  test('a loop that is left ends the query as it would without us', async () => {
+  test('leaving the loop ends the query', async () => {
     const query = traced([INIT, ANSWER])({ prompt: 'go' })
     for await (const message of query) if (message['type'] === 'system') break
     expect(names()).toEqual(['msg.system.init', 'iterator.return'])
@@ -89,7 +89,7 @@ describe('messages', () => {
     expect(names()).toHaveLength(2)
   })
 
-  test('a value that is no message is no matter', async () => {
+  test('other values are ignored', async () => {
     const odd = [null, 7, { type: 7 }, {}] as unknown as object[]
     for await (const _ of traced(odd)({ prompt: 'go' }));
     expect(names()).toEqual(['iterator.end'])
@@ -97,7 +97,7 @@ describe('messages', () => {
 })
 
 describe('the query', () => {
-  test('has all its methods, which work on its private fields', async () => {
+  test('keeps its methods, which access its private fields', async () => {
     const query = traced()({ prompt: 'go' })
     expect(await query.setModel('second')).toBe('second')
     expect(await query.interrupt()).toBe('interrupted second')
@@ -109,7 +109,7 @@ describe('the query', () => {
     expect(names()).toEqual(['iterator.return'])
   })
 
-  test('can be changed', () => {
+  test('can be modified', () => {
     const query = traced()({ prompt: 'go' })
     query.closed = 5
     expect(running?.closed).toBe(5)
@@ -118,7 +118,7 @@ describe('the query', () => {
     expect(running?.interrupt).toBe(own)
   })
 
-  test('an error of query() itself is the SDK’s', () => {
+  test('passes on an error of query()', () => {
     const error = new Error('no such model')
     const broken = traceQuery(
       (): FakeQuery => {
@@ -129,7 +129,7 @@ describe('the query', () => {
     expect(() => broken()).toThrow(error)
   })
 
-  test('a query that is fixed keeps its own methods', async () => {
+  test('keeps the methods of a frozen query', async () => {
     const fixed = Object.freeze({ next: () => Promise.resolve({ done: true }) })
     const query = traceQuery((_: FakeParameters) => fixed, { local_log: false })({ prompt: 'go' })
     expect(await query.next()).toEqual({ done: true })
@@ -151,7 +151,7 @@ describe('options', () => {
     return running?.parameters.options?.['canUseTool'] as (...parameters: unknown[]) => unknown
   }
 
-  test('hooks of the user come first, as they are, and ours behind', async () => {
+  test('place tracing hooks after the user’s', async () => {
     const theirs = { matcher: 'Bash', hooks: [(): Promise<unknown> => Promise.resolve({ decision: 'block' })] }
     const own = { PreToolUse: [theirs], WorktreeCreate: [theirs] }
     const hooks = hooksOf({ hooks: own, model: 'claude' })
@@ -162,7 +162,7 @@ describe('options', () => {
     expect(running?.parameters.options).toMatchObject({ model: 'claude' })
   })
 
-  test('a hook of ours says nothing to the agent', async () => {
+  test('return nothing from tracing hooks', async () => {
     const hooks = hooksOf()
     const input = { session_id: 's1', hook_event_name: 'PreToolUse', tool_use_id: 't1' }
     expect(await hooks['PreToolUse']?.[0]?.hooks[0]?.(input, 't1', {})).toEqual({})
@@ -175,18 +175,18 @@ describe('options', () => {
     }
   })
 
-  test('hooks that would have to do something are left alone', () => {
+  test('add no hooks that must act', () => {
     const hooks = hooksOf()
     expect(Object.keys(hooks)).not.toContain('WorktreeCreate')
     expect(hooksOf({ hooks: { Stop: 'garbage' } })['Stop']).toBe('garbage')
   })
 
-  test('without canUseTool there is none', () => {
+  test('add no canUseTool', () => {
     traced()({ prompt: 'go', options: {} })
     expect(running?.parameters.options).not.toHaveProperty('canUseTool')
   })
 
-  test('what canUseTool answers is handed on, the promise itself', async () => {
+  test('pass on the promise of canUseTool', async () => {
     const answer = Promise.resolve({ behavior: 'allow' })
     const calls: unknown[][] = []
     const asked = canUseTool((...parameters) => {
@@ -203,7 +203,7 @@ describe('options', () => {
     ])
   })
 
-  test('an error of canUseTool is the user’s, thrown or rejected', async () => {
+  test('pass on errors of canUseTool', async () => {
     const error = new Error('no terminal')
     expect(() =>
       canUseTool(() => {
@@ -215,7 +215,7 @@ describe('options', () => {
     expect(ends.map(({ data }) => data)).toEqual([{ toolUseID: 't1' }, { toolUseID: 't1' }])
   })
 
-  test('options that inherit keep what they inherit', () => {
+  test('keep inherited options', () => {
     class Options {
       readonly own = 1
       get inherited(): string {
@@ -226,19 +226,19 @@ describe('options', () => {
     expect(running?.parameters.options).toMatchObject({ own: 1, inherited: 'yes' })
   })
 
-  test('parameters that are none go to the SDK as they are', () => {
+  test('pass on invalid parameters', () => {
     traced()(undefined as unknown as FakeParameters)
     expect(running?.parameters).toBeUndefined()
   })
 })
 
-test('a query that is wrapped twice is told of once', async () => {
+test('records a query once that is wrapped twice', async () => {
   const twice = traceQuery(traceQuery(sdk([INIT, ANSWER]), { local_log: false }))
   for await (const _ of twice({ prompt: 'go' }));
   expect(names().filter(name => name === 'msg.assistant')).toHaveLength(1)
 })
 
-test('each query has its own id', async () => {
+test('gives each query an id', async () => {
   const query = traced([INIT])
   for (const prompt of ['one', 'two']) for await (const _ of query({ prompt }));
   const ids = told.map(({ context }) => (context as { query: string }).query)

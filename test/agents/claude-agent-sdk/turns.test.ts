@@ -10,7 +10,7 @@ async function treeOf(scene: Scene): Promise<string> {
   return tree
 }
 
-test('a result whose subtype is success may have failed', async () => {
+test('records a failure with the subtype success', async () => {
   const scene = new Scene().prompted('go').result({}, { is_error: true, terminal_reason: 'api_error' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=api_error]
@@ -18,7 +18,7 @@ test('a result whose subtype is success may have failed', async () => {
   `)
 })
 
-test('an interruption is no failure', async () => {
+test('distinguishes an interruption from a failure', async () => {
   const scene = new Scene({ query: 'q' }).prompted('go')
   scene.message('result.error_during_execution', {
     subtype: 'error_during_execution',
@@ -33,7 +33,7 @@ test('an interruption is no failure', async () => {
   `)
 })
 
-test('the loop over the messages is left: what runs is cancelled', async () => {
+test('cancels running tools if the application leaves the loop', async () => {
   const scene = new Scene({ query: 'q' })
     .prompted('go')
     .answer('m1', { calls: { t1: 'Bash' } })
@@ -47,7 +47,7 @@ test('the loop over the messages is left: what runs is cancelled', async () => {
   `)
 })
 
-test('the process of the agent dies: the turn has failed', async () => {
+test('fails the turn if the agent’s process dies', async () => {
   const scene = new Scene({ query: 'q' })
     .prompted('go')
     .answer('m1', { text: 'well' })
@@ -59,7 +59,7 @@ test('the process of the agent dies: the turn has failed', async () => {
   `)
 })
 
-test('a query that the application aborts is interrupted', async () => {
+test('interrupts the turn of an aborted query', async () => {
   const scene = new Scene({ query: 'q' }).prompted('go').event('iterator.error', { name: 'Error', aborted: true })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.exit_reason=aborted]
@@ -68,7 +68,7 @@ test('a query that the application aborts is interrupted', async () => {
   `)
 })
 
-test('without a result the agent has stopped by itself when it said so', async () => {
+test('completes a turn that stopped without a result', async () => {
   const scene = new Scene({ query: 'q' }).prompted('go').answer('m1', { text: 'done' }).stop().event('iterator.end')
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.exit_reason=stop]
@@ -77,7 +77,7 @@ test('without a result the agent has stopped by itself when it said so', async (
   `)
 })
 
-test('a message that is taken up on the way has the id of the turn that runs', async () => {
+test('adds a message with the id of the running turn to it', async () => {
   const scene = new Scene()
     .prompted('one')
     .answer('m1', { calls: { t1: 'Bash' } })
@@ -93,7 +93,7 @@ test('a message that is taken up on the way has the id of the turn that runs', a
   `)
 })
 
-test('hooks of the next turn wait for the result of this one', async () => {
+test('buffers hooks of the next turn until the result', async () => {
   const first = new Scene().prompted('one').answer('m1', { text: 'one' }).stop()
   first.hook('UserPromptSubmit', { prompt: 'two', prompt_id: 'p2' })
   first.toolStarts('t2', 'Bash', { prompt_id: 'p2' }).toolEnds('t2', 'Bash', { prompt_id: 'p2' })
@@ -114,7 +114,7 @@ test('hooks of the next turn wait for the result of this one', async () => {
   `)
 })
 
-test('a result that never comes is waited for no longer than five minutes', async () => {
+test('waits for a result at most five minutes', async () => {
   const scene = new Scene().prompted('one').answer('m1', { text: 'one' }).stop()
   scene.hook('UserPromptSubmit', { prompt: 'two', prompt_id: 'p2' }).after(300_001)
   scene.toolStarts('t2', 'Bash', { prompt_id: 'p2' }).toolEnds('t2', 'Bash', { prompt_id: 'p2' })
@@ -131,7 +131,7 @@ test('a result that never comes is waited for no longer than five minutes', asyn
   `)
 })
 
-test('the first event that is seen of a turn may be a tool', async () => {
+test('starts a turn with a tool', async () => {
   const scene = new Scene().toolStarts('t1').toolEnds('t1').stop().result()
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.exit_reason=completed]
@@ -141,7 +141,7 @@ test('the first event that is seen of a turn may be a tool', async () => {
   `)
 })
 
-test('what comes late for a turn begins no other', async () => {
+test('starts no turn for late events', async () => {
   const scene = new Scene().prompted('go').answer('m1', { text: 'done' }).stop().result()
   scene.toolStarts('t9').batch('t9').hook('UserPromptSubmit', { prompt: 'go' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -151,7 +151,7 @@ test('what comes late for a turn begins no other', async () => {
   `)
 })
 
-test('a session that is resumed goes on', async () => {
+test('continues a resumed session', async () => {
   const scene = new Scene({ query: 'q' })
     .prompted('one')
     .answer('m1', { text: 'done' })
@@ -170,7 +170,7 @@ test('a session that is resumed goes on', async () => {
   `)
 })
 
-test('a compaction is a side call', async () => {
+test('records a compaction as an auxiliary call', async () => {
   const scene = new Scene()
     .prompted('go')
     .answer('m1', { calls: { t1: 'Bash' } })
@@ -188,7 +188,7 @@ test('a compaction is a side call', async () => {
   `)
 })
 
-test('a compaction between turns used what the next result counts; agents of the SDK itself are no children', async () => {
+test('assigns pending tokens to a compaction between turns, and ignores internal agents', async () => {
   const scene = new Scene().prompted('go').answer('m1', { text: 'done' }).stop()
   const counted = (inputTokens: number, outputTokens: number): object => ({
     model_usage_since_last_result: { claude: { inputTokens, outputTokens } },
@@ -205,7 +205,7 @@ test('a compaction between turns used what the next result counts; agents of the
   expect(plugin.spans()).toHaveLength(4)
 })
 
-test('names that are not known are told to be unknown; known ones that say nothing are not', async () => {
+test('reports unknown names and ignores quiet ones', async () => {
   const scene = new Scene()
     .prompted('go')
     .hook('Notification')

@@ -17,7 +17,7 @@ function delegating(): Scene {
   return scene.starts('t1', 'Agent').starts('t2', 'Agent')
 }
 
-test('children that run at once are below the tools that their files name', async () => {
+test('attaches parallel children to the tools that their files name', async () => {
   const scene = delegating()
   for (const [agent_id, tool_use_id] of [
     ['a2', 't2'],
@@ -51,7 +51,7 @@ test('children that run at once are below the tools that their files name', asyn
   `)
 })
 
-test('without the file the first tool that fits is taken, and marked', async () => {
+test('attaches a child to the first matching tool without its file, and marks it as inferred', async () => {
   const scene = delegating().hook('SubagentStart', { ...scout, agent_id: 'a1' })
   scene
     .hook('SubagentStop', { ...scout, agent_id: 'a1' })
@@ -70,7 +70,7 @@ test('without the file the first tool that fits is taken, and marked', async () 
   `)
 })
 
-test('a child in the background outlives the turn, and what it does afterwards is its own', async () => {
+test('keeps a background child open after the turn', async () => {
   const scene = delegating().hook('SubagentStart', { ...scout, agent_id: 'a1' })
   scene.found('agent', { agent_id: 'a1', tool_use_id: 't1' }).found('read')
   const tool_response = { isAsync: true, status: 'async_launched', agentId: 'a1' }
@@ -100,13 +100,13 @@ test('a child in the background outlives the turn, and what it does afterwards i
   `)
 })
 
-test('an agent of which only the end is told is none of ours', async () => {
+test('ignores an agent of which only the end is reported', async () => {
   const scene = new Scene().prompted('one').hook('SubagentStop', { agent_id: 'x', agent_type: '' })
   scene.answered('c1', { agent_id: 'x' }).found('read').stops()
   expect(await treeOf(scene)).not.toContain('subagent')
 })
 
-test('a child whose model fails ends by that, and its tool behind it', async () => {
+test('ends a child whose model fails, and its tool', async () => {
   const scene = delegating()
     .hook('SubagentStart', { ...scout, agent_id: 'a1' })
     .found('read')
@@ -128,7 +128,7 @@ test('a child whose model fails ends by that, and its tool behind it', async () 
   `)
 })
 
-test('an agent that is asked again works a second time', async () => {
+test('starts a second run of an agent that is resumed', async () => {
   const scene = delegating()
     .hook('SubagentStart', { ...scout, agent_id: 'a1' })
     .found('read')
@@ -139,7 +139,7 @@ test('an agent that is asked again works a second time', async () => {
   expect((await treeOf(scene)).match(/subagent/g)).toHaveLength(2)
 })
 
-test('begins a child with its first request, if its call is known and the hook of its start is lost', async () => {
+test('starts a child with its first request if its start hook is lost', async () => {
   const scene = new Scene().prompted('one').answered('m1', { calls: ['t1'] })
   scene.starts('t1', 'Agent', { tool_input: { prompt: 'look', subagent_type: 'scout' } })
   scene.found('agent', { agent_id: 'a1', tool_use_id: 't1' }).answered('m2', { agent_id: 'a1' })
@@ -158,7 +158,7 @@ test('begins a child with its first request, if its call is known and the hook o
   `)
 })
 
-test('leaves a background child to itself, though the hook that launched it is lost', async () => {
+test('keeps a background child open if the hook that launched it is lost', async () => {
   const scene = new Scene().prompted('one').answered('m1', { calls: ['t1'] })
   scene.starts('t1', 'Agent').found('agent', { agent_id: 'a1', tool_use_id: 't1' })
   scene.hook('SubagentStart', { agent_id: 'a1', agent_type: 'scout' }).found('read')

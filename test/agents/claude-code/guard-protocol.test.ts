@@ -144,7 +144,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 
-test('nothing that is said permits a tool', () => {
+test('never approves a tool', () => {
   const said = everyReply(claudeCodeGuards, [SUBMIT, PRE, POST, STOP, CHILD_STOP]).join('\n')
   expect(said).not.toMatch(/allow|approve/)
 })
@@ -158,7 +158,7 @@ test.each<[string, object, HookReply]>([
   expect(claudeCodeGuards.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)
 })
 
-test('a turn is over with its last hook', () => {
+test('ends a turn with its last hook', () => {
   const ends = [SUBMIT, PRE, POST, STOP, CHILD_STOP].map(body => claudeCodeGuards.isEndOfTurn(body))
   expect(ends).toEqual([false, false, false, true, true])
 })

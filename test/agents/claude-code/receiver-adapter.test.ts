@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
+import { createClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { play } from './play.ts'
@@ -32,7 +32,7 @@ function unheard(meanwhile: (path: string, times: number) => void = () => undefi
     meanwhile(folder.path, ++times)
   }
   const place = { folders: [folder.folder], uid: process.getuid?.() }
-  return { ...folder, inlet: createClaudeCodeInlet({ place, wait }), waited: () => waited }
+  return { ...folder, inlet: createClaudeCodeAdapter({ place, wait }), waited: () => waited }
 }
 
 /** A hook, and what was found for it. */
@@ -46,7 +46,7 @@ async function hook(open: Open, event: string, at: number, data: object = {}): P
   })
 }
 
-test('a hook is an event; what is none of Claude Code’s is nothing', () => {
+test('converts a hook to an event and ignores other bodies', () => {
   const { inlet } = opened()
   const body = { hook_event_name: 'Stop', session_id: 's1' }
   expect(inlet.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'Stop', at: 5, data: body }])
@@ -57,7 +57,7 @@ test('a hook is an event; what is none of Claude Code’s is nothing', () => {
   }
 })
 
-test('what lags is waited for, until it is there', async () => {
+test('waits for lines that lag', async () => {
   const open = opened((path, times) => {
     if (times === 3) appendFileSync(path, lines.block(8, 'm1', text('Done.')))
     if (times === 5) appendFileSync(path, lines.stopped(12))
@@ -67,7 +67,7 @@ test('what lags is waited for, until it is there', async () => {
   expect(open.waited()).toBe(100)
 })
 
-test('waits for a second and a half and no longer; where it was in vain, less', async () => {
+test('waits 1.5 s at most, and less after a wait in vain', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1'))
   expect(await hook(open, 'Stop', 10)).toEqual(['read'])
@@ -76,14 +76,14 @@ test('waits for a second and a half and no longer; where it was in vain, less', 
   expect(open.waited()).toBe(1660)
 })
 
-test('a transcript that is not written at all is waited for once', async () => {
+test('waits once for a missing transcript', async () => {
   const open = opened()
   expect(await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })).toEqual(['read'])
   expect(await hook(open, 'PreToolUse', 20, { tool_use_id: 't2' })).toEqual(['read'])
   expect(open.waited()).toBe(500)
 })
 
-test('the request that asked for a tool, at once where it is known', async () => {
+test('reports the request of a tool at once if it is known', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1') + lines.request(5, 'r1'))
   expect(await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })).toEqual(['request', 'read'])
@@ -92,7 +92,7 @@ test('the request that asked for a tool, at once where it is known', async () =>
   expect(open.waited()).toBe(0)
 })
 
-test('turns of long before are not told again', async () => {
+test('does not report earlier turns again', async () => {
   const open = opened()
   const turn = (at: number, id: string): string =>
     lines.prompt(at, `p${id}`) + lines.block(at + 1, `m${id}`, text('So.')) + lines.stopped(at + 2)
@@ -100,7 +100,7 @@ test('turns of long before are not told again', async () => {
   expect(await hook(open, 'Stop', 7)).toEqual(['response m0', 'stopped', 'response m1', 'read'])
 })
 
-test('a prompt that was not heard is told, and no other', async () => {
+test('reports only prompts whose hook was not received', async () => {
   const open = unheard()
   writeFileSync(open.path, lines.prompt(0, 'p0', 'old') + lines.prompt(3, 'p1', 'look') + lines.stopped(6))
   expect(await hook(open, 'Stop', 5)).toEqual(['prompt', 'read'])
@@ -109,7 +109,7 @@ test('a prompt that was not heard is told, and no other', async () => {
   expect(await hook(open, 'Stop', 8, { prompt_id: 'p2' })).toEqual(['read'])
 })
 
-test('a receiver that starts anew tells of the last turn, which the one before may have left open', async () => {
+test('reports the last turn after a restart of the receiver', async () => {
   const open = unheard()
   const first = lines.prompt(0, 'p0') + lines.block(1, 'm0', text('Old.')) + lines.stopped(2)
   writeFileSync(open.path, first + lines.prompt(3, 'p1') + lines.block(4, 'm1', text('New.')) + lines.stopped(6))
@@ -117,7 +117,7 @@ test('a receiver that starts anew tells of the last turn, which the one before m
   expect(await hook(open, 'SessionStart', 50, start)).toEqual(['response m1', 'stopped', 'read'])
 })
 
-test('the rest of a turn that was stopped is read with the next prompt', async () => {
+test('reads the rest of an interrupted turn with the next prompt', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1') + lines.request(5, 'r1'))
   await hook(open, 'UserPromptSubmit', 1)
@@ -125,7 +125,7 @@ test('the rest of a turn that was stopped is read with the next prompt', async (
   expect(await hook(open, 'UserPromptSubmit', 60, { prompt_id: 'p2' })).toEqual(['interrupted', 'read'])
 })
 
-test('a hook that has the agent go on is told', async () => {
+test('reports a hook that makes the agent go on', async () => {
   const open = opened()
   writeFileSync(
     open.path,
@@ -134,7 +134,7 @@ test('a hook that has the agent go on is told', async () => {
   expect(await hook(open, 'Stop', 5)).toEqual(['response m1', 'read true'])
 })
 
-test('a child has files of its own: its answers, and the tool that it belongs to', async () => {
+test('reads a child’s answers and its tool call from the child’s files', async () => {
   const open = opened()
   const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
   mkdirSync(dirname(child), { recursive: true })
@@ -146,7 +146,7 @@ test('a child has files of its own: its answers, and the tool that it belongs to
   expect(open.waited()).toBe(0)
 })
 
-test('what a child writes after its end was given up is read with the end of the turn', async () => {
+test('reads late lines of a child with the end of the turn', async () => {
   const open = opened()
   const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
   mkdirSync(dirname(child), { recursive: true })
@@ -158,21 +158,21 @@ test('what a child writes after its end was given up is read with the end of the
   expect(await hook(open, 'Stop', 8)).toEqual(['response c1', 'read'])
 })
 
-test('a request that is written too late is known from its tool', async () => {
+test('infers a request from its tool if it is written late', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1'))
   expect(await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })).toEqual(['request', 'read'])
   expect(open.waited()).toBe(1500)
 })
 
-test('the end of a tool has the files read where its start was not heard', async () => {
+test('reads the files at the end of a tool whose start was not received', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1') + lines.request(5, 'r1'))
   expect(await hook(open, 'PostToolUse', 10, { tool_use_id: 't1' })).toEqual(['request', 'read'])
   expect(await hook(open, 'PostToolUse', 11, { tool_use_id: 't1' })).toEqual([])
 })
 
-test('a path that leads elsewhere is not followed, and nothing is thrown', async () => {
+test('does not follow a path outside the folders, and does not throw', async () => {
   const open = opened()
   for (const transcript_path of ['/etc/passwd', '../x.jsonl', 7, undefined, '']) {
     expect(await hook(open, 'SessionEnd', 5, { transcript_path })).toEqual(['read'])
@@ -180,7 +180,7 @@ test('a path that leads elsewhere is not followed, and nothing is thrown', async
   expect(await hook(open, 'SubagentStart', 5, { agent_id: '../../x' })).toEqual(['read'])
 })
 
-test('hooks that need no file have none read', async () => {
+test('reads no file for hooks that need none', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1') + lines.block(1, 'm1', text('x')))
   for (const event of ['PostToolUse', 'PermissionRequest', 'Notification']) {
@@ -200,7 +200,7 @@ test('waits at the end of a batch for the answer that asked for its tools, and f
   expect(open.waited()).toBe(80)
 })
 
-test('does not wait for a result whose tool has ended by its hook', async () => {
+test('does not wait for the result of a tool whose end hook was received', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1') + lines.block(8, 'm1', use('t1')))
   await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })
@@ -210,7 +210,7 @@ test('does not wait for a result whose tool has ended by its hook', async () => 
   expect(open.waited()).toBe(0)
 })
 
-test('a tool that only its batch reports has a request, though its answer is not written yet', async () => {
+test('infers the request of a tool that only its batch reports', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1'))
   expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['request', 'read'])
@@ -285,7 +285,7 @@ test('a receiver that starts after one was killed in a turn draws the tools that
   )
   appendFileSync(killed.path, [...steps, lines.block(400, 'm4', text('Done.')), lines.stopped(410)].join(''))
   const place = { folders: [killed.folder], uid: process.getuid?.() }
-  await take(createClaudeCodeInlet({ place, wait: async () => undefined }), 'SessionStart', 900, { source: 'resume' })
+  await take(createClaudeCodeAdapter({ place, wait: async () => undefined }), 'SessionStart', 900, { source: 'resume' })
   const { tree, leftOpen } = await play(events)
   expect(leftOpen).toBe(0)
   expect(tree).toMatchInlineSnapshot(`

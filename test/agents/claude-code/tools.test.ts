@@ -85,7 +85,7 @@ test('takes the end of a tool from its result, if no hook has reported it', asyn
   expect([lost?.startAt, lost?.endAt]).toEqual([at - 3, at])
 })
 
-test('a tool that does not exist has not run', async () => {
+test('records an unknown tool as failed', async () => {
   const scene = asking('t1').hook('PostToolBatch', {
     tool_calls: [tool('t1', 'Nothing', { tool_response: '<tool_use_error>Error: No such tool' })],
   })
@@ -98,7 +98,7 @@ test('a tool that does not exist has not run', async () => {
   `)
 })
 
-test('a failure, and one that is a cancellation', async () => {
+test('distinguishes failures from cancellations', async () => {
   const scene = asking('t1', 't2').starts('t1').starts('t2')
   scene.hook('PostToolUseFailure', tool('t1', 'Bash', { error: 'Exit code 3', is_interrupt: false, duration_ms: 3 }))
   scene.hook('PostToolUseFailure', tool('t2', 'Bash', { error: 'stopped', is_interrupt: true, duration_ms: 3 }))
@@ -112,13 +112,13 @@ test('a failure, and one that is a cancellation', async () => {
   `)
 })
 
-test('a tool whose start was not told began when its duration says', async () => {
+test('computes the start of a tool from its duration', async () => {
   const { plugin } = await play(asking('t1').ends('t1', 'Bash', { duration_ms: 4 }).batch('t1').stops().events)
   const [call] = plugin.spans().filter(({ name }) => name === 'tool.Bash')
   expect(call!.endAt - call!.startAt).toBe(4)
 })
 
-test('a question is about the newest tool of that name and input, and what becomes of it is the answer', async () => {
+test('attaches an approval to the newest tool of that name and input', async () => {
   const scene = asking('t1', 't2', 't3').starts('t1').starts('t2').starts('t3')
   scene.hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: 't2' } })
   scene.hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: 't1' } })
@@ -137,7 +137,7 @@ test('a question is about the newest tool of that name and input, and what becom
   `)
 })
 
-test('a question is answered when the tool begins to run', async () => {
+test('answers an approval when the tool has run', async () => {
   const scene = asking('t1').starts('t1').hook('PermissionRequest', tool('t1', 'Bash'))
   const { plugin } = await play(scene.ends('t1', 'Bash', { duration_ms: 4 }).batch('t1').stops().events)
   const [approval] = plugin.spans().filter(({ name }) => name.startsWith('approval.'))
@@ -145,7 +145,7 @@ test('a question is answered when the tool begins to run', async () => {
   expect(call!.endAt - approval!.endAt).toBe(4)
 })
 
-test('auto mode refuses by itself', async () => {
+test('records a denial by auto mode', async () => {
   const scene = asking('t1')
     .starts('t1')
     .hook('PermissionDenied', tool('t1', 'Bash', { reason: 'too risky' }))

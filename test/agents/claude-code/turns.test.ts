@@ -9,7 +9,7 @@ async function treeOf(scene: Scene, leftOpen = 0): Promise<string> {
   return played.tree
 }
 
-test('a turn with a tool: the request that asked for it comes first, though it is read later', async () => {
+test('emits a request before the tool that it asked for', async () => {
   const scene = new Scene().prompted('one').hook('PreToolUse', { tool_use_id: 't1', tool_name: 'Bash' })
   scene.found('request', { started_at: scene.at - 5, model: 'claude' }).found('read')
   scene
@@ -26,7 +26,7 @@ test('a turn with a tool: the request that asked for it comes first, though it i
   `)
 })
 
-test('without a transcript there are no requests, and nothing is made up', async () => {
+test('emits no requests without a transcript', async () => {
   const scene = new Scene().prompted('one').starts('t1').ends('t1').batch('t1')
   scene.hook('Stop', { last_assistant_message: 'Done.' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -36,7 +36,7 @@ test('without a transcript there are no requests, and nothing is made up', async
   `)
 })
 
-test('a tool whose start was not heard is below its request, too', async () => {
+test('attaches a tool to its request if its start was not received', async () => {
   const scene = new Scene()
     .prompted('one')
     .hook('PostToolUse', { tool_use_id: 't1', tool_name: 'Bash', duration_ms: 3 })
@@ -46,7 +46,7 @@ test('a tool whose start was not heard is below its request, too', async () => {
   )
 })
 
-test('an answer is told once, also by a file that is read again', async () => {
+test('emits an answer once if the file is read again', async () => {
   const scene = new Scene()
     .prompted('one')
     .answered('m1', { calls: ['t1'] })
@@ -63,14 +63,14 @@ test('an answer is told once, also by a file that is read again', async () => {
   expect(plugin.spans().filter(({ name }) => name.startsWith('api.'))).toHaveLength(2)
 })
 
-test('an answer of the turn before is not the next one’s', async () => {
+test('does not assign an earlier turn’s answer to the next turn', async () => {
   const scene = new Scene().prompted('one').stops('m1').prompted('two')
   scene.answered('old', { started_at: scene.at - 100, ended_at: scene.at - 90 }).stops('m2')
   const { plugin } = await play(scene.events)
   expect(plugin.spans().filter(({ name }) => name.startsWith('api.'))).toHaveLength(2)
 })
 
-test('a hook of somebody else’s has the agent go on: the turn is one', async () => {
+test('keeps one turn if another hook makes the agent go on', async () => {
   const scene = new Scene().prompted('one').answered('m1').hook('Stop', { last_assistant_message: 'Done.' })
   scene
     .found('read', { goes_on: true })
@@ -89,7 +89,7 @@ test('a hook of somebody else’s has the agent go on: the turn is one', async (
   `)
 })
 
-test('what goes on after an end that was taken for one belongs to the same turn', async () => {
+test('assigns work after a stop to the same turn', async () => {
   const scene = new Scene()
     .prompted('one')
     .stops('m1')
@@ -101,7 +101,7 @@ test('what goes on after an end that was taken for one belongs to the same turn'
   expect(new Set(plugin.spans().map(({ traceId }) => traceId)).size).toBe(1)
 })
 
-test('a person stops the turn: it ends when that was, and the request that waited with it', async () => {
+test('ends an interrupted turn and its pending request at the interruption', async () => {
   const scene = new Scene()
     .prompted('one')
     .answered('m1', { calls: ['t1'] })
@@ -124,7 +124,7 @@ test('a person stops the turn: it ends when that was, and the request that waite
   `)
 })
 
-test('a prompt that is taken back: its turn ends with the request that was sent', async () => {
+test('ends the turn of a withdrawn prompt with its request', async () => {
   const scene = new Scene().prompted('one')
   const started_at = scene.at + 5
   scene.hook('UserPromptSubmit', { prompt: 'two', prompt_id: 'two' })
@@ -142,12 +142,12 @@ test('a prompt that is taken back: its turn ends with the request that was sent'
   expect(plugin.spans().find(({ name }) => name === 'agent')).toMatchObject({ endAt: started_at })
 })
 
-test('what is typed while the agent works is part of the turn', async () => {
+test('adds a prompt typed during a turn to that turn', async () => {
   const scene = new Scene().prompted('one').hook('UserPromptSubmit', { prompt: 'and this' }).stops()
   expect((await treeOf(scene)).match(/^agent/gm)).toHaveLength(1)
 })
 
-test('a process that was killed: its turn is open until the session goes on', async () => {
+test('ends the turn of a killed process when the session continues', async () => {
   const killed = new Scene()
     .prompted('one')
     .answered('m1', { calls: ['t1'] })
@@ -166,7 +166,7 @@ test('a process that was killed: its turn is open until the session goes on', as
   `)
 })
 
-test('a compaction in the middle of a turn ends nothing', async () => {
+test('does not end a turn at a compaction', async () => {
   const scene = new Scene()
     .prompted('one')
     .answered('m1', { calls: ['t1'] })
@@ -184,7 +184,7 @@ test('a compaction in the middle of a turn ends nothing', async () => {
   `)
 })
 
-test('a session that ends in the middle', async () => {
+test('interrupts the turn if the session ends', async () => {
   const scene = new Scene()
     .prompted('one')
     .answered('m1', { calls: ['t1'] })
@@ -198,7 +198,7 @@ test('a session that ends in the middle', async () => {
   `)
 })
 
-test('an agent that fails, without a transcript', async () => {
+test('records a failed turn without a transcript', async () => {
   const scene = new Scene().prompted('one').hook('StopFailure', { error: 'rate_limit' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent ERROR failed [hermes.turn.final_status=failed]
@@ -206,7 +206,7 @@ test('an agent that fails, without a transcript', async () => {
   `)
 })
 
-test('a turn whose beginning was not seen begins with the first that was', async () => {
+test('starts a turn with its first event if its prompt was not received', async () => {
   const scene = new Scene().starts('t1').ends('t1').batch('t1').hook('Stop', { last_assistant_message: 'Done.' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.final_status=completed]
@@ -215,7 +215,7 @@ test('a turn whose beginning was not seen begins with the first that was', async
   `)
 })
 
-test('a turn whose prompt nobody has heard has that of the transcript', async () => {
+test('reads a missing prompt from the transcript', async () => {
   const scene = new Scene().hook('PreToolUse', { tool_use_id: 't1', tool_name: 'Bash', prompt_id: 'p1' })
   scene.found('prompt', { prompt_id: 'p1', at: scene.at - 8, prompt: 'look around' }).found('read')
   scene.ends('t1').hook('Stop', { prompt_id: 'p1', last_assistant_message: 'Done.' })
@@ -224,7 +224,7 @@ test('a turn whose prompt nobody has heard has that of the transcript', async ()
   expect(root).toMatchObject({ startAt: scene.events[0]!.at! - 8, attributes: { 'input.value': 'look around' } })
 })
 
-test('a turn whose end nobody has heard is over, as its transcript says', async () => {
+test('ends a turn whose stop hook was not received', async () => {
   const scene = new Scene().prompted('one').answered('m1')
   const at = scene.at + 8
   scene
@@ -237,7 +237,7 @@ test('a turn whose end nobody has heard is over, as its transcript says', async 
   expect(root).toMatchObject({ endAt: at, attributes: { 'hermes.turn.final_status': 'completed' } })
 })
 
-test('turns of a process that was started in a span are linked to it', async () => {
+test('links turns to the span in which the process was started', async () => {
   const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
   const scene = new Scene().hook('SessionStart', { source: 'startup' })
   Object.assign(scene.events[0] as object, { context: { traceparent: `00-${trace}-${span}-01` } })
@@ -248,14 +248,14 @@ test('turns of a process that was started in a span are linked to it', async () 
   for (const { links } of roots) expect(links).toContainEqual(expect.objectContaining({ traceId: trace, spanId: span }))
 })
 
-test('a command such as /compact is no turn', async () => {
+test('starts no turn for a command such as /compact', async () => {
   const scene = new Scene().hook('PreCompact', { prompt_id: 'p1' }).hook('PostCompact', { prompt_id: 'p1' })
   scene.hook('SessionEnd', { prompt_id: 'p1', reason: 'other' })
   scene.found('prompt', { prompt_id: 'p1', at: scene.at - 8, prompt: '<command-name>/compact' }).found('read')
   expect(await treeOf(scene)).toBe('aux.compression OK')
 })
 
-test('a turn of which neither prompt nor request were heard begins with its first tool', async () => {
+test('starts a turn with its first tool if nothing earlier was received', async () => {
   const scene = new Scene().hook('PreToolUse', { tool_use_id: 't1', tool_name: 'Bash', prompt_id: 'p1' })
   scene.found('request', { prompt_id: 'p1', start_is_guessed: true }).found('read').ends('t1')
   scene.hook('Stop', { prompt_id: 'p1', last_assistant_message: 'Done.' })
@@ -269,14 +269,14 @@ test('a turn of which neither prompt nor request were heard begins with its firs
   for (const { startAt } of plugin.spans()) expect(startAt).toBeGreaterThanOrEqual(scene.events[0]!.at!)
 })
 
-test('a start of the session that is told late ends nothing', async () => {
+test('ignores a late session start', async () => {
   const scene = new Scene().prompted('one')
   const late = { event: 'SessionStart', at: scene.at - 5, data: { session_id: 's1', source: 'startup' } }
   scene.events.push(late)
   expect(await treeOf(scene.stops())).toContain('agent OK [hermes.turn.final_status=completed]')
 })
 
-test('events of an unknown name are counted, those that say nothing are not', async () => {
+test('reports unknown events and ignores quiet ones', async () => {
   const scene = new Scene().hook('Notification', { message: 'hi' }).hook('SomethingNew')
   const { plugin } = await play(scene.events)
   expect(plugin.stats().hooks).toMatchObject({ ignored: 1, error: 0 })

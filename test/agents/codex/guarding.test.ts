@@ -40,7 +40,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     'a tool, to be asked about',
     TOOL,
     [ask('Really?')],
-    deny('The hook hook-1 wants a person to be asked, which is not possible here: Really?'),
+    deny('The hook hook-1 wants to ask the user, which is not possible here: Really?'),
   ],
   [
     'a command, rewritten: its text alone',

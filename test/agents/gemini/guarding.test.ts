@@ -83,7 +83,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     [ask('Really?')],
     {
       decision: 'deny',
-      reason: 'The hook hook-1 wants a person to be asked, which is not possible here: Really?',
+      reason: 'The hook hook-1 wants to ask the user, which is not possible here: Really?',
     },
   ],
   [

@@ -69,7 +69,7 @@ describe.each(ways)('a tool: %s', (_, stream) => {
   })
 
   test('whose arguments are rewritten is run with those', async () => {
-    const { run, ran } = scene([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
+    const { run, ran } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     await run(undefined, stream)
     expect(ran).toEqual([{ command: 'ls' }])
   })
@@ -77,9 +77,9 @@ describe.each(ways)('a tool: %s', (_, stream) => {
   test('is asked about as it would run, and looked at once', async () => {
     let looks = 0
     const { run, ran } = scene([
-      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
       {
-        decides: ['ask'],
+        decisions: ['ask'],
         beforeTool: () => {
           looks++
           return ask('May it?')
@@ -136,7 +136,7 @@ test('a tool that wants a person asked still has one asked, unless it is blocked
 
 describe('a call that was begun in another process', () => {
   async function resumed(hook: object) {
-    const asking = scene([{ decides: ['ask'], beforeTool: () => ask('May it?') }])
+    const asking = scene([{ decisions: ['ask'], beforeTool: () => ask('May it?') }])
     const { state } = await asking.run()
     state.approved.add('c1.0')
     const other = scene([hook], { answer: () => ({ text: 'All done.' }) })
@@ -145,12 +145,12 @@ describe('a call that was begun in another process', () => {
   }
 
   test('runs where the person has said yes', async () => {
-    expect((await resumed({ decides: ['ask'], beforeTool: () => ask('May it?') })).ran).toEqual([{ command: 'rm x' }])
+    expect((await resumed({ decisions: ['ask'], beforeTool: () => ask('May it?') })).ran).toEqual([{ command: 'rm x' }])
   })
 
   test('does not run where it would be another than the person has seen', async () => {
     const { ran, sent } = await resumed({
-      decides: ['rewrite', 'ask'],
+      decisions: ['rewrite', 'ask'],
       beforeTool: ({ tool }: { tool: { command: string } }) =>
         tool.command === 'rm x' ? rewrite({ command: 'rm y' }) : undefined,
     })
@@ -158,7 +158,7 @@ describe('a call that was begun in another process', () => {
   })
 
   test('does not run where it is blocked by now', async () => {
-    const both = await resumed({ decides: ['ask', 'block'], beforeTool: () => block('No longer.') })
+    const both = await resumed({ decisions: ['ask', 'block'], beforeTool: () => block('No longer.') })
     expect([both.ran, results(both.sent)]).toEqual([[], ['No longer.']])
   })
 })
@@ -264,11 +264,11 @@ describe.each(ways)('a request: %s', (_, stream) => {
   test('is changed for itself alone', async () => {
     const { run, sent } = scene([
       {
-        decides: ['rewrite'],
+        decisions: ['rewrite'],
         beforeModel: ({ messages }) => rewrite(messages.map(each => ({ ...each, text: each.text.toUpperCase() }))),
       },
-      { decides: ['inject'], beforeModel: () => inject('A line.') },
-      { decides: ['inject'], beforeModel: () => inject('A rule.', 'system') },
+      { decisions: ['inject'], beforeModel: () => inject('A line.') },
+      { decisions: ['inject'], beforeModel: () => inject('A rule.', 'system') },
     ])
     await run(undefined, stream)
     expect(sent.map(({ systemInstructions }) => systemInstructions)).toEqual([
@@ -293,7 +293,7 @@ describe.each(ways)('a request: %s', (_, stream) => {
 
   test('whose answer is rewritten has another text, and nothing of the old one is seen', async () => {
     const { run, ran } = scene([
-      { decides: ['rewrite'], afterModel: ({ text }) => (text === '' ? undefined : rewrite('Else.')) },
+      { decisions: ['rewrite'], afterModel: ({ text }) => (text === '' ? undefined : rewrite('Else.')) },
     ])
     expect(await run(undefined, stream)).toMatchObject({ finalOutput: 'Else.', deltas: stream ? ['Else.'] : [] })
     expect(ran).toHaveLength(1)
@@ -311,13 +311,13 @@ describe.each(ways)('a request: %s', (_, stream) => {
   test('that fails is made again where a hook wants it, and fails where none does', async () => {
     const answer = (_: Sent, ordinal: number) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' })
     const afterModel = ({ error }: { error?: { type?: string } }) => (error?.type === 'TypeError' ? retry() : undefined)
-    const wanted = scene([{ decides: ['retry'], afterModel } as object], { answer })
+    const wanted = scene([{ decisions: ['retry'], afterModel } as object], { answer })
     expect((await wanted.run(undefined, stream)).finalOutput).toBe('ok')
     await expect(scene([{ afterModel: () => undefined }], { answer }).run(undefined, stream)).rejects.toThrow('on fire')
   })
 
   test('whose answer is not good enough has another, three times at most', async () => {
-    const { run, sent } = scene([{ decides: ['retry'], afterModel: () => retry({ feedback: 'Say more.' }) }], {
+    const { run, sent } = scene([{ decisions: ['retry'], afterModel: () => retry({ feedback: 'Say more.' }) }], {
       answer: () => ({ text: 'Dry.' }),
     })
     expect((await run(undefined, stream)).finalOutput).toBe('Dry.')
@@ -337,10 +337,10 @@ test('a result is blocked, rewritten, or had again', async () => {
   const blocked = scene([{ afterTool: () => block('Secret.') }])
   await blocked.run()
   expect(results(blocked.sent)).toEqual(['Secret.'])
-  const changed = scene([{ decides: ['rewrite'], afterTool: () => rewrite('clean') }])
+  const changed = scene([{ decisions: ['rewrite'], afterTool: () => rewrite('clean') }])
   await changed.run()
   expect(results(changed.sent)).toEqual(['clean'])
-  const twice = scene([{ decides: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
+  const twice = scene([{ decisions: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
   await twice.run()
   expect(twice.ran).toHaveLength(2)
 })
@@ -448,19 +448,21 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   })
 
   test('whose call is rewritten is run with that', async () => {
-    const shell = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls', timeoutMs: 5 }) }], {
+    const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls', timeoutMs: 5 }) }], {
       item: RM_CALL,
     })
     await shell.run(undefined, stream)
     expect(shell.seen).toEqual([{ commands: ['ls'], timeoutMs: 5 }])
     const to = { type: 'create_file', path: 'b.ts', diff: '+b' }
-    const patch = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite(to) }], { item: PATCH })
+    const patch = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite(to) }], { item: PATCH })
     await patch.run(undefined, stream)
     expect(patch.seen).toEqual([to])
   })
 
   test('is not run where what hooks have made of it cannot be', async () => {
-    const shell = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], { item: RM_CALL })
+    const shell = spoken([{ decisions: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], {
+      item: RM_CALL,
+    })
     await shell.run(undefined, stream)
     expect([shell.seen, JSON.stringify(shell.outputs())]).toEqual([[], expect.stringContaining('The hook h0 ')])
     const moved = { ...PATCH, operation: { ...operation, moveTo: 'b.ts' } }
@@ -468,7 +470,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     const patch = spoken(
       [
         { beforeTool: ({ tool }) => void paths.push(tool.paths) },
-        { decides: ['rewrite'], beforeTool: ({ tool }) => rewrite({ ...tool.arguments, path: 'c.ts' }) },
+        { decisions: ['rewrite'], beforeTool: ({ tool }) => rewrite({ ...tool.arguments, path: 'c.ts' }) },
       ],
       { item: moved },
     )
@@ -482,7 +484,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   test('waits for a person where a hook or the program wants that', async () => {
     let looks = 0
     const asking = {
-      decides: ['ask'] as const,
+      decisions: ['ask'] as const,
       beforeTool: () => {
         looks++
         return ask('May it?')
@@ -503,12 +505,12 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
   })
 
   test('that was granted in another process is looked at again', async () => {
-    const asking = spoken([{ decides: ['ask'], beforeTool: () => ask('May it?') }], { item: RM_CALL })
+    const asking = spoken([{ decisions: ['ask'], beforeTool: () => ask('May it?') }], { item: RM_CALL })
     const { state } = await asking.run(undefined, stream)
     for (const [hook, ran] of [
-      [{ decides: ['ask'], beforeTool: () => ask('May it?') }, [RM_CALL.action]],
+      [{ decisions: ['ask'], beforeTool: () => ask('May it?') }, [RM_CALL.action]],
       [{ beforeTool: () => block('No longer.') }, []],
-      [{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }, []],
+      [{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }, []],
     ] as const) {
       const kept = structuredClone(state.interruptions)
       const other = spoken([hook as object], {})
@@ -522,7 +524,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     const shell = spoken(
       [
         {
-          decides: ['rewrite'],
+          decisions: ['rewrite'],
           afterTool: ({ result }) => {
             results.push(result)
             return rewrite('clean')
@@ -564,7 +566,7 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     ]
     const seen: unknown[] = []
     const upper = {
-      decides: ['rewrite'] as const,
+      decisions: ['rewrite'] as const,
       beforeModel: ({ messages }: EventOf<'beforeModel'>) => {
         seen.push(messages.filter(({ role }) => role === 'tool'))
         return rewrite(messages.map(each => ({ ...each, text: each.text.toUpperCase() })))

@@ -65,7 +65,7 @@ describe('a tool', () => {
   })
 
   test('with other arguments, which the host may change', async () => {
-    const { host } = scene([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
+    const { host } = scene([{ decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     const answer = (await host.call('before_tool_call', RM)) as { params: object }
     expect(answer).toEqual({ params: { command: 'ls' } })
     expect(Object.isFrozen(answer.params)).toBe(false)
@@ -75,7 +75,7 @@ describe('a tool', () => {
     const seen: unknown[] = []
     const { host } = scene([
       {
-        decides: ['rewrite'],
+        decisions: ['rewrite'],
         beforeTool: ({ tool }) => (tool.command === 'rm x' ? rewrite({ command: 'ls' }) : undefined),
       },
       { afterTool: ({ tool }, { sessionId }) => void seen.push([sessionId, tool.command]) },
@@ -93,8 +93,8 @@ describe('a tool', () => {
 
   test('that a person is asked about, as it would run', async () => {
     const { host } = scene([
-      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
-      { decides: ['ask'], beforeTool: ({ tool }) => ask(`May it ${tool.command}? ${'x'.repeat(1000)}`) },
+      { decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      { decisions: ['ask'], beforeTool: ({ tool }) => ask(`May it ${tool.command}? ${'x'.repeat(1000)}`) },
     ])
     expect(await host.call('before_tool_call', RM)).toEqual({
       params: { command: 'ls' },
@@ -144,7 +144,7 @@ describe('a hook that fails', () => {
     const { host, lines } = scene([
       { beforeTool: broken[way], beforeTurn: broken[way], onFailure, timeLimitMillis: 1 } as object,
     ])
-    const reason = 'The hook h0 could not judge this, and is set to block then.'
+    const reason = 'The hook h0 failed to check this, and is set to block on failure.'
     const isOpen = onFailure === 'pass'
     const tool = await host.call('before_tool_call', RM)
     expect(tool).toEqual(isOpen ? undefined : { block: true, blockReason: reason })
@@ -169,13 +169,13 @@ describe('a turn', () => {
     let asked = 0
     const { host } = scene([
       {
-        decides: ['inject'],
+        decisions: ['inject'],
         beforeTurn: ({ prompt }) => {
           asked++
           return inject(`A line on ${prompt}.`)
         },
       },
-      { decides: ['inject'], beforeTurn: () => inject('A rule.', 'system') },
+      { decisions: ['inject'], beforeTurn: () => inject('A rule.', 'system') },
     ])
     const built = { appendContext: 'A line on this.', appendSystemContext: 'A rule.' }
     const event = { prompt: 'this, with much around it', currentUserMessage: 'this', messages: [] }
@@ -188,7 +188,7 @@ describe('a turn', () => {
   })
 
   test('that is sent on, three times at most', async () => {
-    const { host } = scene([{ decides: ['retry'], afterTurn: () => retry({ feedback: 'Look once more.' }) }])
+    const { host } = scene([{ decisions: ['retry'], afterTurn: () => retry({ feedback: 'Look once more.' }) }])
     const answers: unknown[] = []
     for (let times = 0; times < 5; times++)
       answers.push(await host.call('before_agent_finalize', { runId: 'run-1', lastAssistantMessage: 'Done.' }))
@@ -217,8 +217,8 @@ describe('a turn', () => {
 
 describe('a result', () => {
   test.each([
-    ['rewritten', { decides: ['rewrite'], afterTool: () => rewrite('clean') }, 'clean'],
-    ['rewritten as data', { decides: ['rewrite'], afterTool: () => rewrite({ ok: true }) }, '{"ok":true}'],
+    ['rewritten', { decisions: ['rewrite'], afterTool: () => rewrite('clean') }, 'clean'],
+    ['rewritten as data', { decisions: ['rewrite'], afterTool: () => rewrite({ ok: true }) }, '{"ok":true}'],
     ['blocked, which the host cannot do', { afterTool: () => block('Secret.') }, 'gone'],
     ['passed', { afterTool: () => undefined }, 'gone'],
   ])('%s', (_, hook, text) => {
@@ -228,7 +228,7 @@ describe('a result', () => {
 
   test('keeps its pictures', () => {
     const picture = { type: 'image', data: 'x' }
-    const { host } = scene([{ decides: ['rewrite'], afterTool: () => rewrite('clean') }])
+    const { host } = scene([{ decisions: ['rewrite'], afterTool: () => rewrite('clean') }])
     const content = [{ type: 'text', text: 'gone' }, picture]
     const event = { ...RESULT, message: { ...RESULT.message, content } } as typeof RESULT
     expect(host.persisted(event)).toMatchObject({ content: [{ text: 'clean' }, picture] })
@@ -236,7 +236,7 @@ describe('a result', () => {
 
   test('is out of reach for who does not answer at once, which is said when the hooks are attached', () => {
     const { host, lines } = scene([
-      { decides: ['rewrite'], onFailure: 'pass', afterTool: async () => rewrite('clean') },
+      { decisions: ['rewrite'], onFailure: 'pass', afterTool: async () => rewrite('clean') },
     ])
     expect(lines).toEqual([
       'hookspan: openclaw: hook h0 changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once',

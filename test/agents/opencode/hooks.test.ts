@@ -52,7 +52,7 @@ class FakeOpencode {
 }
 
 function hook(phase: Phase, decision: Decision, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string, more: object = {}): Record<string, unknown> => ({ type: 'text', text, ...more })
@@ -74,7 +74,7 @@ describe('what is listened to', () => {
     })
     await plugin({ directory: '/a' })
     await plugin({ directory: '/b' })
-    expect(lines).toEqual(['hookspan: hook guard cannot ask in beforeTool of opencode: it blocks there instead'])
+    expect(lines).toEqual(['hookspan: hook guard cannot ask in beforeTool of opencode: it blocks instead'])
   })
 })
 
@@ -92,7 +92,7 @@ describe('a tool', () => {
 
   test('is blocked where a person would be asked', async () => {
     expect(await new FakeOpencode(hook('beforeTool', 'ask', () => ask('May it?'))).tool({})).toBe(
-      'The hook guard wants a person to be asked, which is not possible here: May it?',
+      'The hook guard wants to ask the user, which is not possible here: May it?',
     )
   })
 
@@ -157,8 +157,8 @@ describe('a prompt', () => {
   })
 
   const SAYS: readonly AnyHook[] = [
-    { name: 'a', decides: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
-    { name: 'b', decides: ['inject'], beforeTurn: () => inject('It is Monday.') },
+    { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
+    { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
   ]
 
   test('has more said with it, in every request of its turn', async () => {
@@ -212,8 +212,8 @@ describe('a request', () => {
 
   test('has more said in it, and the next one has not', async () => {
     const opencode = new FakeOpencode(
-      { name: 'a', decides: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
-      { name: 'b', decides: ['inject'], beforeModel: () => inject('It is Monday.') },
+      { name: 'a', decisions: ['inject'], beforeModel: () => inject('In Latin.', 'system') },
+      { name: 'b', decisions: ['inject'], beforeModel: () => inject('It is Monday.') },
     )
     const { messages } = await opencode.trigger('experimental.chat.messages.transform', {}, conversation())
     expect(messages[0]?.parts).toEqual([TEXT('Hi\n\nIt is Monday.')])
@@ -240,7 +240,7 @@ describe('a turn', () => {
 })
 
 describe('what fails', () => {
-  const CLOSED = 'The hook guard could not judge this, and is set to block then.'
+  const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
 
   test.each([
     ['pass', { command: 'ls' }],

@@ -54,7 +54,7 @@ class FakePi implements PiExtensionApi {
 }
 
 function hook<D extends Decision>(phase: Phase, decision: D, run: (event: never, ctx: never) => unknown): AnyHook {
-  return { name: 'guard', onFailure: 'block', decides: [decision], [phase]: run } as unknown as AnyHook
+  return { name: 'guard', onFailure: 'block', decisions: [decision], [phase]: run } as unknown as AnyHook
 }
 
 const TEXT = (text: string) => ({ type: 'text', text })
@@ -83,8 +83,8 @@ describe('what is listened to', () => {
   })
 
   test('what Pi cannot do is a line when the hooks are attached', () => {
-    const pi = new FakePi().with([defineHook({ name: 'late', decides: ['block'], afterTurn: () => block('no') })])
-    expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: it goes on there'])
+    const pi = new FakePi().with([defineHook({ name: 'late', decisions: ['block'], afterTurn: () => block('no') })])
+    expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: the operation continues'])
   })
 })
 
@@ -113,8 +113,8 @@ describe('a prompt', () => {
 
   test('has more said with it, behind the system prompt that is there, and once', async () => {
     const hooks: AnyHook[] = [
-      { name: 'a', decides: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
-      { name: 'b', decides: ['inject'], beforeTurn: () => inject('It is Monday.') },
+      { name: 'a', decisions: ['inject'], beforeTurn: () => inject('In Latin.', 'system') },
+      { name: 'b', decisions: ['inject'], beforeTurn: () => inject('It is Monday.') },
     ]
     const pi = new FakePi().with(hooks)
     expect(await pi.emit('input', { text: 'Hi' })).toBeUndefined()
@@ -130,7 +130,7 @@ describe('a prompt', () => {
     const pi = new FakePi().with([
       {
         name: 'guard',
-        decides: ['inject'],
+        decisions: ['inject'],
         beforeTurn: (_, { state }) => {
           states.push(state)
           return inject('It is Monday.')
@@ -184,7 +184,7 @@ describe('a tool call', () => {
     ],
   ] as const)('is asked about as it would run, and the person %s', async (_, confirm, expected) => {
     const asked = vi.fn(confirm)
-    const rewrites: AnyHook = { name: 'r', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
+    const rewrites: AnyHook = { name: 'r', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'two' }) }
     const pi = withPerson(asked).with([ASKS, rewrites])
     expect(await pi.tool({ command: 'one' })).toEqual(expected)
     expect(asked.mock.calls[0]?.slice(0, 2)).toEqual(['May it?', 'two'])
@@ -204,7 +204,7 @@ describe('a tool call', () => {
   test('is blocked where there is nobody to be asked', async () => {
     const pi = new FakePi({ ui: { confirm: async () => true } }).with([ASKS])
     expect(await pi.tool({ command: 'x' })).toBe(
-      'The hook guard wants a person to be asked, which is not possible here: May it?',
+      'The hook guard wants to ask the user, which is not possible here: May it?',
     )
   })
 })
@@ -370,7 +370,7 @@ describe('the end of a turn', () => {
 })
 
 describe('what fails', () => {
-  const CLOSED = 'The hook guard could not judge this, and is set to block then.'
+  const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
   const never = () => pass()
   const broken = new Proxy(
     {},
@@ -389,7 +389,7 @@ describe('what fails', () => {
     pi.context = broken
     expect(await pi.emit('tool_call', { toolCallId: 'c1', toolName: 'bash', input: {} })).toEqual(expected)
     expect(pi.lines).toEqual([
-      `hookspan: pi: what pi has handed over in beforeTool cannot be read: the hooks could not be asked, which counts as ${onFailure}`,
+      `hookspan: pi: the event of pi in beforeTool cannot be read: the hooks did not run, which counts as ${onFailure}`,
     ])
   })
 

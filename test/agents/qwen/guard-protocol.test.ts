@@ -10,7 +10,7 @@ const PRE = { ...IN, hook_event_name: 'PreToolUse', ...SHELL, tool_call_id: 'cal
 const POST = { ...PRE, hook_event_name: 'PostToolUse', tool_response: { llmContent: 'x' } }
 const STOP = { ...IN, hook_event_name: 'Stop', last_assistant_message: 'Done.' }
 
-test('a tool is asked about with the id of the call, not with that of the hook', () => {
+test('uses the call id, not the hook id', () => {
   expect(qwenGuards.requestIn(PRE)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's', turnId: 'p', toolCallId: 'call_1' },
@@ -60,7 +60,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   expect(qwenGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 
-test('nothing that is said permits a tool', () => {
+test('never approves a tool', () => {
   expect(everyReply(qwenGuards, [SUBMIT, PRE, POST, STOP]).join('\n')).not.toMatch(/allow|approve/)
 })
 

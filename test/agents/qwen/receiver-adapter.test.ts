@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
-import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
+import { createQwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { replayEvents } from '../replay-fixture.ts'
 
@@ -38,7 +38,7 @@ class Scene {
       this.waited += millis
       this.late[++times]?.()
     }
-    this.#inlet = createQwenInlet({ place: { folders: [this.folder], uid: process.getuid?.() }, wait })
+    this.#inlet = createQwenAdapter({ place: { folders: [this.folder], uid: process.getuid?.() }, wait })
   }
 
   async hook(name: string, at: number, data: object = {}): Promise<string[]> {
@@ -98,7 +98,7 @@ const shell = (id: string): object => ({
   tool_call_id: id,
 })
 
-test('an answer that is written late is waited for, and is told before the tool that it asked for', async () => {
+test('waits for a late answer and emits it before its tool', async () => {
   const scene = new Scene()
   await scene.hook('UserPromptSubmit', 0, { prompt: 'go' })
   scene.late = { 3: () => scene.answers(50, 'Look.', { calls: ['c1'] }), 5: () => scene.answers(90, 'Done.') }
@@ -115,7 +115,7 @@ test('an answer that is written late is waited for, and is told before the tool 
   `)
 })
 
-test('the answer of a child is waited for in both files: its own, and that of the session', async () => {
+test('waits for a child’s answer in both files', async () => {
   const scene = new Scene()
   await scene.hook('SubagentStart', 10, { agent_id: 'x-c1' })
   scene.childAnswers(50, 'x-c1', 'c2')
@@ -124,7 +124,7 @@ test('the answer of a child is waited for in both files: its own, and that of th
   expect(scene.waited).toBe(80)
 })
 
-test('what never comes is waited for three times for three seconds, then less', async () => {
+test('waits three times for 3 s, then less', async () => {
   const scene = new Scene()
   for (const id of ['c1', 'c2', 'c3']) await scene.hook('PreToolUse', 60, shell(id))
   expect(scene.waited).toBe(9000)
@@ -132,7 +132,7 @@ test('what never comes is waited for three times for three seconds, then less', 
   expect(scene.waited).toBe(9100)
 })
 
-test('an answer like the one before is waited for, too', async () => {
+test('waits for an answer equal to the previous one', async () => {
   const scene = new Scene()
   scene.answers(50, 'Done.')
   await scene.hook('Stop', 60, { last_assistant_message: 'Done.' })
@@ -140,7 +140,7 @@ test('an answer like the one before is waited for, too', async () => {
   expect(await scene.hook('Stop', 100, { last_assistant_message: 'Done.' })).toEqual(['response', 'read'])
 })
 
-test('what Qwen Code asks for itself is no turn and no child', async () => {
+test('ignores internal requests of Qwen Code', async () => {
   const scene = new Scene()
   await scene.hook('UserPromptSubmit', 0, { prompt: 'go' })
   scene.answers(50, 'Memories.', { agent: 'memory-extractor-1' })
@@ -153,7 +153,7 @@ test('what Qwen Code asks for itself is no turn and no child', async () => {
   `)
 })
 
-test('the results of a background agent are taken up in a turn of their own; the same hook twice is no turn', async () => {
+test('processes results of a background agent in a separate turn', async () => {
   const scene = new Scene()
   const stop = { last_assistant_message: 'Launched.' }
   await scene.hook('UserPromptSubmit', 0, { prompt: 'go' })
@@ -186,7 +186,7 @@ test('the results of a background agent are taken up in a turn of their own; the
   `)
 })
 
-test('no other file is read', async () => {
+test('reads no other file', async () => {
   const scene = new Scene()
   scene.answers(50, 'Done.')
   const outside = join(dirname(scene.folder), 'outside.jsonl')

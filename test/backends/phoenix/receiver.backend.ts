@@ -68,7 +68,9 @@ describe('a Phoenix that everybody may write to', () => {
     const { sent, warnings } = await record('nowhere', { exact_endpoint: true }, endpoint)
     expect(sent).toEqual({ delivered: 0, spooled: SPANS, dropped: 0 })
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toMatch(new RegExp(`^backend phoenix: ${endpoint} answered 40[45]: nothing takes OTLP traces`))
+    expect(warnings[0]).toMatch(
+      new RegExp(`^backend phoenix: ${endpoint} answered 40[45]: there is no OTLP endpoint for traces`),
+    )
   })
 
   test('without a project name traces are filed under `default`', async () => {

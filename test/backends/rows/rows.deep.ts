@@ -109,7 +109,7 @@ describe.each(TYPES)('%s', type => {
     const settings = { ...configured(type, server), endpoint: `${server.origin}/elsewhere` }
     // One cause, one line, whichever signal finds it first.
     expect(await send(settings)).toEqual([
-      expect.stringMatching(/\/elsewhere\/v1\/(traces|metrics) answered 404: nothing takes OTLP \1 there/),
+      expect.stringMatching(/\/elsewhere\/v1\/(traces|metrics) answered 404: there is no OTLP endpoint for \1/),
     ])
     expect(server.taken).toEqual([])
   })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createAgent } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
-test('connections are kept, and an own certificate authority is trusted', () => {
+test('keeps connections alive and trusts a custom certificate authority', () => {
   expect(createAgent('http://host.test/v1/traces', {})).toBeInstanceOf(HttpAgent)
   const authority = Buffer.from('PEM')
   const agent = createAgent('https://host.test/v1/traces', { ca: authority }) as HttpsAgent
@@ -13,7 +13,7 @@ test('connections are kept, and an own certificate authority is trusted', () => 
   expect(agent.options).toMatchObject({ keepAlive: true, ca: authority })
 })
 
-test('a certificate that cannot be read is said, and the backend is still used', async () => {
+test('reports an unreadable certificate and still uses the backend', async () => {
   const sink = await startSink()
   const lines = new Lines()
   const certificate = join(await scratchDirectory(), 'ca.pem')

@@ -20,7 +20,7 @@ test.each(REQUIRED)('%s says that %s is missing', (type, key) => {
   expect(!planned.ok && planned.problem).toContain(`backend ${type} is off: ${key} is missing. Set ${key}`)
 })
 
-test('weave is told by resource attributes where the traces belong', async () => {
+test("sends Weave's project as resource attributes", async () => {
   const sink = await startSink()
   const pipeline = openPipeline({
     backends: [
@@ -35,7 +35,7 @@ test('weave is told by resource attributes where the traces belong', async () =>
   expect(json).toContain('{"key":"wandb.project","value":{"stringValue":"p"}}')
 })
 
-test('an endpoint that is no URL is said', () => {
+test('reports an endpoint that is not a URL', () => {
   const planned = planBackend(backend('otlp', 'localhost:4318'))
   expect(!planned.ok && planned.problem).toBe(
     'backend otlp is off: endpoint is not a URL. It starts with http:// or https://',
@@ -68,7 +68,7 @@ describe('where a trace can be looked at and asked for', () => {
     expect(links.readBack?.url).toBe(readBack)
   })
 
-  test('no secret gets into an address, and headers only where they are needed', () => {
+  test('puts no secret into an address, and headers only where needed', () => {
     for (const type of HTTP_TYPES) {
       const { options } = VENDORS[type]
       const links = traceLinks(backend(type, 'http://box:1', { options, headers: { 'x-a': 'b' } }), id)

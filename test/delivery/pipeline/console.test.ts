@@ -31,7 +31,7 @@ function printed(): { sink: ConsoleSpanSink; text: () => string } {
   return { sink, text: () => text }
 }
 
-test('a trace is printed as a tree once its root has ended', async () => {
+test('prints a trace as a tree once its root has ended', async () => {
   const { sink, text } = printed()
   await exportTo(sink, [
     span('tool', 'api', 3, { status: { code: 2, message: 'no\nsuch\u001b[31m file' } }),
@@ -50,7 +50,7 @@ test('a trace is printed as a tree once its root has ended', async () => {
   )
 })
 
-test('what never got its root is printed at the end', async () => {
+test('prints a trace without a root at the end', async () => {
   const { sink, text } = printed()
   await exportTo(sink, [span('api', 'root', 2)])
   await sink.close()

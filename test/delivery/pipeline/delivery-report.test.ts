@@ -17,7 +17,7 @@ function reporting(): { report: DeliveryReport; lines: Lines } {
   return { report: new DeliveryReport(FACTS, lines), lines }
 }
 
-test('a wrong path is said for traces, also when metrics have failed there first', () => {
+test('reports a wrong path for traces even after a report for metrics', () => {
   const { report, lines } = reporting()
   report.failed('metrics', NOT_THERE, 0)
   report.failed('traces', NOT_THERE, 3)
@@ -25,12 +25,12 @@ test('a wrong path is said for traces, also when metrics have failed there first
   report.failed('traces', NOT_THERE, 3)
   expect(lines.said).toEqual([
     expect.stringMatching(/v1\/metrics answered 404.*, or metrics: false if it takes traces and no metrics$/),
-    expect.stringMatching(/v1\/traces answered 404: nothing takes OTLP traces there\. The endpoint is a base URL/),
+    expect.stringMatching(/v1\/traces answered 404: there is no OTLP endpoint for traces\. The endpoint is a base URL/),
   ])
   expect(lines.said[1]).not.toContain('metrics')
 })
 
-test('where traces have failed already, metrics that fail in the same way are the same cause', () => {
+test('does not report metrics that fail like the traces before', () => {
   const { report, lines } = reporting()
   report.failed('traces', NOT_THERE, 3)
   report.failed('metrics', NOT_THERE, 0)
@@ -40,7 +40,7 @@ test('where traces have failed already, metrics that fail in the same way are th
   expect(lines.said.slice(1)).toEqual([expect.stringContaining('traces arrive again; 3 spans were lost')])
 })
 
-test('metrics alone that have no place there are said, and that is no trouble of the traces', () => {
+test('reports a wrong path for metrics alone', () => {
   const { report, lines } = reporting()
   report.delivered('traces')
   report.failed('metrics', NOT_THERE, 0)
@@ -48,14 +48,14 @@ test('metrics alone that have no place there are said, and that is no trouble of
   expect(lines.said).toEqual([expect.stringContaining('metrics: false')])
 })
 
-test('credentials that are refused are one cause, whatever failed first', () => {
+test('reports refused credentials once, whatever failed first', () => {
   const { report, lines } = reporting()
   report.failed('metrics', { kind: 'status', status: 401 }, 0)
   report.failed('traces', { kind: 'status', status: 403 }, 1)
   expect(lines.said).toHaveLength(1)
 })
 
-test('a clock that goes back does not silence what is wrong', () => {
+test('reports failures after the clock was set back', () => {
   const { report, lines } = reporting()
   vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2030, 0, 1) })
   try {
@@ -70,7 +70,7 @@ test('a clock that goes back does not silence what is wrong', () => {
   expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
 })
 
-test('what there was no room for is counted in spans, and said when all has been delivered, also after an outage', () => {
+test('reports the spans dropped by a full queue once it has caught up', () => {
   const { report, lines } = reporting()
   report.failed('traces', { kind: 'status', status: 503 }, 0)
   report.overflowed(2048, 128)
@@ -84,7 +84,7 @@ test('what there was no room for is counted in spans, and said when all has been
   ])
 })
 
-test('whatever signal fails first, it is said what becomes of traces, too', () => {
+test('includes the fate of traces whatever signal fails first', () => {
   const [kept, lines] = [{ ...FACTS, isKept: true }, new Lines()]
   const failures = [
     { kind: 'network', code: 'ECONNREFUSED' },

@@ -32,7 +32,7 @@ const PARTIAL_SUCCESS = {
 describe.each(PROTOCOLS)('delivery over %s', protocol => {
   const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
 
-  test('spans and metrics are carried', async () => {
+  test('delivers spans and metrics', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] })
     recordSpans(pipeline, 'one', 'two', 'three')
@@ -46,7 +46,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     ])
   })
 
-  test('requests are compressed when asked', async () => {
+  test('compresses requests if configured', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { compression: 'gzip' })] })
     recordSpans(pipeline, 'one')
@@ -55,7 +55,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.spanNames).toEqual(['one'])
   })
 
-  test('own headers are sent, and win over those of the type whatever their case', async () => {
+  test('sends configured headers, which override those of the type in any case', async () => {
     const sink = await startSink()
     const own = { 'X-Honeycomb-Team': 'mine', 'x-more': 'too' }
     const pipeline = openPipeline({
@@ -68,7 +68,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(headers['user-agent']).toContain('hookspan/1.2.3')
   })
 
-  test('an own user agent is said first', async () => {
+  test('puts a configured user agent first', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { headers: { 'User-Agent': 'mine/1' } })] })
     recordSpans(pipeline, 'one')
@@ -76,7 +76,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.requests[0]?.headers['user-agent']).toMatch(/^mine\/1/)
   })
 
-  test('what the environment says about OTLP reaches no backend that was configured', async () => {
+  test('ignores the OTLP environment for configured backends', async () => {
     const [sink, stranger] = [await startSink(), await startSink()]
     const leaking = {
       OTEL_EXPORTER_OTLP_ENDPOINT: stranger.url,
@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(traces?.body.toString('latin1')).toContain(KEY_B[protocol])
   })
 
-  test('the key of one backend reaches no other one', async () => {
+  test('sends the key of one backend to no other', async () => {
     const [mine, other] = [await startSink(), await startSink()]
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-environment')
     const pipeline = openPipeline({
@@ -129,7 +129,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(other.requests.map(request => request.headers['x-key'])).toEqual([undefined, undefined])
   })
 
-  test('what is recorded while a batch is under way is delivered by the same flush', async () => {
+  test('delivers spans recorded during a batch with the same flush', async () => {
     const sink = await startSink({ kind: 'slow', millis: 30 })
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] })
     recordSpans(pipeline, 'first')
@@ -141,7 +141,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     await first
   })
 
-  test('a flush waits for the batch that is in flight already', async () => {
+  test('waits for the batch in flight in a flush', async () => {
     const sink = await startSink({ kind: 'slow', millis: 50 })
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch: oneByOne })
     recordSpans(pipeline, 'one')
@@ -151,7 +151,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, queued: 0 })
   })
 
-  test('batches go one after the other, in order, none above its size', async () => {
+  test('sends batches one after the other, in order and within the limit', async () => {
     const sink = await startSink()
     const batch = { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 10_000 }
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch })
@@ -162,7 +162,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.requests.map(request => request.records.length)).toEqual([...Array(9).fill(10), 5])
   })
 
-  test('without a flush, spans leave after the delay', async () => {
+  test('sends spans after the delay without a flush', async () => {
     const sink = await startSink()
     const batch = { maxQueueSize: 2048, scheduleDelayMillis: 5, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 }
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch })
@@ -171,7 +171,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.requests).toHaveLength(1)
   })
 
-  test('a backend with a time of its own is waited for as long as that, whatever others get', async () => {
+  test('applies the timeout of each backend', async () => {
     const sink = await startSink({ kind: 'slow', millis: 100 })
     const batch = { maxQueueSize: 2048, scheduleDelayMillis: 5, maxExportBatchSize: 128, exportTimeoutMillis: 20 }
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { timeout_ms: 60_000 })], batch })
@@ -180,7 +180,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 0 })
   })
 
-  test('spans that were not sampled are not sent', async () => {
+  test('does not send unsampled spans', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], sampleRate: 0 })
     recordSpans(pipeline, 'one')
@@ -188,7 +188,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.requests).toEqual([])
   })
 
-  test('spans that the backend rejects count as dropped, once in words', async () => {
+  test('counts rejected spans as dropped and warns once', async () => {
     const sink = await startSink({ kind: 'ok', body: PARTIAL_SUCCESS[protocol] })
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] }, lines)
@@ -200,7 +200,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(lines.said).toEqual([expect.stringContaining('rejected some of its traces')])
   })
 
-  test('shutdown delivers, counts what comes later as dropped, and may be called again', async () => {
+  test('delivers on shutdown, counts later spans as dropped, and is idempotent', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], flushWaitMillis: 5000 }, lines)
@@ -214,13 +214,13 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.metricNames).toEqual(['points'])
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
     expect(lines.said).toEqual([
-      'backend otlp: 1 span was lost, because the process ended before it took them; ' +
+      'backend otlp: 1 span was lost, because the process ended before they were sent; ' +
         'local_log: true keeps them for later, a longer force_flush_wait_ms sends more',
     ])
   })
 })
 
-test('the resource says who recorded', async () => {
+test('describes the process in the resource', async () => {
   const sink = await startSink()
   const pipeline = openPipeline({
     backends: [anyBackend('otlp', sink.url, { protocol: 'http/json' })],
@@ -242,7 +242,7 @@ test('the resource says who recorded', async () => {
   expect(attributes.get('process.pid')).toEqual({ intValue: process.pid })
 })
 
-test('delta and cumulative metrics, as the backend wants them', async () => {
+test('sends delta or cumulative metrics as configured', async () => {
   const [delta, cumulative] = [await startSink(), await startSink()]
   const pipeline = openPipeline({
     backends: [

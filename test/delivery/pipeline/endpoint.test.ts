@@ -40,11 +40,11 @@ test.each([
   expect(exactUrl(endpoint)).toBe(url)
 })
 
-test('the base is what user interfaces are found by', () => {
+test('derives the base URL for user interfaces', () => {
   expect(baseUrl('http://user:pw@host.test:6006/v1/traces')).toBe('http://host.test:6006')
   expect(baseUrl('http://host.test/prefix/')).toBe('http://host.test/prefix')
 })
 
-test('a URL is shown without credentials and query', () => {
+test('shows a URL without credentials and query', () => {
   expect(shownUrl('https://user:pw@host.test/v1/traces?key=abc')).toBe('https://host.test/v1/traces')
 })

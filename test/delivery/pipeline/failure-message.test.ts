@@ -44,12 +44,12 @@ test.each([
   expect(line).not.toMatch(/pw|abc|\n/)
 })
 
-test('an address that is used as it is is not said to be a base', () => {
+test('does not call an exact address a base URL', () => {
   const line = describeFailure({ ...facts, isExact: true }, 'traces', { kind: 'status', status: 404 })
   expect(line).toContain('The endpoint is used as it is and usually ends in /v1/traces; correct endpoint')
 })
 
-test('causes that have one remedy are one class', () => {
+test('groups causes with the same remedy', () => {
   expect(failureClass({ kind: 'status', status: 401 })).toBe(failureClass({ kind: 'status', status: 403 }))
   expect(failureClass({ kind: 'status', status: 404 })).toBe(failureClass({ kind: 'status', status: 405 }))
   expect(failureClass({ kind: 'status', status: 500 })).not.toBe(failureClass({ kind: 'status', status: 503 }))

@@ -31,12 +31,12 @@ const cases = (protocol: string, other: string): readonly Case[] => [
   ['400', status(400), new RegExp(`answered 400: it cannot read the traces\\. Try protocol: ${other}`)],
   ['401', status(401), /answered 401: it refuses the credentials\. Set headers/],
   ['403', status(403), /answered 403: it refuses the credentials\. Set headers/],
-  ['404', status(404), /answered 404: nothing takes OTLP traces there\. .*ends in \/v1\/traces; correct endpoint/],
-  ['405', status(405), /answered 405: nothing takes OTLP traces there/],
+  ['404', status(404), /answered 404: there is no OTLP endpoint for traces\. .*ends in \/v1\/traces; correct endpoint/],
+  ['405', status(405), /answered 405: there is no OTLP endpoint for traces/],
   ['413', status(413), /answered 413: the request is too large\. Lower span_batch_max_export_batch_size/],
   ['415', status(415), new RegExp(`answered 415: it does not take ${protocol}\\. Set protocol: ${other}`)],
-  ['429', status(429, busy), /answered 429: it takes no more for now/],
-  ['503', status(503, busy), /answered 503: the server has a problem of its own/],
+  ['429', status(429, busy), /answered 429: its rate limit or quota is reached/],
+  ['503', status(503, busy), /answered 503: the server failed/],
   [
     'a redirect',
     status(302, { location: 'https://user:pw@example.test/in?key=x' }),
@@ -56,29 +56,32 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
 
   const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
 
-  test.each(cases(protocol, other))('%s is said in one line, and counted', async (_name, behaviour, expected) => {
-    const sink = await startSink(behaviour)
-    const lines = new Lines()
-    const secret = { 'x-key': 'key-that-is-secret' }
-    const endpoint = sink.url.replace('http://', 'http://user:password-that-is-secret@')
-    const timeout_ms = behaviour.kind === 'hanging' ? SHORT_MILLIS : LONG_MILLIS
-    const pipeline = openPipeline({ backends: [backend('otlp', endpoint, { headers: secret, timeout_ms })] }, lines)
-    recordSpans(pipeline, 'one')
-    await pipeline.flush()
-    recordSpans(pipeline, 'two', 'three')
-    await pipeline.flush()
-    expect(lines.said).toEqual([expect.stringMatching(expected)])
-    expect(lines.said[0]).toMatch(/^backend otlp: /)
-    expect(pipeline.stats().backends[0]).toMatchObject({
-      delivered: 0,
-      dropped: 3,
-      queued: 0,
-      lastError: lines.said[0],
-    })
-    expect([...lines.said, ...lines.details].join()).not.toContain('secret')
-  })
+  test.each(cases(protocol, other))(
+    'reports %s in one line and counts the spans',
+    async (_name, behaviour, expected) => {
+      const sink = await startSink(behaviour)
+      const lines = new Lines()
+      const secret = { 'x-key': 'key-that-is-secret' }
+      const endpoint = sink.url.replace('http://', 'http://user:password-that-is-secret@')
+      const timeout_ms = behaviour.kind === 'hanging' ? SHORT_MILLIS : LONG_MILLIS
+      const pipeline = openPipeline({ backends: [backend('otlp', endpoint, { headers: secret, timeout_ms })] }, lines)
+      recordSpans(pipeline, 'one')
+      await pipeline.flush()
+      recordSpans(pipeline, 'two', 'three')
+      await pipeline.flush()
+      expect(lines.said).toEqual([expect.stringMatching(expected)])
+      expect(lines.said[0]).toMatch(/^backend otlp: /)
+      expect(pipeline.stats().backends[0]).toMatchObject({
+        delivered: 0,
+        dropped: 3,
+        queued: 0,
+        lastError: lines.said[0],
+      })
+      expect([...lines.said, ...lines.details].join()).not.toContain('secret')
+    },
+  )
 
-  test('a dead port is said once for traces and metrics together', async () => {
+  test('reports a dead port once for traces and metrics', async () => {
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('otlp', DEAD_URL)] }, lines)
     recordSpans(pipeline, 'one')
@@ -91,7 +94,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said[0]).toContain('usual for otlp: http://127.0.0.1:4318')
   })
 
-  test('TLS against a server without it is said', async () => {
+  test('reports TLS against a server without TLS', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url.replace('http:', 'https:'))] }, lines)
@@ -100,7 +103,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said).toEqual([expect.stringMatching(/does not speak TLS\. Set endpoint to the http:\/\/ URL/)])
   })
 
-  test('a server that speaks something else than HTTP is said, with the port that is meant', async () => {
+  test('reports a server that does not speak HTTP, with the right port', async () => {
     const lines = new Lines()
     const server = await startRawServer('\0\0\x06\x04\0\0\0\0\0')
     const pipeline = openPipeline({ backends: [backend('otlp', urlOf(server))] }, lines)
@@ -110,7 +113,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said).toEqual([expect.stringMatching(/not in HTTP \(HPE_\w+\): 4317 is the port of OTLP\/gRPC/)])
   })
 
-  test('the keys of the type are named where credentials are refused', async () => {
+  test('names the keys of the type if credentials are refused', async () => {
     const sink = await startSink(status(401))
     const lines = new Lines()
     const options = { public_key: 'pk', secret_key: 'sk' }
@@ -122,7 +125,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     ])
   })
 
-  test('metrics that nobody takes can be switched off', async () => {
+  test('advises how to switch off metrics that the backend refuses', async () => {
     const sink = await startSink(status(404))
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { traces: false })] }, lines)
@@ -131,7 +134,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said).toEqual([expect.stringContaining('metrics: false if it takes traces and no metrics')])
   })
 
-  test('a header that cannot be sent is said without its value', async () => {
+  test('reports an invalid header without its value', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const headers = { 'x-key': 'top\nsecret' }
@@ -142,7 +145,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said[0]).not.toContain('secret')
   })
 
-  test('a key with a line break at its end works', async () => {
+  test('accepts a key that ends in a line break', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url, { headers: { 'x-key': 'abc\n' } })] })
     recordSpans(pipeline, 'one')
@@ -150,7 +153,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(sink.requests[0]?.headers['x-key']).toBe('abc')
   })
 
-  test('a server that is busy for a moment is asked again', async () => {
+  test('retries a busy server', async () => {
     const sink = await startSink(status(503, { 'retry-after': '0' }))
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url)] }, lines)
@@ -163,7 +166,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 0 })
   })
 
-  test('a connection that the server closed while it was idle is opened again', async () => {
+  test('reopens a connection that the server closed while idle', async () => {
     const sink = await startSink({ kind: 'reset' })
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url)] }, lines)
@@ -176,7 +179,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 0 })
   })
 
-  test('its recovery is said once, with what was lost', async () => {
+  test('reports the recovery once, with the losses', async () => {
     const sink = await startSink(status(403))
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url)] }, lines)
@@ -190,7 +193,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(lines.said.slice(1)).toEqual(['backend jaeger: traces arrive again; 2 spans were lost'])
   })
 
-  test('one that fails every other time is not said again and again', async () => {
+  test('does not repeat reports of a flapping backend', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url)] }, lines)
@@ -203,7 +206,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 5, dropped: 5 })
   })
 
-  test('what shutdown cannot deliver in its time is given up, counted and said', async () => {
+  test('drops, counts and reports spans that shutdown cannot deliver in time', async () => {
     const sink = await startSink({ kind: 'hanging' })
     const lines = new Lines()
     const batch = { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 2, exportTimeoutMillis: 10_000 }
@@ -213,12 +216,12 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     await pipeline.shutdown()
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 0, dropped: 3, queued: 0 })
     expect(lines.said).toContain(
-      'backend otlp: 3 spans were lost, because the process ended before it took them; ' +
+      'backend otlp: 3 spans were lost, because the process ended before they were sent; ' +
         'local_log: true keeps them for later, a longer force_flush_wait_ms sends more',
     )
   })
 
-  test('what a flush has waited for in vain is not waited for again by shutdown', async () => {
+  test('does not wait again in shutdown for what a flush waited for', async () => {
     const [hanging, slow] = [await startSink({ kind: 'hanging' }), await startSink()]
     const lines = new Lines()
     const happened: string[] = []
@@ -245,7 +248,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     ])
   })
 
-  test('what shutdown gives up between two tries is said with what the server said', async () => {
+  test("reports the server's answer if shutdown ends between two attempts", async () => {
     const sink = await startSink(status(503))
     const lines = new Lines()
     const pipeline = openPipeline({ backends: [backend('jaeger', sink.url)], flushWaitMillis: 5 * QUICKLY }, lines)
@@ -253,7 +256,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     await pipeline.shutdown()
     expect(lines.said).toEqual([
       expect.stringContaining('answered 503'),
-      expect.stringContaining('1 span was lost, because the process ended before it took them'),
+      expect.stringContaining('1 span was lost, because the process ended before they were sent'),
     ])
   })
 })

@@ -18,7 +18,7 @@ function idsOf(seeds: readonly (readonly [trace: string, span: string] | undefin
   })
 }
 
-test('the same identities give the same ids, in any process', () => {
+test('derives the same ids from the same identities in any process', () => {
   const seeds = [
     ['turn 1', 'root'],
     ['turn 1', 'api'],
@@ -34,7 +34,7 @@ test('the same identities give the same ids, in any process', () => {
   expect(api?.trace).toBe(root?.trace)
 })
 
-test('other identities give other ids', () => {
+test('derives different ids from different identities', () => {
   const ids = [
     ['a', 'bc'],
     ['ab', 'c'],
@@ -45,13 +45,13 @@ test('other identities give other ids', () => {
   expect(new Set(ids.map(id => id?.span)).size).toBe(4)
 })
 
-test('a seed holds for one span', () => {
+test('applies a seed to one span', () => {
   const [first, second] = idsOf([['a', 'b'], undefined])
   expect(second?.span).not.toBe(first?.span)
   expect(idsOf([['a', 'b'], undefined])[1]?.span).not.toBe(second?.span)
 })
 
-test('a seed that a child span took does not reach the next root', () => {
+test('does not apply the seed of a child span to the next root', () => {
   const pipeline = openPipeline({ deterministicIds: true })
   const root = startSpan(pipeline, 'root')
   pipeline.seedIds?.('turn', 'child')
@@ -61,7 +61,7 @@ test('a seed that a child span took does not reach the next root', () => {
   expect(startSpan(pipeline, 'next').spanContext().traceId).not.toBe(startSpan(other, 'x').spanContext().traceId)
 })
 
-test('without deterministic ids there is nothing to seed, and with them the resource names no process', async () => {
+test('names no process in the resource with deterministic ids', async () => {
   const overrides: Partial<ReturnType<typeof pipelineSettings>> = { deterministicIds: true }
   expect(openPipeline({}).seedIds).toBeUndefined()
   const span = startSpan(openPipeline(overrides), 'one') as unknown as { resource: { attributes: object } }

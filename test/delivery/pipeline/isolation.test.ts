@@ -14,7 +14,7 @@ const names = Array.from({ length: 200 }, (_, index) => `span ${index}`)
 describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol => {
   const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
 
-  test('a healthy one gets everything while others are dead, slow and hanging', async () => {
+  test('delivers everything to a healthy backend beside dead, slow and hanging ones', async () => {
     const [healthy, slow, hanging] = [
       await startSink(),
       await startSink({ kind: 'slow', millis: 20 }),
@@ -57,7 +57,7 @@ describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol =>
     }
   })
 
-  test('a backend that is not set up rightly leaves the others alone', async () => {
+  test('does not affect other backends if one is misconfigured', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const pipeline = openPipeline(
@@ -73,7 +73,7 @@ describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol =>
     ])
   })
 
-  test('a queue that is full drops what comes, and says so at its onset and with a count at its end', async () => {
+  test('drops spans if the queue is full, and reports the start and the count', async () => {
     const sink = await startSink()
     const lines = new Lines()
     const batch = { maxQueueSize: 20, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 10_000 }
@@ -91,7 +91,7 @@ describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol =>
     expect(sink.spanNames.at(-1)).toBe('after')
   })
 
-  test('a host that has no backend at all records without any trouble', async () => {
+  test('records without a backend', async () => {
     const lines = new Lines()
     const pipeline = openPipeline({}, lines)
     recordSpans(pipeline, ...names)

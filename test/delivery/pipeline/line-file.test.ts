@@ -13,7 +13,7 @@ const unwritable = [[tmpdir(), 'EISDIR']]
 // Every write to this device fails for want of room, and below /proc no directory can be made.
 if (process.platform === 'linux') unwritable.push(['/dev/full', 'ENOSPC'], ['/proc/hookspan/deeper/lines', 'ENOENT'])
 
-test.each(unwritable)('%s is a failure, not an exception, and each line is tried', async (path, code) => {
+test.each(unwritable)('reports %s as a failure and tries each line', async (path, code) => {
   const file = new LineFile(String(path))
   for (let tries = 0; tries < 2; tries++) {
     expect(await file.deliver([LINE])).toEqual({ ok: false, failure: { kind: 'file', code, path } })
@@ -21,7 +21,7 @@ test.each(unwritable)('%s is a failure, not an exception, and each line is tried
   await file.close()
 })
 
-test('a pipe that nobody reads is a failure, and holds nothing; it is written once somebody does', async () => {
+test('fails on a pipe without a reader, and writes once there is one', async () => {
   const path = join(await scratchDirectory(), 'pipe')
   execFileSync('mkfifo', [path])
   const file = new LineFile(path)
@@ -32,7 +32,7 @@ test('a pipe that nobody reads is a failure, and holds nothing; it is written on
   await Promise.all([reader.close(), file.close()])
 })
 
-test('directories that are missing are made, for their owner alone', async () => {
+test('creates missing directories, private to the owner', async () => {
   const directory = await scratchDirectory()
   const path = join(directory, 'a', 'b', 'lines')
   const file = new LineFile(path)
@@ -42,7 +42,7 @@ test('directories that are missing are made, for their owner alone', async () =>
   expect(modes).toEqual([0o700, 0o700, 0o600])
 })
 
-test('lines are whole and in order, and closing twice is fine', async () => {
+test('writes whole lines in order, and can be closed twice', async () => {
   const path = join(await scratchDirectory(), 'lines')
   const file = new LineFile(path)
   for (const line of ['one', 'two', 'three']) expect(await file.deliver([Buffer.from(line)])).toEqual({ ok: true })

@@ -54,7 +54,7 @@ function take(queue: LogQueue, ...records: string[]): void {
   for (const record of records) queue.enqueueRecord(record)
 }
 
-test('what is told is sent in order, in requests of the size that is set', async () => {
+test('sends events in order, in requests of the configured size', async () => {
   const { queue, sent, lines } = queueOf()
   take(queue, 'a', 'b', 'c')
   await queue.forceFlush()
@@ -67,7 +67,7 @@ test.each([
   ['unwell', status(503)],
   ['unreachable', failing({ kind: 'network', code: 'ECONNREFUSED' })],
   ['silent', failing({ kind: 'timeout', afterMillis: 10 })],
-])('a backend that is %s gets the same again', async (_why, answer) => {
+])('retries the same events for a backend that is %s', async (_why, answer) => {
   const { queue, sent, lines } = queueOf(answer)
   take(queue, 'a')
   await queue.forceFlush()
@@ -77,7 +77,7 @@ test.each([
   expect(lines.said.at(-1)).toBe('backend loki: logs arrive again')
 })
 
-test('what it refuses is lost, counted and said, and the next goes on', async () => {
+test('drops, counts and reports refused events, and continues', async () => {
   const { queue, sent, lines } = queueOf(status(400))
   take(queue, 'a', 'b', 'c')
   await queue.forceFlush()
@@ -89,7 +89,7 @@ test('what it refuses is lost, counted and said, and the next goes on', async ()
   ])
 })
 
-test('a request that is too large goes in halves', async () => {
+test('halves a request that is too large', async () => {
   const { queue, sent } = queueOf(status(413))
   take(queue, 'a', 'b')
   await queue.forceFlush()
@@ -97,14 +97,14 @@ test('a request that is too large goes in halves', async () => {
   expect(queue.counts()).toEqual({ delivered: 2, dropped: 0, queued: 0 })
 })
 
-test('what a server takes in part is counted so', async () => {
+test('counts partially accepted events', async () => {
   const { queue } = queueOf({ lost: 1, failure: { kind: 'rejected' } })
   take(queue, 'a', 'b')
   await queue.forceFlush()
   expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
 })
 
-test('it is bounded: what comes when it is full is lost, counted, and said once', async () => {
+test('drops, counts and reports once the events beyond its limit', async () => {
   const { queue, sent, lines } = queueOf()
   take(queue, 'a', 'b', 'c', 'd', 'e', 'f')
   expect(queue.counts()).toEqual({ delivered: 0, dropped: 2, queued: 4 })
@@ -115,7 +115,7 @@ test('it is bounded: what comes when it is full is lost, counted, and said once'
   expect(sent).toEqual(['a b', 'c d'])
 })
 
-test('a request that is about to be made has not been waited for, however old the process is', async () => {
+test('reports no wait before the request is made', async () => {
   const { queue } = queueOf()
   const now = vi.spyOn(performance, 'now').mockReturnValue(3_600_000)
   afterwards(() => now.mockRestore())
@@ -126,7 +126,7 @@ test('a request that is about to be made has not been waited for, however old th
   await sent
 })
 
-test('what is left at the end is lost, counted and said', async () => {
+test('drops, counts and reports the events left at the end', async () => {
   const { queue, sent, lines } = queueThatPauses(1, [status(503)])
   take(queue, 'a', 'b')
   await queue.forceFlush()
@@ -135,5 +135,5 @@ test('what is left at the end is lost, counted and said', async () => {
   await queue.abandon()
   take(queue, 'c')
   expect(queue.counts()).toEqual({ delivered: 0, dropped: 3, queued: 0 })
-  expect(lines.said.at(-1)).toBe('backend loki: its logs were not sent: the process ended before they were taken')
+  expect(lines.said.at(-1)).toBe('backend loki: its logs were not sent: the process ended before they were sent')
 })

@@ -14,14 +14,14 @@ function value(json: unknown): number | undefined {
   return (json as MetricsRequest).resourceMetrics[0]?.scopeMetrics[0]?.metrics[0]?.sum.dataPoints[0]?.asDouble
 }
 
-test('metrics are collected at their interval, without a flush', async () => {
+test('collects metrics at their interval without a flush', async () => {
   const sink = await startSink()
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], metricsIntervalMillis: 10 })
   countPoint(pipeline, 'points')
   await sink.until(() => sink.metricNames.length >= 2)
 })
 
-test('a slow backend gets every collection in order, with nothing left out', async () => {
+test('sends every collection in order to a slow backend', async () => {
   const sink = await startSink({ kind: 'slow', millis: 20 })
   const settings = { protocol: 'http/json', temporality: 'delta' } as const
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, settings)] })
@@ -36,7 +36,7 @@ test('a slow backend gets every collection in order, with nothing left out', asy
   expect(values.reduce((sum, one) => sum + one, 0)).toBe(15)
 })
 
-test('collections that a backend does not keep up with are dropped, which is said', async () => {
+test('drops and reports collections beyond the limit', async () => {
   const sink = await startSink({ kind: 'hanging' })
   const lines = new Lines()
   const said = new Promise<void>(resolve => {
@@ -75,7 +75,7 @@ async function nextMilli(): Promise<void> {
   await until(() => Date.now() > at + 1)
 }
 
-test('what is counted up to the first collection has been counted since the start', async () => {
+test('starts the first series at the start of the pipeline', async () => {
   const sink = await startSink()
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
   const openedAt = Date.now()
@@ -91,7 +91,7 @@ test('what is counted up to the first collection has been counted since the star
   expect(second?.startTimeUnixNano).toBe(first?.startTimeUnixNano)
 })
 
-test('a series that comes later has counted since the collection before it, in which it was not', async () => {
+test('starts a later series at the previous collection', async () => {
   const sink = await startSink()
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
   const seen = ['early']
@@ -109,7 +109,7 @@ test('a series that comes later has counted since the collection before it, in w
   expect(Number(late?.startTimeUnixNano)).toBeLessThan(Number(late?.timeUnixNano))
 })
 
-test('differences begin where the last ones ended', async () => {
+test('starts deltas at the end of the previous ones', async () => {
   const sink = await startSink()
   const settings = { protocol: 'http/json', temporality: 'delta' } as const
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, settings)] })

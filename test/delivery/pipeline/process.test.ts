@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SAMPLED, sample } from '../../support/sample.ts'
-import { BuiltRoom } from './built-room.ts'
+import { BuiltPipeline } from './built-pipeline.ts'
 import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
-let room: BuiltRoom
+let room: BuiltPipeline
 
 beforeAll(async () => {
-  room = await BuiltRoom.build()
+  room = await BuiltPipeline.build()
 })
 
 afterAll(() => room?.remove())
@@ -47,32 +47,29 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
   test.each([
     ['with a flush', true],
     ['without a flush', false],
-  ])(
-    'ends although none of its backends is well, and says so once of each, and how much it cost: %s',
-    async (_with, isFlushed) => {
-      const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
-      // A request that is cut off before it is answered says another thing than its answer.
-      const settings = { flushWaitMillis: 2000 }
-      const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed, settings }))
-      expect(ended.code).toBe(0)
-      const lines = ended.stderr.trim().split('\n')
-      const [lost, causes] = [
-        /: 2 spans were lost, because the process ended/,
-        lines.filter(line => !/were lost/.test(line)),
-      ]
-      expect(causes.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
-        UNWELL.map(([name]) => name),
-      )
-      // Those that had failed for good before are said with their cause.
-      expect(lines.filter(line => lost.test(line))).toHaveLength(lines.length - causes.length)
-      const stats = JSON.parse(ended.stdout) as object[]
-      expect(stats).toEqual(
-        UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
-      )
-    },
-  )
+  ])('ends with unhealthy backends, reporting each once with its losses: %s', async (_with, isFlushed) => {
+    const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
+    // A request that is cut off before it is answered says another thing than its answer.
+    const settings = { flushWaitMillis: 2000 }
+    const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed, settings }))
+    expect(ended.code).toBe(0)
+    const lines = ended.stderr.trim().split('\n')
+    const [lost, causes] = [
+      /: 2 spans were lost, because the process ended/,
+      lines.filter(line => !/were lost/.test(line)),
+    ]
+    expect(causes.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
+      UNWELL.map(([name]) => name),
+    )
+    // Those that had failed for good before are said with their cause.
+    expect(lines.filter(line => lost.test(line))).toHaveLength(lines.length - causes.length)
+    const stats = JSON.parse(ended.stdout) as object[]
+    expect(stats).toEqual(
+      UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
+    )
+  })
 
-  test('waits for no timer of a backend that is unwell', async () => {
+  test('waits for no timer of an unhealthy backend', async () => {
     const patient = await startSink({ kind: 'status', status: 503, headers: { 'retry-after': '5' } })
     const busy = await startSink({ kind: 'status', status: 503 })
     const urls = [patient.url, busy.url, ...(await Promise.all(UNWELL.map(([, url]) => url())))]
@@ -132,10 +129,8 @@ describe('a process with a terminal', () => {
   })
 })
 
-test.each(['stdout', 'stderr'] as const)(
-  'a process of whose %s nobody reads what a backend prints goes on',
-  async unread => {
-    const body = `
+test.each(['stdout', 'stderr'] as const)('survives a console backend whose %s has no reader', async unread => {
+  const body = `
     const backends = [backend('console', undefined, { options: { stream: '${unread}' } })]
     const pipeline = createPipeline(settings({ backends }), report)
     for (const name of ['one', 'two', 'three']) {
@@ -146,17 +141,16 @@ test.each(['stdout', 'stderr'] as const)(
     await pipeline.shutdown()
     if (process.${unread}.listenerCount('error') > 0) process.exitCode = 3
   `
-    expect(await room.run(body, { unread })).toMatchObject({ code: 0 })
-  },
-)
+  expect(await room.run(body, { unread })).toMatchObject({ code: 0 })
+})
 
 describe('what is loaded', () => {
-  test('importing the room loads no package of OpenTelemetry', async () => {
+  test('loads no package of OpenTelemetry on import', async () => {
     const ended = await room.run('process.stdout.write(JSON.stringify(loaded()))')
     expect(ended).toEqual({ code: 0, stdout: '[]', stderr: '' })
   })
 
-  test('a pipeline without backends loads no exporter and no metrics', async () => {
+  test('loads no exporter and no metrics without a backend', async () => {
     const ended = await room.run(`
       createPipeline(settings({}), report)
       process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
@@ -173,7 +167,7 @@ describe('what is loaded', () => {
 })
 
 describe.each(sample(PROTOCOLS, 1))(`over %s, a host with an OpenTelemetry of its own, ${SAMPLED}`, protocol => {
-  test('nothing global is touched', async () => {
+  test('touches nothing global', async () => {
     const sink = await startSink({ kind: 'status', status: 500 })
     const ended = await room.run(`
       // With the first import of it, Node itself puts a dispatcher for fetch there.
@@ -190,7 +184,7 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a host with an OpenTelemetry of it
     expect(ended).toMatchObject({ code: 0, stdout: 'untouched' })
   })
 
-  test('our requests are not traced by it, and its environment does not sample us', async () => {
+  test("is neither traced nor sampled by the host's OpenTelemetry", async () => {
     const sink = await startSink()
     const ended = await room.run(`
       const { AsyncLocalStorage } = await import('node:async_hooks')

@@ -32,32 +32,29 @@ function textOf(metrics: ResourceMetrics, maxSeries: number): { pieces: string[]
 const isSample = (line: string): boolean => line !== '' && !line.startsWith('# ')
 const linesOf = (text: string): string[] => text.split('\n').filter(line => line !== '')
 
-test.each([0, 1, 250])(
-  'in pieces it is what the official serializer writes of %d label sets at once',
-  async labelSets => {
-    const metrics = await collected(labelSets)
-    const { pieces, leftOut } = textOf(metrics, 100_000)
-    const official = linesOf(new PrometheusSerializer().serialize(metrics))
-    expect(linesOf(pieces.join('')).toSorted()).toEqual(official.toSorted())
-    expect(leftOut).toEqual([])
-  },
-)
+test.each([0, 1, 250])('writes in pieces the text of the official serializer for %d label sets', async labelSets => {
+  const metrics = await collected(labelSets)
+  const { pieces, leftOut } = textOf(metrics, 100_000)
+  const official = linesOf(new PrometheusSerializer().serialize(metrics))
+  expect(linesOf(pieces.join('')).toSorted()).toEqual(official.toSorted())
+  expect(leftOut).toEqual([])
+})
 
-test('what is said of a metric stands together, below its description', async () => {
+test('keeps the lines of a metric together below its description', async () => {
   const { pieces } = textOf(await collected(250), 100_000)
   const families = linesOf(pieces.join('')).map(line => /^(?:# \w+ )?(target_info|[a-z]+)/.exec(line)?.[1])
   const changes = families.filter((family, at) => family !== families[at - 1])
   expect(changes).toEqual(['target_info', 'calls', 'open', 'waiting'])
 })
 
-test('no piece is longer than a few series', async () => {
+test('limits the size of each piece', async () => {
   const { pieces } = textOf(await collected(250), 100_000)
   const longest = Math.max(...pieces.map(piece => piece.split('\n').filter(isSample).length))
   expect(longest).toBeLessThanOrEqual(PIECE_SERIES)
   expect(longest).toBeGreaterThan(PIECE_SERIES / 2)
 })
 
-test('what there is no room for is left out by whole label sets, of histograms first, and named', async () => {
+test('leaves out whole label sets, histograms first, and lists them', async () => {
   const { pieces, leftOut } = textOf(await collected(250), 250 + 1 + 10 * HISTOGRAM_SERIES + 1)
   const lines = linesOf(pieces.join(''))
   expect(lines.filter(line => line.startsWith('calls_total{'))).toHaveLength(250)

@@ -12,7 +12,7 @@ async function scraped(url: string): Promise<Response> {
   }
 }
 
-test('metrics can be scraped', async () => {
+test('serves the metrics for scraping', async () => {
   const port = await freePort()
   const pipeline = openPipeline({ prometheus: { host: '127.0.0.1', port } })
   countPoint(pipeline, 'hermes.sessions')
@@ -26,7 +26,7 @@ test('metrics can be scraped', async () => {
   await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
 })
 
-test('a port that is in use is said in one line', async () => {
+test('reports a port in use in one line', async () => {
   const other = await startSink()
   const lines = new Lines()
   const port = Number(new URL(other.url).port)
@@ -48,7 +48,7 @@ test('a port that is in use is said in one line', async () => {
   ])
 })
 
-test('a scrape is no request of the host: what watches those that it serves is not told of it', async () => {
+test("hides a scrape from instrumentation of the host's servers", async () => {
   const { emit } = Server.prototype
   const told: string[] = []
   const watching = vi.spyOn(Server.prototype, 'emit').mockImplementation(function (this: Server, ...said: unknown[]) {

@@ -61,7 +61,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(setImmediate)
 }
 
-test('all who ask at once are given one answer', async () => {
+test('shares one answer among concurrent clients', async () => {
   const { endpoint, meter, collect, url } = await open()
   meter.createCounter('calls').add(7)
   const asked = vi.fn()
@@ -80,7 +80,7 @@ test('all who ask at once are given one answer', async () => {
   expect(await (await fetch(url)).text()).toMatch(/^calls_total\{.*\} 8$/m)
 })
 
-test('the host goes on while an answer is made', async () => {
+test('lets the host run while an answer is built', async () => {
   const { meter, url } = await open()
   const calls = meter.createCounter('calls')
   for (let at = 0; at < 1900; at++) calls.add(1, { tool: `t${at}` })
@@ -97,7 +97,7 @@ test('the host goes on while an answer is made', async () => {
   expect(turns).toBeGreaterThan(19)
 })
 
-test('a client that does not read is cut off, and said once', async () => {
+test('disconnects a client that does not read, and reports it once', async () => {
   const { meter, lines, client } = await open({ clientMillis: 50 })
   meter.createCounter('calls').add(1, { text: 'x'.repeat(LARGE) })
   const clients = await Promise.all([client(), client()])
@@ -107,7 +107,7 @@ test('a client that does not read is cut off, and said once', async () => {
   expect(lines.said).toEqual(['prometheus: a client that had not read its answer after 0.05 s was cut off'])
 })
 
-test('clients that do not read hold no more than two answers', async () => {
+test('keeps at most two answers for slow clients', async () => {
   const { meter, collect, client } = await open()
   meter.createCounter('calls').add(1, { text: 'x'.repeat(LARGE) })
   for (let at = 0; at < 5; at++) {
@@ -119,7 +119,7 @@ test('clients that do not read hold no more than two answers', async () => {
   expect(collect).toHaveBeenCalledTimes(2)
 })
 
-test('clients that go away give their answers back', async () => {
+test('releases the answers of clients that disconnect', async () => {
   const { meter, collect, client, url } = await open()
   meter.createCounter('calls').add(1, { text: 'x'.repeat(LARGE) })
   const clients = [await client(), await client()]
@@ -131,18 +131,18 @@ test('clients that go away give their answers back', async () => {
   while (collect.mock.calls.length < 3) await (await fetch(url)).text()
 })
 
-test('more clients than there may be are turned away, and said once', async () => {
+test('rejects clients beyond the limit, and reports it once', async () => {
   const { lines, client } = await open({ connections: 2 })
   const kept = [await client(), await client()]
   await Promise.all((await Promise.all([client(), client()])).map(closed))
-  expect(lines.said).toEqual(['prometheus: more than 2 clients at once; further ones are turned away'])
+  expect(lines.said).toEqual(['prometheus: more than 2 clients at once; further ones are rejected'])
   expect(kept.every(socket => !socket.destroyed)).toBe(true)
 })
 
 test.each([
   ['scrapes', SCRAPE],
   ['what is not there', 'GET /none HTTP/1.1\r\nhost: test\r\n\r\n'],
-])('a client that asks again for %s before it has been answered is cut off', async (_what, request) => {
+])('disconnects a client that requests %s before its answer', async (_what, request) => {
   const { collect, client } = await open()
   const one = await client()
   one.write(SCRAPE + request.repeat(1000))
@@ -150,7 +150,7 @@ test.each([
   expect(collect.mock.calls.length).toBeLessThanOrEqual(1)
 })
 
-test('on one connection one scrape follows another', async () => {
+test('serves several scrapes on one connection', async () => {
   const { meter, collect, client } = await open()
   meter.createCounter('calls').add(1)
   const one = await client()
@@ -162,7 +162,7 @@ test('on one connection one scrape follows another', async () => {
   expect(collect).toHaveBeenCalledTimes(3)
 })
 
-test('what there is no room for is said once, with what to do', async () => {
+test('reports omitted series once, with advice', async () => {
   const { meter, lines, url } = await open({ series: 10 })
   const calls = meter.createCounter('calls')
   for (let at = 0; at < 12; at++) calls.add(1, { tool: `t${at}` })
@@ -172,7 +172,7 @@ test('what there is no room for is said once, with what to do', async () => {
   ])
 })
 
-test('metrics that cannot be collected are no answer', async () => {
+test('answers 503 if the metrics cannot be collected', async () => {
   const { collect, url } = await open()
   collect.mockRejectedValueOnce(new Error('broken'))
   expect((await fetch(url)).status).toBe(503)

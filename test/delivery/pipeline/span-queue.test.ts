@@ -32,7 +32,7 @@ function batch(): Batch {
   return { lines: [SpanLine.of([span()])] }
 }
 
-test('an exporter that never answers cannot hold the queue', async () => {
+test('times out an exporter that never answers', async () => {
   const lines = new Lines()
   let exports = 0
   const queue = queueOf(
@@ -48,7 +48,7 @@ test('an exporter that never answers cannot hold the queue', async () => {
   expect(lines.said[0]).toContain('did not answer within 20 ms')
 })
 
-test('an exporter that is told to stop may still say what happened', async () => {
+test('uses the result of an exporter after an abort', async () => {
   const lines = new Lines()
   const queue = queueOf(
     {
@@ -66,7 +66,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
   expect(lines.said).toEqual([expect.stringContaining('answered 429')])
 })
 
-test('an exporter that breaks its promise loses its batch only', async () => {
+test('loses one batch if an exporter rejects', async () => {
   const lines = new Lines()
   let exports = 0
   const queue = queueOf(
@@ -80,7 +80,7 @@ test('an exporter that breaks its promise loses its batch only', async () => {
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
 })
 
-test('one export at a time, however many flushes', async () => {
+test('runs one export at a time, however many flushes', async () => {
   let [running, most] = [0, 0]
   const queue = queueOf(
     {
@@ -103,7 +103,7 @@ test('one export at a time, however many flushes', async () => {
   expect(queue.counts()).toMatchObject({ delivered: 55, dropped: 0, queued: 0 })
 })
 
-test('ending a span never runs the exporter in the same breath', () => {
+test('never runs the exporter synchronously in the end of a span', () => {
   let exports = 0
   const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
   for (let ended = 0; ended < 50; ended++) queue.enqueueBatch(batch())
@@ -111,7 +111,7 @@ test('ending a span never runs the exporter in the same breath', () => {
   expect(exports).toBe(0)
 })
 
-test('what comes at once may be more spans than else wait, up to so many bytes', async () => {
+test('accepts a burst above the queue limit, up to a number of bytes', async () => {
   const lines = new Lines()
   const { bytes } = SpanLine.of([span()])
   const queue = queueOf({}, lines, undefined, 150 * bytes)
@@ -125,7 +125,7 @@ test('what comes at once may be more spans than else wait, up to so many bytes',
   expect(queue.counts()).toMatchObject({ dropped: 9, delivered: 152 })
 })
 
-test('spans without the sampled flag are not handed over', () => {
+test('skips spans without the sampled flag', () => {
   const taken: Batch[] = []
   const fanOut = new DirectSpanProcessor([{ enqueueBatch: batch => taken.push(batch) }])
   fanOut.onEnd(span(0))

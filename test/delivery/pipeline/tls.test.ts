@@ -21,7 +21,7 @@ async function startTlsSink(): Promise<OtlpSink> {
   return sink
 }
 
-test.each(PROTOCOLS)('traces and metrics as %s reach a server that asks for a certificate', async protocol => {
+test.each(PROTOCOLS)('sends traces and metrics as %s to a server that requires a certificate', async protocol => {
   const sink = await startTlsSink()
   const lines = new Lines()
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol, ...CLIENT_FIELDS })] }, lines)
@@ -44,7 +44,7 @@ test.each([
     { certificate, client_certificate: tlsFile('stranger.pem'), client_key: tlsFile('stranger.key') },
     /otlp: https:\S+ (ended the TLS handshake|closed the connection)/,
   ],
-])('with %s nothing arrives, and one line says what is missing', async (_what, fields, expected) => {
+])('delivers nothing with %s, and reports it in one line', async (_what, fields, expected) => {
   const sink = await startTlsSink()
   const lines = new Lines()
   const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { metrics: false, ...fields })] }, lines)
@@ -92,7 +92,7 @@ test.each([
     { client_certificate, client_key: client_certificate },
     `client_key ${client_certificate} is no key in PEM without a passphrase (CODE); both are left out`,
   ],
-])('%s is one line, and the authority is trusted all the same', (_what, fields, expected) => {
+])('reports %s in one line and still trusts the authority', (_what, fields, expected) => {
   const said: string[] = []
   const files = readTlsFiles({ name: 'b', certificate, ...fields }, line => said.push(line))
   expect(said.map(line => line.replace(/\(ERR_\w+\)/, '(CODE)'))).toEqual([`backend b: ${expected}`])
@@ -103,7 +103,7 @@ test.each([
   ['text', `${SECRET}\n`],
   ['a key that is cut off', `-----BEGIN PRIVATE KEY-----\n${SECRET}\n`],
   ['a broken key', `-----BEGIN PRIVATE KEY-----\n${btoa(SECRET)}\n-----END PRIVATE KEY-----\n`],
-])('what is in a key file that is %s is told to nobody', async (_what, content) => {
+])('never shows the contents of a key file that is %s', async (_what, content) => {
   const path = join(await scratchDirectory(), 'client.key')
   writeFileSync(path, content)
   const said: string[] = []

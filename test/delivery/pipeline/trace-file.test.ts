@@ -66,14 +66,14 @@ describe('the local trace log', () => {
     ])
   })
 
-  test('without a span there is no file and no directory', async () => {
+  test('creates no file and no directory without a span', async () => {
     const directory = join(await scratchDirectory(), 'state')
     const pipeline = openPipeline({ localLog: { directory, ...FOREVER } })
     await pipeline.flush()
     expect(await readdir(join(directory, '..'))).toEqual([])
   })
 
-  test('two pipelines of one process have a file each', async () => {
+  test('uses one file per pipeline', async () => {
     const directory = await scratchDirectory()
     const pipelines = [0, 1, 2].map(() => openPipeline({ localLog: { directory, ...FOREVER } }))
     for (const pipeline of pipelines) {
@@ -83,7 +83,7 @@ describe('the local trace log', () => {
     expect(await readdir(join(directory, 'traces'))).toHaveLength(3)
   })
 
-  test('a place that cannot be written is said once; the backends get everything', async () => {
+  test('reports an unwritable directory once, and delivers everything', async () => {
     const file = join(await scratchDirectory(), 'a-file')
     await writeFile(file, '')
     const sink = await startSink()
@@ -105,7 +105,7 @@ describe('the local trace log', () => {
   })
 
   test.each(['shutdown', 'shutdownSync'] as const)(
-    'without a backend, the lost spans are counted at the end (%s)',
+    'counts the lost spans at the end without a backend (%s)',
     async endBy => {
       const file = join(await scratchDirectory(), 'a-file')
       await writeFile(file, '')
@@ -123,7 +123,7 @@ describe('the local trace log', () => {
     },
   )
 
-  test('it is used again once it can be', async () => {
+  test('is used again once it can be written', async () => {
     const directory = join(await scratchDirectory(), 'state')
     await writeFile(directory, 'in the way')
     const report = new Lines()
@@ -134,10 +134,10 @@ describe('the local trace log', () => {
     recordSpans(pipeline, 'kept')
     await pipeline.flush()
     expect(spanNames(await lines(String(pipeline.stats().traceFiles[0])))).toEqual(['kept'])
-    expect(report.said.at(-1)).toBe('trace log: it is written again; 1 span is not in it')
+    expect(report.said.at(-1)).toBe('trace log: it can be written again; 1 span is not in it')
   })
 
-  test('a file that somebody removed is made again', async () => {
+  test('is recreated if it was removed', async () => {
     const directory = await scratchDirectory()
     const pipeline = openPipeline({ localLog: { directory, ...FOREVER } })
     recordSpans(pipeline, 'one')
@@ -194,7 +194,7 @@ describe('pruning', () => {
     expect(await left(directory)).toEqual([`2000-${ABSENT_PID}.jsonl`, `3000-${ABSENT_PID}.jsonl`])
   })
 
-  test('leaves what is not ours, and what another process still needs', async () => {
+  test('leaves foreign files, and segments that another process needs', async () => {
     const names = ['notes.txt', `1000-${process.pid}.jsonl`, 'other.jsonl']
     const directory = await filled(...names.map(name => [name, 50, 1000] as const))
     Checkpoint.create(directory, `1000-${process.pid}`, ['jaeger'])
@@ -202,7 +202,7 @@ describe('pruning', () => {
     expect(await left(directory)).toEqual([...names].sort())
   })
 
-  test('counts what backends had still to get, and removes what was kept for them', async () => {
+  test('counts pending spans as lost', async () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 0, 10])
     const line = requestLine('one', 'two')
     await writeFile(join(directory, 'traces', `1000-${ABSENT_PID}.jsonl`), line + requestLine('three'))
@@ -218,7 +218,7 @@ describe('pruning', () => {
     expect(await readdir(join(directory, 'spool'))).toEqual([])
   })
 
-  test('happens when a file is opened, and never stands in the way', async () => {
+  test('happens when a file is opened, and never fails', async () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 5, 10])
     const pipeline = openPipeline({ localLog: { directory, maxBytes: 1 << 20, maxAgeHours: 5, flushMillis: 100 } })
     recordSpans(pipeline, 'one')

@@ -10,11 +10,11 @@ function writeSegment(state: string, segment: string, bytes: number): void {
   writeFileSync(join(state, 'traces', `${segment}.jsonl`), 'x'.repeat(bytes))
 }
 
-test('nothing is held where there is nothing', async () => {
+test('is empty without a log', async () => {
   expect(await readBacklog(stateDirectory())).toEqual([])
 })
 
-test('what is owed is summed for each backend, apart for what living processes hold', async () => {
+test('sums pending data per backend, living owners apart', async () => {
   const state = stateDirectory()
   for (const [segment, bytes] of [
     ['3000-7', 100],
@@ -40,7 +40,7 @@ test('what is owed is summed for each backend, apart for what living processes h
   ])
 })
 
-test('a segment that is gone and a checkpoint that is damaged hold nothing', async () => {
+test('ignores missing segments and damaged checkpoints', async () => {
   const state = stateDirectory()
   writeSegment(state, '1000-7', 100)
   leave(state, { segment: '1000-7', text: '' })
@@ -48,7 +48,7 @@ test('a segment that is gone and a checkpoint that is damaged hold nothing', asy
   expect(await readBacklog(state)).toEqual([])
 })
 
-test('files that go while they are looked at do no harm', async () => {
+test('tolerates files that disappear meanwhile', async () => {
   const state = stateDirectory()
   for (let number = 1000; number < 1100; number++) {
     writeSegment(state, `${number}-7`, 100)

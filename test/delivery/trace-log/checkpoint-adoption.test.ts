@@ -32,7 +32,7 @@ for (const entry of entries) {
 process.stdout.write(JSON.stringify(won))
 `
 
-test('of many processes that want the same checkpoints, each checkpoint is got by one', async () => {
+test('gives each checkpoint to one of many processes', async () => {
   const state = stateDirectory()
   const dead = deadOwner()
   const segments = Array.from({ length: CHECKPOINTS }, (_, number) => `${1000 + number}-7`)
@@ -50,7 +50,7 @@ test('of many processes that want the same checkpoints, each checkpoint is got b
   }
 })
 
-test('a process that is killed while it saves leaves a whole checkpoint, which is ours then', async () => {
+test('takes over a whole checkpoint of a process killed while saving', async () => {
   const state = stateDirectory()
   const backends = ['jaeger', 'phoenix', 'langfuse']
   const said = await built.runTogether(
@@ -87,7 +87,7 @@ test('a process that is killed while it saves leaves a whole checkpoint, which i
   }
 })
 
-test('a living process is not taken from', async () => {
+test('takes nothing from a living process', async () => {
   const state = stateDirectory()
   const [taken] = await built.runTogether(
     2,

@@ -113,7 +113,7 @@ function check({ checkpoint, owed, open, isGone, state, onDisk }: Model): void {
   if (!isGone) expect(saved(state, SEGMENT)).toEqual(onDisk)
 }
 
-test('whatever happens in whatever order, memory is right and the disk holds what was last saved', async () => {
+test('keeps memory and disk consistent in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
       const model = new Model()

@@ -38,7 +38,7 @@ async function onlyEntry(state: string): Promise<CheckpointEntry> {
 }
 
 describe('a checkpoint', () => {
-  test('is a private file that says what is owed', () => {
+  test('is a private file with the pending backends', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0, phoenix: 0 } })
@@ -49,20 +49,20 @@ describe('a checkpoint', () => {
     expect([checkpoint.offsetOf('jaeger'), checkpoint.offsetOf('other')]).toEqual([0, undefined])
   })
 
-  test('is not made twice', () => {
+  test('is not created twice', () => {
     const state = stateDirectory()
     Checkpoint.create(state, SEGMENT, ['jaeger']).advance('jaeger', 5)
     expect(() => Checkpoint.create(state, SEGMENT, ['jaeger'])).toThrow(/EEXIST/)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 5 } })
   })
 
-  test('that cannot be made says why', () => {
+  test('throws if it cannot be created', () => {
     const state = stateDirectory()
     writeFileSync(state, 'in the way')
     expect(() => Checkpoint.create(state, SEGMENT, [])).toThrow(/ENOTDIR|EEXIST/)
   })
 
-  test('that there is no room for leaves nothing', () => {
+  test('leaves no file on a full disk', () => {
     const state = stateDirectory()
     disk.isFull = true
     expect(() => Checkpoint.create(state, SEGMENT, [])).toThrow(/ENOSPC/)
@@ -100,7 +100,7 @@ describe('a checkpoint', () => {
     },
   )
 
-  test('goes when it is closed and everybody has everything, not before', () => {
+  test('is removed once it is closed and everything is acknowledged', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
     checkpoint.advance('jaeger', 100)
@@ -116,7 +116,7 @@ describe('a checkpoint', () => {
     expect(spoolNames(state)).toEqual([])
   })
 
-  test('is owed no more to who is forgiven', () => {
+  test('is not pending for a cancelled backend', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
     checkpoint.cancelDelivery('phoenix')
@@ -129,7 +129,7 @@ describe('a checkpoint', () => {
     expect(checkpoint.removeIfDone(100)).toBe(true)
   })
 
-  test('is removed whatever it is owed', () => {
+  test('is removed although data is pending', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     checkpoint.remove()
@@ -290,7 +290,7 @@ describe('the list', () => {
 })
 
 describe('to adopt', () => {
-  test('takes what a dead process left, with a heartbeat of our own', async () => {
+  test('takes over a checkpoint of a dead process, with a new heartbeat', async () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner(), heartbeatAt: 5000 })
     const before = Date.now()
@@ -306,7 +306,7 @@ describe('to adopt', () => {
     ])
   })
 
-  test('takes what is free, and whoever let go of it writes no more', async () => {
+  test('takes over a free checkpoint, which its releaser writes no more', async () => {
     const state = stateDirectory()
     const first = Checkpoint.create(state, SEGMENT, ['jaeger'])
     first.release()
@@ -319,7 +319,7 @@ describe('to adopt', () => {
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
   })
 
-  test('leaves alone what is ours, and what belongs to a living process', async () => {
+  test('leaves our own checkpoints and those of living processes', async () => {
     const state = stateDirectory()
     Checkpoint.create(state, SEGMENT, [])
     expect(takeOverCheckpoint(state, await onlyEntry(state))).toBeUndefined()
@@ -329,7 +329,7 @@ describe('to adopt', () => {
     expect((await onlyEntry(other)).owner).toEqual(farOwner())
   })
 
-  test('looks at the heartbeat again', async () => {
+  test('reads the heartbeat again', async () => {
     const state = stateDirectory()
     const path = leave(state, { owner: farOwner(), heartbeatAt: 5000 })
     const entry = await onlyEntry(state)
@@ -340,7 +340,7 @@ describe('to adopt', () => {
     expect(takeOverCheckpoint(state, entry)).toBeInstanceOf(Checkpoint)
   })
 
-  test('writes over no checkpoint of the same segment that we hold', async () => {
+  test('does not overwrite our checkpoint of the same segment', async () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner() })
     const entry = await onlyEntry(state)
@@ -365,7 +365,7 @@ describe('to adopt', () => {
     '{"open":true,"delivered":{"jaeger":"10"}}',
     '{"open":true,"delivered":{"jaeger":1e300}}',
     '\0\0\0\0',
-  ])('takes what is damaged as open and owed to nobody: %j', async text => {
+  ])('treats a damaged file as open and pending for no backend: %j', async text => {
     const state = stateDirectory()
     leave(state, { text })
     const expected = { open: true, delivered: {}, isDamaged: true }
@@ -377,7 +377,7 @@ describe('to adopt', () => {
     expect(checkpoint?.removeIfDone(1000)).toBe(true)
   })
 
-  test('reads what a later version may add', async () => {
+  test('ignores fields of a later version', async () => {
     const state = stateDirectory()
     leave(state, { text: '{"open":false,"delivered":{"jaeger":3},"more":1}' })
     expect(await readCheckpoint(await onlyEntry(state))).toEqual({

@@ -135,7 +135,7 @@ describe('whatever a line is', () => {
     fc.constantFrom(null, -1, 1e300, '', '-1', '9'.repeat(30), [[]], { stringValue: 1 }, { intValue: '7' }),
   )
 
-  test('its spans can be sent, or it is damaged', async () => {
+  test('can be sent, or is damaged', async () => {
     await fc.assert(
       fc.asyncProperty(anySpans, fc.nat({ max: 120 }), odd, fc.boolean(), async (spans, place, by, isNote) => {
         const text = JSON.stringify(replaced(JSON.parse(isNote ? noteOf(spans) : lineOf(spans)), place, by))
@@ -150,7 +150,7 @@ describe('whatever a line is', () => {
     )
   })
 
-  test('reading it does not throw', () => {
+  test('never throws', () => {
     const pieces = fc.constantFrom(
       lineOf([spanWith()]),
       headerJson({ incomplete: '', finalStatus: '', spanKind: '' }, new Map()),

@@ -45,7 +45,7 @@ function namesOf(line: ReturnType<LineParser['read']>): string[] {
 }
 
 describe('a read that fails for the moment (no descriptors)', () => {
-  test('costs nothing of what is owed', async () => {
+  test('loses no pending span', async () => {
     const server = new FakeServer(down)
     const scene = sceneOf(server)
     scene.record('one')
@@ -64,7 +64,7 @@ describe('a read that fails for the moment (no descriptors)', () => {
     expect(server.taken).toEqual(['one', 'two'])
   })
 
-  test('does not end the keeping of what is recorded later', async () => {
+  test('still spools later spans', async () => {
     const server = new FakeServer(down)
     const scene = sceneOf(server)
     scene.record('one')
@@ -88,7 +88,7 @@ describe('a read that fails for the moment (no descriptors)', () => {
     expect(scene.queue.counts()).toMatchObject({ queued: 0, spooled: 0 })
   })
 
-  test('costs nothing of what another process has left', async () => {
+  test('loses no span of another process', async () => {
     const server = new FakeServer(down)
     const first = sceneOf(server)
     first.record('one')
@@ -110,7 +110,7 @@ describe('a read that fails for the moment (no descriptors)', () => {
   })
 })
 
-test('what cannot be read any more counts as lost', async () => {
+test('counts unreadable spans as lost', async () => {
   const server = new FakeServer(down)
   const scene = sceneOf(server)
   scene.record('one')
@@ -125,7 +125,7 @@ test('what cannot be read any more counts as lost', async () => {
   expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
 })
 
-test('what was kept in a file that somebody has removed counts as lost', async () => {
+test('counts spans of a removed file as lost', async () => {
   const server = new FakeServer(down)
   const scene = sceneOf(server)
   scene.record('one')

@@ -12,7 +12,7 @@ beforeEach(() => {
   afterwards(() => vi.useRealTimers())
 })
 
-test('it beats every two seconds while it is needed, and holds no process', () => {
+test('beats every two seconds while needed, without holding the process', () => {
   const beat = vi.fn()
   let isNeeded = false
   const heartbeat = new Heartbeat(beat, () => isNeeded)
@@ -28,7 +28,7 @@ test('it beats every two seconds while it is needed, and holds no process', () =
   expect([beat.mock.calls.length, vi.getTimerCount()]).toEqual([3, 0])
 })
 
-test('a checkpoint says until when its process lived while something was open', async () => {
+test('records in the checkpoint until when its process lived', async () => {
   vi.setSystemTime(Date.now() + 3_600_000)
   const scene = openScene({})
   const began = Date.now()
@@ -48,7 +48,7 @@ test('a checkpoint says until when its process lived while something was open', 
   expect(await seenAfter()).toBe(last)
 })
 
-test('a note is written again when an open span has got its attributes', async () => {
+test('renews the note of an open span with its attributes', async () => {
   const scene = openScene({})
   const root = scene.start('root') as Span
   await scene.store.log.forceFlush()

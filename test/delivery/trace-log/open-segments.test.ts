@@ -11,7 +11,7 @@ async function openIn(state: string): Promise<string[]> {
   return segments.map(({ path, isOwned }) => `${/([\d-]+)\.jsonl$/.exec(path)?.[1]} ${isOwned ? 'owned' : 'left'}`)
 }
 
-test('a segment is open until its process says that nothing is, and owned while that lives', async () => {
+test('lists a segment as open until it is closed, and as owned while its process lives', async () => {
   const state = stateDirectory()
   leave(state, { segment: '1-1', owner: thisOwner() })
   leave(state, { segment: '2-1', owner: thisOwner(), text: '{"open":false,"delivered":{"jaeger":10}}' })
@@ -22,6 +22,6 @@ test('a segment is open until its process says that nothing is, and owned while 
   expect(await openIn(state)).toEqual(['1-1 owned', '3-1 left', '4-1 left', '5-1 owned', '6-1 left'])
 })
 
-test('there are none where there is no log', async () => {
+test('lists none without a log', async () => {
   expect(await openIn(stateDirectory())).toEqual([])
 })

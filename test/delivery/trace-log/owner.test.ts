@@ -27,7 +27,7 @@ function machine({ self = SELF, runs = true, birth = OTHER.birth } = {}): Proces
 }
 
 describe('a token', () => {
-  test('is safe in a file name and says all', () => {
+  test('is safe in a file name and complete', () => {
     expect(ownerToken(thisOwner())).toMatch(/^[0-9a-f_]+-\d+-\d+$/)
     expect(parseOwner(ownerToken(thisOwner()))).toEqual(thisOwner())
     expect(ownerToken(SELF)).toBe('11111111_22222222_33333333-100-5000')
@@ -51,16 +51,16 @@ describe('a token', () => {
 })
 
 describe('who lives', () => {
-  test('we do, whatever the heartbeat', () => {
+  test('this process lives, whatever the heartbeat', () => {
     expect(isAlive(SELF, 0, NOW, machine({ runs: false }))).toBe(true)
     expect(isAlive(thisOwner(), 0, Date.now())).toBe(true)
   })
 
-  test('nobody whose process does not run', () => {
+  test('an owner without a running process is dead', () => {
     expect(isAlive(OTHER, NOW, NOW, machine({ runs: false }))).toBe(false)
   })
 
-  test('nobody whose pid another process has got', () => {
+  test('an owner whose pid was reused is dead', () => {
     expect(isAlive(OTHER, NOW, NOW, machine({ birth: '6001' }))).toBe(false)
     expect(isAlive({ ...SELF, birth: '1' }, NOW, NOW, machine({ birth: SELF.birth }))).toBe(false)
   })
@@ -69,7 +69,7 @@ describe('who lives', () => {
     expect(isAlive(OTHER, 0, NOW, machine())).toBe(true)
   })
 
-  test('nobody of a host that was restarted', () => {
+  test('an owner before a restart of the host is dead', () => {
     expect(isAlive({ ...OTHER, place: '11111111_99999999_33333333' }, NOW, NOW, machine())).toBe(false)
     expect(isAlive({ ...OTHER, place: '11111111_99999999_44444444' }, NOW, NOW, machine())).toBe(false)
   })
@@ -97,7 +97,7 @@ describe('who lives', () => {
     expect(isAlive(owner, FRESH, NOW, machine({ birth, runs: false }))).toBe(false)
   })
 
-  test('a clock that runs ahead keeps nobody alive for ever', () => {
+  test('a clock that runs ahead does not keep an owner alive for ever', () => {
     const far = { ...OTHER, place: '99999999_88888888_33333333' }
     expect(isAlive(far, NOW + 60 * MINUTE_MILLIS, NOW, machine())).toBe(true)
     expect(isAlive(far, NOW + 48 * 60 * MINUTE_MILLIS, NOW, machine())).toBe(false)
@@ -156,7 +156,7 @@ describe('real processes', () => {
     expect(systemProbes.isRunning(child.pid ?? 0)).toBe(true)
   })
 
-  test.runIf(IS_LINUX)('a process that nobody waits for is dead, although its pid is taken', async () => {
+  test.runIf(IS_LINUX)('a zombie is dead, although its pid is taken', async () => {
     // The shell becomes a program that never asks after the child it has got.
     const { child, line } = await start('sh', '-c', 'sleep 60 & echo $!; exec sleep 60')
     const pid = Number(line)

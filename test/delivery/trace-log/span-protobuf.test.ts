@@ -20,7 +20,7 @@ function of(value: unknown): ReadableSpan[] {
   return but({ attributes: { value } as never })
 }
 
-test('the protobuf of a request is that of OpenTelemetry, byte for byte', () => {
+test('writes the protobuf of OpenTelemetry, byte for byte', () => {
   fc.assert(
     fc.property(anySpans, spans => {
       expect(hex(spans)).toBe(officialProtobuf(spans))
@@ -51,14 +51,14 @@ test('what only resources have: bytes, values of values, nothing', () => {
   expect(hex(spans)).toBe(officialProtobuf(spans))
 })
 
-test('a value that has no end is cut, and costs no other', () => {
+test('cuts a cyclic value without affecting others', () => {
   const endless: unknown[] = []
   endless.push(endless)
   expect(hex(of(endless))).toMatch(/^0a/)
   expect(hex(of('next'))).toBe(officialProtobuf(of('next')))
 })
 
-test('a span that cannot be written leaves nothing behind', () => {
+test('leaves nothing of a span that cannot be written', () => {
   const broken = but({
     get links(): never {
       throw new Error('broken')
@@ -68,14 +68,14 @@ test('a span that cannot be written leaves nothing behind', () => {
   expect(hex([BASE])).toBe(officialProtobuf([BASE]))
 })
 
-test('times that are none become the nearest that the protocol has room for', () => {
+test('writes the nearest possible time for invalid times', () => {
   const at = (time: [number, number]): string => hex(but({ startTime: time }))
   expect(at([-5, 0])).toBe(at([0, 0]))
   expect(at([Number.NaN, 0])).toBe(at([0, 0]))
   expect(at([1e12, 0])).toContain(`39${'f'.repeat(16)}`)
 })
 
-test('bytes that were handed out are not written over', () => {
+test('does not overwrite returned bytes', () => {
   fc.assert(
     fc.property(anyText, text => {
       const first = requestProtobuf(of(text))
@@ -86,6 +86,6 @@ test('bytes that were handed out are not written over', () => {
   )
 })
 
-test('no spans are no bytes', () => {
+test('writes no bytes for no spans', () => {
   expect(requestProtobuf([])).toHaveLength(0)
 })

@@ -11,7 +11,7 @@ function sceneOf(server: FakeServer, options?: SceneOptions) {
 }
 
 describe('what a backend does not take', () => {
-  test('stays in the log and is sent when it does, once and in order', async () => {
+  test('stays in the log and is sent later, once and in order', async () => {
     const server = new FakeServer(down)
     const scene = sceneOf(server)
     scene.record('one', 'two')
@@ -44,7 +44,7 @@ describe('what a backend does not take', () => {
     await scene.close()
   })
 
-  test('is left to the next process by one that ends, and sent by it', async () => {
+  test('is left to the next process, which sends it', async () => {
     const server = new FakeServer(down)
     const first = sceneOf(server)
     first.record(...names(300))
@@ -61,7 +61,7 @@ describe('what a backend does not take', () => {
     await second.close()
   })
 
-  test('does not hold up what another backend gets', async () => {
+  test('does not delay another backend', async () => {
     const [well, dead] = [new FakeServer(), new FakeServer(down)]
     const scene = openScene({ well, dead })
     for (const name of names(5)) {
@@ -75,7 +75,7 @@ describe('what a backend does not take', () => {
     await scene.close()
   })
 
-  test('is not asked for again before the server wants it', async () => {
+  test('is not sent again before the requested time', async () => {
     const server = new FakeServer(status(429, 60_000))
     const scene = sceneOf(server)
     scene.record('one')
@@ -89,7 +89,7 @@ describe('what a backend does not take', () => {
     expect(scene.queue.counts()).toMatchObject({ delivered: 0, dropped: 0, spooled: 2 })
   })
 
-  test('for want of the right credentials is kept', async () => {
+  test('is kept if the credentials are wrong', async () => {
     const server = new FakeServer(status(401))
     const scene = sceneOf(server)
     scene.record('one')
@@ -111,7 +111,7 @@ describe('ten thousand spans in one tick', () => {
     expect(Math.max(...server.requests.map(spans => spans.length))).toBeLessThanOrEqual(128)
   })
 
-  test('are kept, all of them, when nobody takes them', async () => {
+  test('are all kept if no backend accepts them', async () => {
     const server = new FakeServer(down)
     const first = sceneOf(server)
     first.record(...names(10_000))
@@ -134,7 +134,7 @@ describe('spans that are refused', () => {
     await scene.close()
     expect(server.taken).toEqual(names(200).filter(name => name !== 'span 77'))
     expect(scene.queue.counts()).toMatchObject({ delivered: 199, dropped: 1 })
-    expect(scene.lines.said).toEqual([expect.stringMatching(/answered 400 to single spans, which are left out/)])
+    expect(scene.lines.said).toEqual([expect.stringMatching(/answered 400 to single spans, which are dropped/)])
   })
 
   test('are found even if they come first and alone', async () => {
@@ -203,5 +203,5 @@ test('a backend gets what was pruned for it counted, not delivered', async () =>
   }
   await until(() => scene.lines.said.some(line => line.includes('oldest part of the log')))
   await scene.close()
-  expect(scene.lines.said.join('\n')).toMatch(/trace log: \d+ spans that backend jaeger had not got are removed/)
+  expect(scene.lines.said.join('\n')).toMatch(/trace log: \d+ spans pending for backend jaeger were removed/)
 })

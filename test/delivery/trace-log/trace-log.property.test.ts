@@ -91,7 +91,7 @@ function expectAll(world: World, server: 0 | 1, names: Iterable<string>): void {
 
 const RUNS = { numRuns: times(8, 400) }
 
-test('every span arrives once, in order, or is counted', async () => {
+test('delivers every span once, in order, or counts it', async () => {
   await assertHolds(
     steps(...calm),
     async plan => {
@@ -110,7 +110,7 @@ test('every span arrives once, in order, or is counted', async () => {
   )
 })
 
-test('on a disk that fails now and then every span arrives once, or is counted', async () => {
+test('delivers every span once, or counts it, on a failing disk', async () => {
   await assertHolds(
     steps(...calm, disk, disk),
     async plan => {
@@ -122,7 +122,7 @@ test('on a disk that fails now and then every span arrives once, or is counted',
   )
 })
 
-test('a log that cannot be read now and then delays, and costs nothing', async () => {
+test('loses nothing if the log is sometimes unreadable', async () => {
   await assertHolds(
     steps(...calm, unreadable),
     async plan => {
@@ -137,7 +137,7 @@ test('a log that cannot be read now and then delays, and costs nothing', async (
   )
 })
 
-test('of a log that overflows every span arrives once, or is counted', async () => {
+test('delivers every span once, or counts it, if the log overflows', async () => {
   await assertHolds(
     steps(...calm, flood, flood, flood),
     async plan => {
@@ -149,7 +149,7 @@ test('of a log that overflows every span arrives once, or is counted', async () 
   )
 })
 
-test('a process that exits at any moment leaves everything to the next one', async () => {
+test('leaves everything to the next process on an exit at any moment', async () => {
   await assertHolds(
     steps(...calm, only('exit')),
     async plan => {
@@ -161,7 +161,7 @@ test('a process that exits at any moment leaves everything to the next one', asy
   )
 })
 
-test('a process that is killed at any moment leaves what it has written, and what was open', async () => {
+test('leaves written and open spans to the next process on a kill at any moment', async () => {
   await assertHolds(
     steps(...calm, only('kill', 'exit')),
     async plan => {

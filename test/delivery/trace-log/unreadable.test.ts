@@ -37,7 +37,7 @@ async function deliverRest(directory: string, servers: Record<string, FakeServer
   await next.close()
 }
 
-test('what is recorded behind what this process cannot read is sent once, by the next', async () => {
+test('leaves spans behind an unreadable part to the next process, once', async () => {
   const server = new FakeServer(down)
   const scene = openScene({ one: server }, SOON)
   scene.record('one')
@@ -54,7 +54,7 @@ test('what is recorded behind what this process cannot read is sent once, by the
   expect([...server.taken].sort()).toEqual(['one', 'three', 'two'])
 })
 
-test('what one backend gives back does not go from under another, to which some of it is on its way', async () => {
+test('does not release a segment while spans of it are in flight to another backend', async () => {
   const directory = scratch()
   const servers = { one: new FakeServer(down), two: new FakeServer(down) }
   const first = openScene(servers, { directory })

@@ -31,7 +31,7 @@ async function leftBehind(continued?: LocalLogSettings['continued']): Promise<Sc
   const [directory, sink, lines] = [await scratchDirectory(), await startSink(), new Lines()]
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 5 }
   const backends = [backend('otlp', sink.url, { protocol: 'http/json', metrics: false })]
-  const settings = { backends, localLog, holding: HOLDING, flushWaitMillis: 500 }
+  const settings = { backends, localLog, tailSampling: HOLDING, flushWaitMillis: 500 }
   const open = (): Pipeline => openPipeline(settings, lines)
   const live = async (): Promise<void> => {
     const pipeline = open()
@@ -47,7 +47,7 @@ async function leftBehind(continued?: LocalLogSettings['continued']): Promise<Sc
   return { directory, sink, lines, open, live, segment: leaveHeld(directory, 'held', 'held, too') }
 }
 
-test('it is left for later, and nothing of it is lost', async () => {
+test('is left for later without loss', async () => {
   const { directory, sink, lines, live, segment } = await leftBehind()
   writeFileSync(join(directory, 'kept'), 'in the way', { mode: 0o600 })
   await live()
@@ -61,7 +61,7 @@ test('it is left for later, and nothing of it is lost', async () => {
   expect(readdirSync(join(directory, 'spool'))).toEqual([])
 })
 
-test('it is left for later, too, when the disk becomes full while it is written', async () => {
+test('is left for later if the disk fills up meanwhile', async () => {
   const { directory, sink, live, segment } = await leftBehind()
   faults.onWrite = text => {
     if (text.includes('held')) throw failure('ENOSPC')
@@ -91,7 +91,7 @@ test('what a receiver had held is left to the next one, which may have gone on w
   expect(sink.spanNames).toEqual(['held', 'held, too'])
 })
 
-test('a later look of the same process finds it', async () => {
+test('is found by a later recovery of the same process', async () => {
   const { directory, sink, lines, open } = await leftBehind()
   sink.behaviour = { kind: 'ok' }
   writeFileSync(join(directory, 'kept'), 'in the way', { mode: 0o600 })
@@ -101,10 +101,10 @@ test('a later look of the same process finds it', async () => {
   await pipeline.deliverBacklog()
   await pipeline.flush()
   expect(sink.spanNames).toEqual(['held', 'held, too'])
-  expect(lines.said.slice(1)).toEqual(['trace log: what is kept is written again'])
+  expect(lines.said.slice(1)).toEqual(['trace log: kept traces can be written again'])
 })
 
-test('that log says for itself what has become of it', async () => {
+test('reports the state of the log of kept traces', async () => {
   const { directory, sink, lines, open } = await leftBehind()
   sink.behaviour = { kind: 'ok' }
   writeFileSync(join(directory, 'kept'), 'in the way', { mode: 0o600 })
@@ -121,6 +121,6 @@ test('that log says for itself what has become of it', async () => {
   recordSpans(pipeline, 'four')
   await pipeline.flush()
   expect(lines.said.slice(1)).toEqual([
-    'trace log: what is kept is written again; 3 spans of it were only sent from memory',
+    'trace log: kept traces can be written again; 3 spans of it were only sent from memory',
   ])
 })

@@ -21,13 +21,13 @@ test('so many calls in a turn, and no more; the next turn has its own', async ()
   expect(await agent.call('ls')).toBe('pass')
 })
 
-test('of calls that are made at once no more pass than may', async () => {
+test('limits parallel calls', async () => {
   const agent = agentWith({ turn: { toolCalls: 3 } })
   const made = await Promise.all(Array.from({ length: 10 }, (_, at) => agent.call('ls', {}, `c${at}`)))
   expect(made.filter(each => each === 'pass')).toHaveLength(3)
 })
 
-test('a call about which the hooks are asked again counts once', async () => {
+test('counts a call once if the hooks run again for it', async () => {
   const agent = agentWith({ turn: { toolCalls: 2 } })
   const ids = ['c1', 'c1', 'c1', 'c2', 'c3', 'c1']
   const made: string[] = []
@@ -35,7 +35,7 @@ test('a call about which the hooks are asked again counts once', async () => {
   expect(made).toEqual(['pass', 'pass', 'pass', 'pass', 'block', 'pass'])
 })
 
-test('a session is all of its turns', async () => {
+test('sums all turns of a session', async () => {
   const agent = agentWith({ session: { toolCalls: 2 } })
   await agent.call('ls')
   agent.turn('t2')
@@ -54,7 +54,7 @@ test('what the agent does not tell is said, once: such a limit is never reached'
   await agent.ask('afterModel')
   await agent.ask('afterModel')
   const line = (what: string): string =>
-    `hookspan: my-agent: budget: my-agent has not told the ${what} of a request: it does not count towards the limit`
+    `hookspan: my-agent: budget: my-agent does not report the ${what} of a request: it does not count towards the limit`
   expect(agent.lines).toEqual([line('cost'), line('tokens')])
   const other = agentWith({ turn: { toolCalls: 5, minutes: 5 } })
   await other.ask('afterModel')
@@ -75,7 +75,7 @@ test('tokens are what the agent tells, and the next thing is not done', async ()
   await agent.ask('afterModel', {})
 })
 
-test('cost is counted in US dollars', async () => {
+test('counts cost in US dollars', async () => {
   const agent = agentWith({ turn: { cost: 0.5 } })
   await agent.ask('afterModel', { usage: { costUsd: 0.25 } })
   expect(await agent.call('ls')).toBe('pass')
@@ -83,7 +83,7 @@ test('cost is counted in US dollars', async () => {
   expect(await agent.call('ls')).toBe(told('turn', '0.55 of 0.50 US dollars'))
 })
 
-test('minutes are from what was seen first', async () => {
+test('counts minutes from the first event', async () => {
   let now = 1_800_000_000_000
   const agent = agentWith({ turn: { minutes: 5 }, now: () => now })
   expect(await agent.call('ls')).toBe('pass')
@@ -101,7 +101,7 @@ test('it looks only at what it counts', () => {
   expect(phases({ session: { cost: 1 } })).toEqual(['beforeTool', 'beforeModel', 'beforeTurn', 'afterModel'])
 })
 
-test('an agent that cannot block what the model has said is told of nothing', () => {
+test('reports a block that the agent does not support once', () => {
   const lines: string[] = []
   const able = { beforeTool: ['block'], beforeModel: ['block'], afterModel: ['rewrite'] } as const
   const hooks = createHooks([budget({ turn: { tokens: 5 } })])
@@ -109,7 +109,7 @@ test('an agent that cannot block what the model has said is told of nothing', ()
   expect(lines).toEqual([])
 })
 
-test('of many sessions the one that was silent longest is forgotten', async () => {
+test('evicts the least recently used session', async () => {
   const agent = agentWith({ session: { toolCalls: 1 } })
   for (let at = 0; at <= 1000; at++) {
     agent.turn('t1', `session ${at}`)

@@ -47,7 +47,7 @@ describe('other numbers', () => {
   })
 })
 
-test('a digit that is wrong makes it another number', () => {
+test('rejects a number with a wrong check digit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 15 }), fc.integer({ min: 1, max: 9 }), (place, more) => {
       const digits = [...'4111111111111111'].map((digit, at) => (at === place ? (Number(digit) + more) % 10 : digit))

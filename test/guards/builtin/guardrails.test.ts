@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GuardrailsOptions, guardrails } from '../../../src/guards/builtin/index.ts'
 import { createHooks } from '../../../src/guards/create-hooks.ts'
 import { defineHook } from '../../../src/guards/hook.ts'
-import { runHooks } from '../../../src/guards/run-hooks.ts'
+import { runHooks } from '../../../src/guards/host-hooks.ts'
 import { type ToolArguments, toolCallOf } from '../../../src/guards/tool-call.ts'
 import { rewrite } from '../../../src/guards/verdict.ts'
 import { Agent } from './steps.ts'
@@ -129,7 +129,7 @@ describe('commands', () => {
     expect(judge({ commands }, 'shell', args).decision).toBe(decision)
   })
 
-  it('tools that are no shell have no command', () => {
+  it('sets no command for other tools than a shell', () => {
     expect(judge({ commands }, 'write', { path: 'x', content: 'rm x' }).decision).toBe('pass')
   })
 
@@ -249,10 +249,10 @@ describe('paths', () => {
     expect(judge(inside, 'run_shell_command', given, join(app, 'src')).decision).toBe('pass')
   })
 
-  it('a call that was rewritten is judged from the folder of the agent', async () => {
+  it('checks a rewritten call from the folder of the agent', async () => {
     const moved = defineHook({
       name: 'moved',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: () => rewrite({ command: 'cat ./x' }),
     })
     const hooks = runHooks(createHooks([moved, guardrails(inside)]), { host: 'test' })
@@ -397,23 +397,23 @@ describe('a rule that would guard nothing is refused, in a line', () => {
 })
 
 describe('as a hook', () => {
-  it('judges first, and is closed when it fails', () => {
+  it('runs first, and blocks if it fails', () => {
     const hooks = createHooks([
       guardrails({ commands: { block: ['rm'] } }),
       guardrails({ name: 'cards', cards: 'ask' }),
     ])
     expect(hooks.hooks).toMatchObject([
-      { name: 'guardrails', priority: 0, phases: ['beforeTool'], decides: ['block', 'ask'], onFailure: 'block' },
+      { name: 'guardrails', priority: 0, phases: ['beforeTool'], decisions: ['block', 'ask'], onFailure: 'block' },
       { name: 'cards', priority: 0 },
     ])
     const given = guardrails({ cards: 'ask', onFailure: 'pass', priority: 50 })
     expect(given).toMatchObject({ onFailure: 'pass', priority: 50 })
   })
 
-  it('judges what hooks before it have made of a call', async () => {
+  it('checks the call as rewritten by earlier hooks', async () => {
     const worse = defineHook({
       name: 'worse',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: `${tool.command} && rm -rf x` }),
     })
     const agent = new Agent(guardrails({ commands: { block: ['rm'] } }), worse)

@@ -27,7 +27,7 @@ async function aTurn(agent: Agent): Promise<void> {
   await agent.ask('afterTurn', { answer: 'Done.' })
 }
 
-test('a line for each phase: names, kinds, sizes, durations', async () => {
+test('logs a line for each phase: names, kinds, sizes, durations', async () => {
   const agent = new Agent(logging())
   await aTurn(agent)
   expect(agent.lines.map(line => line.replace('hookspan: my-agent: ', ''))).toEqual([
@@ -69,7 +69,7 @@ test('the same as JSON, with the ids', async () => {
   expect(lines.map(({ phase }) => phase)).toHaveLength(7)
 })
 
-test('no text is logged unasked', async () => {
+test('logs no text by default', async () => {
   const agent = new Agent(logging())
   await aTurn(agent)
   const all = JSON.stringify([await structured(), agent.lines])
@@ -77,7 +77,7 @@ test('no text is logged unasked', async () => {
     expect(all).not.toContain(text)
 })
 
-test('asked for, texts are masked, on one line, and no longer than 2000 characters', async () => {
+test('masks texts, on one line, up to 2000 characters, if enabled', async () => {
   const lines = await structured({ content: true })
   const texts = ['prompt', 'messages', 'text', 'arguments', 'result', 'error_message', 'answer']
   const found = texts.map(key => lines.find(line => line[key] !== undefined)?.[key])
@@ -106,9 +106,9 @@ test('what cannot be written down is logged all the same', async () => {
   expect(agent.lines.every(line => line.includes('after_tool tool=bash'))).toBe(true)
 })
 
-test('both look at every phase and decide nothing', () => {
+test('observes every phase', () => {
   for (const hook of [logging(), structuredLogging()]) {
     expect(PHASE_NAMES.every(phase => typeof hook[phase] === 'function')).toBe(true)
-    expect(hook.decides).toEqual([])
+    expect(hook.decisions).toEqual([])
   }
 })

@@ -66,13 +66,13 @@ test.each(Object.entries(RUNS))('%s', async (_, [calls, words, options]) => {
   expect(await made(calls, options)).toBe(words)
 })
 
-test('calls that are made at once are counted before they run', async () => {
+test('counts parallel calls before they run', async () => {
   const agent = new Agent(loopGuard({ repeats: 2 }))
   const words = await Promise.all(Array.from({ length: 6 }, (_, at) => agent.call('ls', {}, `c${at}`)))
   expect(words.filter(each => each === 'pass')).toHaveLength(2)
 })
 
-test('a turn has its own count, and the model is told what to do', async () => {
+test('counts each turn by itself, and gives the model advice', async () => {
   const agent = new Agent(loopGuard({ repeats: 1 }))
   await agent.call('ls')
   expect(await agent.call('ls')).toBe(
@@ -82,7 +82,7 @@ test('a turn has its own count, and the model is told what to do', async () => {
   expect(await agent.call('ls')).toBe('pass')
 })
 
-test('arguments that lead back to themselves end nothing', async () => {
+test('accepts cyclic arguments', async () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   expect(

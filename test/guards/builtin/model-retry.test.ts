@@ -55,7 +55,7 @@ test.each(NOT_AGAIN)('%j is not', async event => {
   expect(await delayOf(event)).toBeUndefined()
 })
 
-test('each waits longer than the one before, up to a cap, and there is a last one', async () => {
+test('grows the delay up to a limit, and ends after the last retry', async () => {
   const waits = (options?: ModelRetryOptions) =>
     Promise.all([0, 1, 2, 3, 4].map(attempt => delayOf({ attempt }, options)))
   expect(await waits()).toEqual([500, 1000, 2000, undefined, undefined])

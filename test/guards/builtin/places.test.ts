@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { canonicalPath, isInside, type PlaceFiles } from '../../../src/guards/builtin/places.ts'
+import { canonicalPath, isInside, type PathFileSystem } from '../../../src/guards/builtin/places.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'places-')))
 const at = (path: string): string => join(root, path)
@@ -89,12 +89,12 @@ describe('the one path by which a file is known', () => {
 
   it('asks no more than once for each segment, however many there are', () => {
     let asked = 0
-    const files: PlaceFiles = { readlink: () => void asked++, realpath: () => void asked++ }
+    const files: PathFileSystem = { readlink: () => void asked++, realpath: () => void asked++ }
     canonicalPath('a/'.repeat(4000), '/', { home: undefined, files })
     expect(asked).toBeLessThan(8100)
   })
 
-  const drive: PlaceFiles = {
+  const drive: PathFileSystem = {
     readlink: path => (path === 'C:\\app\\link' ? 'D:\\other' : undefined),
     realpath: path => (path.toLowerCase() === 'c:\\progra~1' ? 'C:\\Program Files' : undefined),
   }

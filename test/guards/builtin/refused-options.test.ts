@@ -32,7 +32,7 @@ const REFUSED: readonly (readonly [make: (options?: any) => unknown, options: un
     { judge, for: ['bash'] },
     'steering: for is a list of "shell", "read", "edit", "write", "search", "fetch", "agent", "mcp", "other"',
   ],
-  [budget, {}, 'budget: say what a turn or a session may take'],
+  [budget, {}, 'budget: set limits of a turn or a session'],
   [budget, { turn: 5 }, 'budget: turn is an object'],
   [
     budget,
@@ -70,13 +70,13 @@ test.each(REFUSED)('%o of %j', (make, options, line) => {
   expect(() => make(options)).toThrow(new TypeError(line))
 })
 
-test('a regular expression that can take long is refused', () => {
+test('rejects a regular expression that can take long', () => {
   expect(() => contentFilter({ patterns: { block: [{ regex: '(a+)+b' }] } })).toThrow(
     /^contentFilter: the pattern .* cannot block: /,
   )
 })
 
-test('all take a name, a priority and what a failure means', () => {
+test('accepts a name, a priority and a failure policy in all', () => {
   const told = { name: 'mine', priority: 42, onFailure: 'pass' } as const
   const made = [
     logging(told),
@@ -102,7 +102,9 @@ test('what guards is closed when it fails, what looks is not, unless somebody sa
     workflowGuard({ planPath: 'plan.md' }),
     contentFilter(),
   ]
-  expect(made.map(({ name, priority, onFailure, decides }) => [name, priority, onFailure, String(decides)])).toEqual([
+  expect(
+    made.map(({ name, priority, onFailure, decisions }) => [name, priority, onFailure, String(decisions)]),
+  ).toEqual([
     ['logging', 100, 'pass', ''],
     ['structured-logging', 100, 'pass', ''],
     ['model-retry', 200, 'pass', 'retry'],

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { readCommands, type ShellCommand } from '../../../src/guards/builtin/shell-commands.ts'
-import type { ShellDoubt } from '../../../src/guards/builtin/shell-runs.ts'
+import type { ShellDoubt } from '../../../src/guards/builtin/shell-words.ts'
 
 /** One line a text: its commands, `?` for what an expansion decides, and why there may be more. */
 function shown(text: string): string {
@@ -574,7 +574,7 @@ describe('hostile texts end, and are unknown or read', () => {
     ],
   )
 
-  test('any text is read', () => {
+  test('reads any text', () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 40 }), parts => {
         const { commands, isUnknown, why } = readCommands(parts.join(''))

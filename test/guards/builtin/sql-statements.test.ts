@@ -116,7 +116,7 @@ describe('hostile texts are read to their end', () => {
     expect(Array.isArray(statementsOf(closed))).toBe(true)
   })
 
-  it('a statement behind a long quoted text is seen', () => {
+  it('reads a statement after a long quoted text', () => {
     expect(shown(`SELECT '${'x'.repeat(1_000_000)}'; DROP TABLE x`)).toBe('SELECT DROP')
   })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Judgement, steering } from '../../../src/guards/builtin/index.ts'
 import { Agent } from './steps.ts'
 
-const CLOSED = 'block by steering: The hook steering could not judge this, and is set to block then.'
+const CLOSED = 'block by steering: The hook steering failed to check this, and is set to block on failure.'
 
 const SAID: readonly (readonly [judgement: unknown, words: string])[] = [
   [{ verdict: 'proceed' }, 'pass'],
@@ -22,7 +22,7 @@ test.each(SAID)('a judge that says %j: %s', async (judgement, words) => {
   for (const judge of judges) expect(await new Agent(steering({ judge })).call('bash')).toBe(words)
 })
 
-test('a judge that fails lets nothing run, or everything, as somebody says', async () => {
+test('blocks or passes by onFailure if the judge fails', async () => {
   const judge = async (): Promise<Judgement> => {
     throw new Error('no connection')
   }
@@ -30,7 +30,7 @@ test('a judge that fails lets nothing run, or everything, as somebody says', asy
   expect(await new Agent(steering({ judge, onFailure: 'pass' })).call('bash')).toBe('pass')
 })
 
-test('only kinds that are named are judged, as they would run', async () => {
+test('judges only the named kinds, as they would run', async () => {
   const judged: unknown[] = []
   const agent = new Agent(
     steering({

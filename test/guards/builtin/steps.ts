@@ -1,8 +1,7 @@
+import type { Outcome } from '../../../src/guards/chain.ts'
 import { createHooks } from '../../../src/guards/create-hooks.ts'
 import type { AnyHook } from '../../../src/guards/hook.ts'
-import type { HookIds } from '../../../src/guards/hook-trace.ts'
-import { ALL_CAPABILITIES, HostHooks } from '../../../src/guards/host-hooks.ts'
-import type { Outcome } from '../../../src/guards/outcome.ts'
+import { ALL_CAPABILITIES, type HookIds, HostHooks } from '../../../src/guards/host-hooks.ts'
 import type { EventOf, Phase } from '../../../src/guards/phases.ts'
 import { calling, EVENTS, inWords } from '../asking.ts'
 

@@ -95,7 +95,7 @@ test('a shell says neither where the project is nor which file it writes', async
   expect(new Set(asked)).toEqual(new Set(['/srv/app/plans/active/plan.md']))
 })
 
-test('files are looked for, and links are followed', async () => {
+test('checks files through links', async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workflow-guard-')))
   afterwards(() => rmSync(root, { recursive: true }))
   mkdirSync(join(root, 'handoff'))

@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { SPOOL_LIMITS } from '../../../src/plugin/config/receiver-place.ts'
-import { type Address, writeAddress } from '../../../src/receiver/address.ts'
 import { EventSpool } from '../../../src/receiver/event-spool.ts'
-import { makePlace, placeOf, tokenOf } from '../../../src/receiver/place.ts'
+import {
+  type Address,
+  createReceiverFolders,
+  ensureToken,
+  receiverFiles,
+  writeAddress,
+} from '../../../src/receiver/receiver-files.ts'
 import { describePython, ShimScene } from './scene.ts'
 
 /** Without the scene's own variable the home directory counts. */
@@ -17,16 +22,16 @@ const PLACES: readonly Readonly<Record<string, string>>[] = [
 describePython('the place of the receiver, spelled in Python as in TypeScript', () => {
   test.each(PLACES)('%j', async env => {
     const scene = new ShimScene()
-    const { directory, spool } = placeOf(env, scene.home)
+    const { directory, spool } = receiverFiles(env, scene.home)
     const said = await scene.play('print(json.dumps([shim.receiver.PLACE, shim.receiver.SPOOL]))', { env })
     expect(JSON.parse(said)).toEqual([directory, spool])
   })
 
   test('what the receiver says of itself is read', async () => {
     const scene = new ShimScene()
-    const place = placeOf({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
-    makePlace(place, () => undefined)
-    const token = tokenOf(place, () => undefined)
+    const place = receiverFiles({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
+    createReceiverFolders(place, () => undefined)
+    const token = ensureToken(place, () => undefined)
     const address: Address = { pid: 1, startedAt: 2, version: '1.2.3', socket: null, port: 4, content_capture: 'full' }
     writeAddress(place, address)
     const said = await scene.play(`
@@ -37,7 +42,7 @@ print(json.dumps([read(f"{place}/token"), json.loads(read(shim.receiver.ADDRESS)
 
   test('what is left to the receiver is found: an event, what was dropped, that a receiver was started', async () => {
     const scene = new ShimScene()
-    const place = placeOf({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
+    const place = receiverFiles({ XDG_STATE_HOME: `${scene.home}/state` }, scene.home)
     const limits = await scene.play(`
 print(json.dumps({"files": shim.receiver.SPOOLED, "bytes": shim.receiver.SPOOLED_BYTES}))
 fire("pre_tool_call", tool_name="terminal", args={}, session_id="s1")

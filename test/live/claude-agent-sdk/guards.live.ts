@@ -143,7 +143,7 @@ scenes.scene('beforeTool', 'rewrite', 'the person is still asked, about what the
 })
 
 describe('asking', () => {
-  const REWRITES = "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two' }) }"
+  const REWRITES = "{ name: 'echo', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two' }) }"
   const asks = hook('beforeTool', 'ask', "return ask('May this run?')")
 
   scenes.scene(
@@ -174,7 +174,7 @@ describe('asking', () => {
 
   scenes.scene('beforeTool', 'ask', 'nobody can be asked, and it does not run', async () => {
     const lived = await run([asks], ONE)
-    expect(lived.results.join()).toContain('wants a person to be asked, which is not possible here: May this run?')
+    expect(lived.results.join()).toContain('wants to ask the user, which is not possible here: May this run?')
     expect(await guardTree(lived.home)).toMatchInlineSnapshot(`
       "agent OK
         llm.claude-sonnet-4-5 OK
@@ -293,7 +293,7 @@ describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('and counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
-    else expect(lived.results.join()).toContain('The hook broken could not judge this, and is set to block then.')
+    else expect(lived.results.join()).toContain('The hook broken failed to check this, and is set to block on failure.')
     // Nor in what is said beside a result.
     expect(JSON.stringify(lived.requests.map(({ body }) => body))).not.toContain('of no concern')
     expect(lived.stderr).toContain(`hook broken failed in beforeTool, which counts as ${onFailure}: `)

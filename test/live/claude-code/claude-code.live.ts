@@ -193,7 +193,7 @@ test('a child agent in the background', async () => {
   `)
 })
 
-test('a child agent whose model fails', async () => {
+test('a child agent owner model fails', async () => {
   const run = await runClaude({
     scenario: 'child-fails',
     description: 'all requests of a child get HTTP 500',

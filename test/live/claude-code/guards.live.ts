@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { claudeCodeGuards } from '../../../src/agents/claude-code/guard-protocol.ts'
-import { createClaudeCodeInlet } from '../../../src/agents/claude-code/receiver-adapter.ts'
+import { createClaudeCodeAdapter } from '../../../src/agents/claude-code/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { type Claim, claims, decided, GuardedReceiver } from '../guarded-receiver.ts'
@@ -50,7 +50,7 @@ async function guarded({
 }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const adapter = createClaudeCodeInlet({
+  const adapter = createClaudeCodeAdapter({
     place: { folders: [join(home, '.claude')], uid: process.getuid?.() },
     wait: sleep,
   })
@@ -111,7 +111,7 @@ const noRm = defineHook({
 
 const elsewhere = defineHook({
   name: 'elsewhere',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
 })
 
@@ -156,7 +156,7 @@ scene(
   async () => {
     const says = defineHook({
       name: 'says',
-      decides: ['inject'],
+      decisions: ['inject'],
       beforeTurn: () => inject('LINE-OF-THE-TURN'),
       beforeTool: () => inject('LINE-BEFORE-THE-TOOL'),
       afterTool: () => inject('LINE-BEHIND-THE-TOOL'),
@@ -177,7 +177,7 @@ scene(
 
 const careful = defineHook({
   name: 'careful',
-  decides: ['ask'],
+  decisions: ['ask'],
   beforeTool: ({ tool }) => ask(`Shall this run: ${tool.command}?`),
 })
 
@@ -207,7 +207,7 @@ scene('a person is asked about what runs', ['beforeTool ask', 'beforeTool rewrit
 scene('a result is rewritten before the model sees it', ['afterTool rewrite'], async () => {
   const masks = defineHook({
     name: 'masks',
-    decides: ['rewrite'],
+    decisions: ['rewrite'],
     afterTool: ({ result }) => rewrite({ ...(result as object), stdout: 'MASKED' }),
   })
   const run = await guarded({ hooks: [masks], answer: once('echo the-$((6*7))') })
@@ -216,7 +216,7 @@ scene('a result is rewritten before the model sees it', ['afterTool rewrite'], a
 })
 
 scene('a text as a result takes the place of the text in it', ['afterTool rewrite'], async () => {
-  const masks = defineHook({ name: 'masks', decides: ['rewrite'], afterTool: () => rewrite('MASKED') })
+  const masks = defineHook({ name: 'masks', decisions: ['rewrite'], afterTool: () => rewrite('MASKED') })
   const run = await guarded({
     hooks: [masks],
     answer: ({ toolResults }) => {
@@ -248,7 +248,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
 })
 
 scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
   const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
   expect(run.requests).toHaveLength(4)
   expect(run.requests[1]).toContain('Once more.')

@@ -74,7 +74,7 @@ const noRm = defineHook({
 })
 const elsewhere = defineHook({
   name: 'elsewhere',
-  decides: ['rewrite'],
+  decisions: ['rewrite'],
   beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
 })
 
@@ -135,7 +135,7 @@ scene(
   async () => {
     const says = defineHook({
       name: 'says',
-      decides: ['inject'],
+      decisions: ['inject'],
       beforeTurn: () => inject('LINE-OF-THE-TURN'),
       beforeTool: () => inject('LINE-BEFORE-THE-TOOL'),
       afterTool: () => inject('LINE-BEHIND-THE-TOOL'),
@@ -160,11 +160,11 @@ scene(
 )
 
 scene('nobody can be asked: the tool does not run, and the model is told why', [], async () => {
-  const careful = defineHook({ name: 'careful', decides: ['ask'], beforeTool: () => ask('Shall this run?') })
+  const careful = defineHook({ name: 'careful', decisions: ['ask'], beforeTool: () => ask('Shall this run?') })
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
   expect(run.requests.at(-1)).toContain('Shall this run?')
-  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of codex: it blocks there instead')
+  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of codex: it blocks instead')
 })
 
 scene('a result is withheld: the model has the reason in its place', ['afterTool block'], async () => {
@@ -185,10 +185,10 @@ scene('a result is withheld: the model has the reason in its place', ['afterTool
 scene('a result is rewritten before the model sees it', ['afterTool rewrite', 'afterTool inject'], async () => {
   const masks = defineHook({
     name: 'masks',
-    decides: ['rewrite', 'inject'],
+    decisions: ['rewrite', 'inject'],
     afterTool: ({ result }) => rewrite(String(result).replace('the-42', 'MASKED')),
   })
-  const says = defineHook({ name: 'says', decides: ['inject'], afterTool: () => inject('It was masked.') })
+  const says = defineHook({ name: 'says', decisions: ['inject'], afterTool: () => inject('It was masked.') })
   const run = await guarded({ hooks: [masks, says], answer: once('echo the-$((6*7))') })
   expect(run.requests[1]).toMatch(/"output":"MASKED\\n"/)
   expect(run.requests[1]).toContain('It was masked.')
@@ -208,7 +208,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
 })
 
 scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
   const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
   expect(run.requests).toHaveLength(4)
   expect(run.requests[1]).toContain('Once more.')

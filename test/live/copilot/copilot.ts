@@ -132,7 +132,7 @@ export async function observed({ answer, run, scenario, description = '' }: Scen
   })
   const user = new CopilotUser(model)
   try {
-    expect(await user.hookspan('init', 'copilot')).toContain('Copilot reads it when it starts the next time')
+    expect(await user.hookspan('init', 'copilot')).toContain('Copilot loads it at its next start')
     await user.hookspan('serve', '--detach')
     await run(user)
     const { trees, spans } = await user.traces()

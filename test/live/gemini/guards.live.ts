@@ -91,7 +91,7 @@ scene(
   async () => {
     const elsewhere = defineHook({
       name: 'elsewhere',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       // An argument that is gone is gone.
       beforeTool: ({ tool }) => rewrite({ command: tool.command?.replace('one', 'two') }),
     })
@@ -117,7 +117,7 @@ scene(
 scene('lines are injected beside the prompt and a result', ['beforeTurn inject', 'afterTool inject'], async () => {
   const says = defineHook({
     name: 'says',
-    decides: ['inject'],
+    decisions: ['inject'],
     beforeTurn: () => inject('LINE-OF-THE-TURN'),
     afterTool: () => inject('LINE-BEHIND-THE-TOOL'),
   })
@@ -141,10 +141,10 @@ scene(
   async () => {
     const masks = defineHook({
       name: 'masks',
-      decides: ['rewrite', 'inject'],
+      decisions: ['rewrite', 'inject'],
       beforeModel: ({ messages }) => rewrite(messages.map(one => ({ ...one, text: one.text.replace('Go', 'COME') }))),
     })
-    const says = defineHook({ name: 'says', decides: ['inject'], beforeModel: () => inject('<a line>') })
+    const says = defineHook({ name: 'says', decisions: ['inject'], beforeModel: () => inject('<a line>') })
     const run = await guarded({ hooks: [masks, says], answer: () => ({ text: 'Done.' }) })
     expect(run.requests).toHaveLength(1)
     expect(run.requests[0]).toMatch(/COME"}.*<a line>/)
@@ -172,11 +172,11 @@ scene('a request is not sent: the reason is the answer', ['beforeModel block'], 
 })
 
 scene('nobody is asked: the tool does not run, and the model is told why', [], async () => {
-  const careful = defineHook({ name: 'careful', decides: ['ask'], beforeTool: () => ask('Shall this run?') })
+  const careful = defineHook({ name: 'careful', decisions: ['ask'], beforeTool: () => ask('Shall this run?') })
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
   expect(run.requests.at(-1)).toContain('Shall this run?')
-  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of gemini: it blocks there instead')
+  expect(run.lines.join('\n')).toContain('hook careful cannot ask in beforeTool of gemini: it blocks instead')
 })
 
 scene('a result is withheld: the model has the reason in its place', ['afterTool block'], async () => {
@@ -207,7 +207,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
 })
 
 scene('a turn is sent on, and not for ever, also where tools run meanwhile', ['afterTurn retry'], async () => {
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
   let commands = 0
   const answer = (request: GeminiRequest): GeminiReply =>
     once(`echo ${request.results > 0 ? commands : ++commands}`)(request)

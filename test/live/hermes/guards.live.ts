@@ -27,10 +27,10 @@ const delegating = (which: 'transforms' | 'judges', isStrict?: boolean): Decidin
   }
 }
 const HOOKS: readonly AnyHook[] = [
-  { name: 'transforms', decides: ['rewrite', 'inject'], ...delegating('transforms') },
+  { name: 'transforms', decisions: ['rewrite', 'inject'], ...delegating('transforms') },
   // Time is left for the one behind it, which is to block where there is none.
-  { name: 'judges', decides: ['block', 'ask'], timeLimitMillis: 300, ...delegating('judges', false) },
-  { name: 'strict', decides: ['block'], onFailure: 'block', ...delegating('judges', true) },
+  { name: 'judges', decisions: ['block', 'ask'], timeLimitMillis: 300, ...delegating('judges', false) },
+  { name: 'strict', decisions: ['block'], onFailure: 'block', ...delegating('judges', true) },
 ]
 
 let model: ScriptedModel

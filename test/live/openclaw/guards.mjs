@@ -24,7 +24,7 @@ export const GUARDS = {
   tools: [
     {
       ...guard,
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: startsWith('echo original', ({ tool }) =>
         rewrite({ ...tool.arguments, command: 'echo kept > rewritten.txt; echo kept' }),
       ),
@@ -38,10 +38,10 @@ export const GUARDS = {
     {
       ...guard,
       name: 'lines',
-      decides: ['inject'],
+      decisions: ['inject'],
       beforeTurn: () => inject('The injected line.'),
     },
-    { ...guard, name: 'rules', decides: ['inject'], beforeTurn: () => inject('The injected rule.', 'system') },
+    { ...guard, name: 'rules', decisions: ['inject'], beforeTurn: () => inject('The injected rule.', 'system') },
     ...broken,
   ],
   turns: [{ ...guard, beforeTurn: () => block('Refused by the guard.') }],
@@ -49,7 +49,7 @@ export const GUARDS = {
     {
       ...guard,
       name: 'once-more',
-      decides: ['retry'],
+      decisions: ['retry'],
       afterTurn: ({ attempt }) => (attempt === 0 ? retry({ feedback: 'Look once more.' }) : undefined),
     },
   ],
@@ -57,9 +57,9 @@ export const GUARDS = {
     {
       ...guard,
       name: 'rewriter',
-      decides: ['rewrite'],
+      decisions: ['rewrite'],
       beforeTool: startsWith('rm victim.txt', ({ tool }) => rewrite({ ...tool.arguments, command: 'rm other.txt' })),
     },
-    { ...guard, decides: ['ask'], beforeTool: startsWith('rm ', event => ask(`May it ${commandOf(event)}?`)) },
+    { ...guard, decisions: ['ask'], beforeTool: startsWith('rm ', event => ask(`May it ${commandOf(event)}?`)) },
   ],
 }

@@ -77,9 +77,9 @@ scenes.scene('beforeTool', 'block', 'the file is still there, and the model and 
 scenes.scene('beforeTool', 'block', 'what a person would be asked, whom no plugin can ask', async () => {
   const lived = await run([hook('beforeTool', 'ask', "return ask('May this run?')")], ONE)
   expect(lived.results.join()).toContain(
-    'The hook guard wants a person to be asked, which is not possible here: May this run?',
+    'The hook guard wants to ask the user, which is not possible here: May this run?',
   )
-  expect(lived.ended.stderr).toContain('hook guard cannot ask in beforeTool of opencode: it blocks there instead')
+  expect(lived.ended.stderr).toContain('hook guard cannot ask in beforeTool of opencode: it blocks instead')
 })
 
 scenes.scene('beforeTool', 'rewrite', 'the tool runs with what the hook has made of it', async () => {
@@ -119,7 +119,7 @@ scenes.scene(
   'inject',
   'a line in the system prompt, of every request, and one beside the prompt',
   async () => {
-    const other = "{ name: 'other', decides: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }"
+    const other = "{ name: 'other', decisions: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }"
     const lived = await run([hook('beforeTurn', 'inject', "return inject('In Latin.', 'system')"), other], ONE)
     expect(lived.requests.map(request => saidBy('system', request).includes('In Latin.'))).toEqual([true, true])
     expect(lived.requests.map(request => saidBy('user', request).includes('It is Monday.'))).toEqual([true, true])
@@ -173,7 +173,7 @@ describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('and counts as %s', async onFailure => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
-    else expect(lived.results.join()).toContain('The hook broken could not judge this, and is set to block then.')
+    else expect(lived.results.join()).toContain('The hook broken failed to check this, and is set to block on failure.')
     expect(lived.results.join()).not.toContain('of no concern')
     expect(lived.ended.stdout).toContain('Done.')
     expect(lived.ended.stderr).toContain(`hook broken failed in beforeTool, which counts as ${onFailure}: `)

@@ -60,7 +60,7 @@ describe.each(['a-guards.ts', 'z-guards.ts'])('loaded as %s', file => {
 
   scenes.scene('beforeTurn', 'inject', 'a line for the system prompt and one beside the prompt', async () => {
     const body = "return inject('Answer in Latin.', 'system')"
-    const other = `{ name: 'other', decides: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }`
+    const other = `{ name: 'other', decisions: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }`
     const scene = await guarded([hook('beforeTurn', 'inject', body), other], DONE, file)
     await print(scene.pi, 'Say it')
     const [request] = scene.server.requests
@@ -95,7 +95,7 @@ scenes.scene('beforeTool', 'rewrite', 'the tool runs with what the hook has made
 
 describe('asking', () => {
   const REWRITES =
-    "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
+    "{ name: 'echo', decisions: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
   const asks = hook('beforeTool', 'ask', "return ask('May this run?')")
 
   async function asked(answer: boolean): Promise<{ scene: Guarded; stdout: string }> {
@@ -136,7 +136,7 @@ describe('asking', () => {
     expect(existsSync(join(scene.pi.cwd, 'made.txt'))).toBe(false)
     expect(resultsOf(scene)).toMatchInlineSnapshot(`
       [
-        "The hook guard wants a person to be asked, which is not possible here: May this run?",
+        "The hook guard wants to ask the user, which is not possible here: May this run?",
       ]
     `)
     expect(await guardTree(scene.pi.home)).toMatchInlineSnapshot(`
@@ -296,7 +296,7 @@ describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
   test.each(['pass', 'block'] as const)('and counts as %s', async onFailure => {
     const scene = await guarded([failing(body, onFailure)], calls(bash('echo one', 'call_1')))
     const { stdout, stderr } = await print(scene.pi, 'Say one')
-    const closed = 'The hook broken could not judge this, and is set to block then.'
+    const closed = 'The hook broken failed to check this, and is set to block on failure.'
     expect(resultsOf(scene)).toEqual([onFailure === 'pass' ? 'one' : closed])
     expect(stdout).toBe('Done.\n')
     expect(stderr).toContain(`hookspan: pi: hook broken failed in beforeTool, which counts as ${onFailure}: `)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { qwenGuards } from '../../../src/agents/qwen/guard-protocol.ts'
-import { createQwenInlet } from '../../../src/agents/qwen/receiver-adapter.ts'
+import { createQwenAdapter } from '../../../src/agents/qwen/receiver-adapter.ts'
 import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/guards/index.ts'
 import {
   type ModelReply,
@@ -34,7 +34,7 @@ interface Run {
 async function guarded({ hooks, guards = 'open', answer }: Scene): Promise<Run> {
   const home = scratchHome()
   const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
-  const adapter = createQwenInlet({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
+  const adapter = createQwenAdapter({ place: { folders: [join(home, '.qwen')], uid: process.getuid?.() }, wait: sleep })
   writeJson(join(home, '.qwen', 'settings.json'), SETTINGS)
   const receiver = await GuardedReceiver.start({ home, host: 'qwen', adapter, hooks, guards })
   const model = await startModelServer(request => answer(request, receiver))
@@ -101,7 +101,7 @@ scene('a guard blocks a command', ['beforeTool block'], async () => {
 scene('a rewrite is said to be impossible, and the command runs as it is', [], async () => {
   const elsewhere = defineHook({
     name: 'elsewhere',
-    decides: ['rewrite'],
+    decisions: ['rewrite'],
     beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
   })
   const run = await guarded({ hooks: [elsewhere], answer: once('touch one.txt') })
@@ -115,7 +115,7 @@ scene(
   async () => {
     const says = defineHook({
       name: 'says',
-      decides: ['inject'],
+      decisions: ['inject'],
       beforeTurn: () => inject('LINE-OF-THE-TURN'),
       beforeTool: () => inject('LINE-BEFORE-THE-TOOL'),
       afterTool: () => inject('LINE-BEHIND-THE-TOOL'),
@@ -137,7 +137,7 @@ scene(
 )
 
 scene('nobody is there to be asked: the tool does not run', ['beforeTool ask'], async () => {
-  const careful = defineHook({ name: 'careful', decides: ['ask'], beforeTool: () => ask('Shall this run?') })
+  const careful = defineHook({ name: 'careful', decisions: ['ask'], beforeTool: () => ask('Shall this run?') })
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
   expect(run.requests.at(-1)).toContain('Shall this run?')
@@ -160,7 +160,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
 })
 
 scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
-  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
+  const again = defineHook({ name: 'again', decisions: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
   const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
   expect(run.requests).toHaveLength(4)
   expect(run.requests[1]).toContain('Once more.')

@@ -123,10 +123,10 @@ test('children that run at once', async () => {
   `)
 })
 
-test('a child in the background, whose result is taken up in a turn of its own', async () => {
+test('a child in the background, owner result is taken up in a turn of its own', async () => {
   const run = await runQwen({
     scenario: 'background',
-    description: 'a child in the background, whose result is taken up when the turn is over',
+    description: 'a child in the background, owner result is taken up when the turn is over',
     runs: [[...YOLO, 'Have one look']],
     answer: request => {
       const { items, prompt, toolResults } = request

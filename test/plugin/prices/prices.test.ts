@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OwnPrice } from '../../../src/plugin/config/prices-config.ts'
 import { createPricing } from '../../../src/plugin/prices/prices.ts'
-import type { PricedRequest } from '../../../src/tracker/spans/pricing.ts'
+import type { PricedRequest } from '../../../src/tracker/spans/span-definition.ts'
 
 const AT = Date.UTC(2026, 10, 1, 12)
 const FREE = { input: 0, output: 0, cache_read: undefined, cache_write: undefined, cache_write_1h: undefined }

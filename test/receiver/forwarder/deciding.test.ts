@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { receiverPlace } from '../../../src/plugin/config/receiver-place.ts'
-import { isWhole, saidBy, wantedBy } from '../../../src/receiver/forwarder/asking.ts'
-import { untilUp } from '../../../src/receiver/forwarder/until-up.ts'
+import { isComplete, parseAnswer, parseForwardOptions } from '../../../src/receiver/forwarder/post.ts'
+import { waitUntilUp } from '../../../src/receiver/forwarder/running-receiver.ts'
 import { until } from '../../support/until.ts'
 import { type Ended, Scene } from './scene.ts'
 
@@ -93,17 +93,20 @@ test.each<[readonly string[], string | undefined, number, boolean]>([
   [['--decide', '--closed', 'exit2'], 'closed', 2, false],
   [['--closed', 'exitt2'], 'closed', 2, false],
   [['--closed'], 'closed', 2, false],
-])('%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s', (options, decides, code, waits) => {
-  expect(wantedBy(options)).toMatchObject({ decides, otherwise: { code }, waits })
-})
+])(
+  '%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s',
+  (options, failurePolicy, code, waits) => {
+    expect(parseForwardOptions(options)).toMatchObject({ failurePolicy, fallback: { code }, waits })
+  },
+)
 
-test('an answer is whole when all bytes of it are there, however they come', () => {
+test('completes an answer when all its bytes are there, in whatever pieces', () => {
   const text = Buffer.from(answer('200 OK', DENIAL)).toString('latin1')
-  for (let end = 0; end < text.length; end++) expect(isWhole(text.slice(0, end))).toBe(false)
-  expect(isWhole(text)).toBe(true)
-  expect(saidBy(text)).toEqual({ code: 0, out: Buffer.from(DENIAL), error: '' })
-  expect(saidBy(answer('500 Internal Server Error', DENIAL))).toBeUndefined()
-  expect(saidBy('SSH-2.0-OpenSSH_9.2\r\n\r\n')).toBeUndefined()
+  for (let end = 0; end < text.length; end++) expect(isComplete(text.slice(0, end))).toBe(false)
+  expect(isComplete(text)).toBe(true)
+  expect(parseAnswer(text)).toEqual({ code: 0, out: Buffer.from(DENIAL), error: '' })
+  expect(parseAnswer(answer('500 Internal Server Error', DENIAL))).toBeUndefined()
+  expect(parseAnswer('SSH-2.0-OpenSSH_9.2\r\n\r\n')).toBeUndefined()
 })
 
 describe('one who waits for a receiver', () => {
@@ -113,7 +116,7 @@ describe('one who waits for a receiver', () => {
   test('goes on when it listens', async () => {
     const scene = new Scene()
     let isUp = false
-    const waiting = untilUp(placeIn(scene), 45_000).then(() => expect(isUp).toBe(true))
+    const waiting = waitUntilUp(placeIn(scene), 45_000).then(() => expect(isUp).toBe(true))
     await scene.listenAndDie()
     isUp = true
     await scene.listen('', true)
@@ -121,7 +124,7 @@ describe('one who waits for a receiver', () => {
   })
 
   test('and when it does not come', async () => {
-    await untilUp(placeIn(new Scene()), 1)
+    await waitUntilUp(placeIn(new Scene()), 1)
   })
 
   test('has its event waiting for it meanwhile', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, truncateSync, utimesS
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { readInput } from '../../../src/receiver/forwarder/input.ts'
+import { readInput } from '../../../src/receiver/forwarder/forward.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { until } from '../../support/until.ts'
 import { type Ended, HOSTILE, names, run, Scene, TOKEN } from './scene.ts'
@@ -95,14 +95,14 @@ describe('where no receiver takes it', () => {
     },
   )
 
-  test('one that has taken it all the same knows it by its id', async () => {
+  test('sends the id under which the event is spooled', async () => {
     const scene = new Scene()
     const requests = await scene.listen('HTTP/1.1 500 Internal Server Error\r\n\r\n')
     await scene.fire({ input: EVENT, isPatient: true })
     expect(requests[0]).toContain(`\r\nx-hookspan-delivery: ${String(scene.spooled()[0]?.['id'])}\r\n`)
   })
 
-  test('a receiver that is starting is not started again', async () => {
+  test('does not start a receiver that is starting', async () => {
     const scene = new Scene()
     mkdirSync(scene.receiver, { recursive: true, mode: 0o700 })
     writeFileSync(join(scene.receiver, 'starting'), '\n')
@@ -117,7 +117,7 @@ describe('where no receiver takes it', () => {
     expect(scene.started()).toBe('serve\n')
   })
 
-  test('a receiver that was started a moment ago, and has died since, is started again', async () => {
+  test('starts a receiver again that was started a moment ago and died', async () => {
     const scene = new Scene()
     await scene.listenAndDie()
     writeFileSync(join(scene.receiver, 'starting'), '\n')
@@ -129,7 +129,7 @@ describe('where no receiver takes it', () => {
     expect(scene.started()).toBe('serve\n')
   })
 
-  test('a link in the place of its socket is not followed', async () => {
+  test('does not follow a link in place of the socket', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     renameSync(join(scene.home, 'receiver.sock'), join(scene.home, 'elsewhere.sock'))
@@ -139,7 +139,7 @@ describe('where no receiver takes it', () => {
     expect(scene.spooled()).toHaveLength(1)
   })
 
-  test('a link in the place of its token is not followed', async () => {
+  test('does not follow a link in place of the token', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     renameSync(join(scene.receiver, 'token'), join(scene.home, 'token'))
@@ -179,7 +179,7 @@ describe('a spool that is full', () => {
 })
 
 describe('what the agent gives it', () => {
-  test('too much is read to its end, and counted as dropped', async () => {
+  test('reads too large input to its end, and counts it as dropped', async () => {
     const scene = new Scene()
     const requests = await scene.listen(TAKEN)
     expect(await scene.fire({ input: new Uint8Array(65 * 1024 * 1024).fill(0x20) })).toEqual(QUIET)
@@ -187,14 +187,14 @@ describe('what the agent gives it', () => {
     expect(names(scene.spool)).toEqual(['dropped'])
   })
 
-  test('nothing is no event', async () => {
+  test('ignores empty input', async () => {
     const scene = new Scene()
     expect(await scene.fire()).toEqual(QUIET)
     expect(await scene.fire({ stdin: 'ignore' })).toEqual(QUIET)
     expect(names(scene.receiver)).toEqual([])
   })
 
-  test('a pipe that is closed already is no event', () => {
+  test('ignores a pipe that is closed already', () => {
     const scene = new Scene()
     const script = '"$0" "$1" claude-code <&- 2>&1; echo "ended with $?"'
     const args = ['-c', script, process.execPath, scene.program]
@@ -216,7 +216,7 @@ describe('what the agent gives it', () => {
     expect(names(scene.spool)).toEqual([])
   })
 
-  test('a home that cannot be written to costs the event, and says nothing', async () => {
+  test('drops the event silently if the home directory is not writable', async () => {
     const scene = new Scene()
     writeFileSync(join(scene.home, 'state'), 'a file')
     expect(await scene.fire({ input: EVENT })).toEqual(QUIET)

@@ -59,7 +59,7 @@ export class Scene {
     writeFileSync(join(this.home, 'package', 'package.json'), '{"type": "module", "version": "9.8.7"}')
     const main = join(this.home, 'package', 'dist', 'cli', 'main.js')
     writeFileSync(main, PROGRAM)
-    const module = JSON.stringify(join(REPOSITORY, 'build', 'forwarder', 'forward.js'))
+    const module = JSON.stringify(join(REPOSITORY, 'build', 'receiver', 'forwarder', 'forward.js'))
     const call = `forwardAndExit(process.argv[2], ${JSON.stringify(main)}, process.argv.slice(3), 45_000)`
     writeFileSync(this.#patient, `import { forwardAndExit } from ${module}\nawait ${call}\n`)
   }

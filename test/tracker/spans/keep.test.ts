@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type SampledTurn, samplingReason, thresholdOf } from '../../../src/tracker/spans/keep.ts'
-import type { KeepRules } from '../../../src/tracker/spans/keep-rules.ts'
-import { addSigns, addWait, noSigns, type TurnSigns } from '../../../src/tracker/spans/turn-signs.ts'
-import { emptyTotals } from '../../../src/tracker/spans/turn-totals.ts'
+import type { KeepRules } from '../../../src/tracker/spans/span-definition.ts'
+import { addSigns, addWait, emptyTotals, noSigns, type TurnSigns } from '../../../src/tracker/spans/turn-totals.ts'
 import fc from '../../support/fast-check.ts'
 
 const NONE: KeepRules = {

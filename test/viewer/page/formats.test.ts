@@ -4,7 +4,7 @@ import { humanAge } from '../../../src/reading/human-figures.ts'
 import { ageMillis, ago, countOf, shortCount } from '../../../src/viewer/page/formats.ts'
 import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
 import { byUrgency, countOpen, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
-import type { OpenTrace } from '../../../src/viewer/server/api.ts'
+import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
   [humanAge(900), '0 s'],
@@ -43,7 +43,7 @@ test('lines are whole, however their pieces came', () => {
 })
 
 test('what needs somebody comes first', () => {
-  const open = (traceId: string, more: Partial<OpenTrace>): OpenTrace => ({
+  const open = (traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow => ({
     traceId,
     sessionId: '',
     agent: '',

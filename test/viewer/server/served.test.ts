@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type {
   Compared,
-  Found,
+  FoundSpans,
   LiveLine,
-  Numbers,
   SessionDetail,
   SessionPage,
   Shared,
   SpanDetail,
   TraceView,
+  UsageNumbers,
   ValuePart,
 } from '../../../src/viewer/server/api.ts'
 import {
@@ -189,9 +189,9 @@ describe('a turn', () => {
 
   test('is searched whole', async () => {
     const { port } = await serve({ source: sample })
-    const found = await data<Found>(port, `/api/traces/${TRACE_ID}/find?text=RM%20-RF`)
+    const found = await data<FoundSpans>(port, `/api/traces/${TRACE_ID}/find?text=RM%20-RF`)
     expect(found.spanIds).toEqual(['0000000000000005', '0000000000000007'])
-    expect(await data<Found>(port, `/api/traces/${TRACE_ID}/find?text=`)).toEqual({ spanIds: [] })
+    expect(await data<FoundSpans>(port, `/api/traces/${TRACE_ID}/find?text=`)).toEqual({ spanIds: [] })
   })
 
   test.each(['/api/traces/none', `/api/traces/${TRACE_ID}/spans/none`, '/api/sessions/none'])(
@@ -267,10 +267,10 @@ test('sessions, by what is asked of them, in pages', async () => {
 
 test('numbers of the time that is asked for', async () => {
   const { port } = await serve({ source: sample })
-  const { tools, turns } = await data<Numbers>(port, '/api/numbers')
+  const { tools, turns } = await data<UsageNumbers>(port, '/api/numbers')
   expect(tools.map(({ callCount }) => callCount)).toEqual([3])
   expect(turns).toEqual([['completed', 1]])
-  expect((await data<Numbers>(port, `/api/numbers?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
+  expect((await data<UsageNumbers>(port, `/api/numbers?since=${TURN_AT + 200_000_000}`)).tools).toEqual([])
 })
 
 describe('side by side', () => {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import { addressOf, urlOf, viewDirectory } from '../../../src/viewer/server/place.ts'
-import { type OtherView, type RunningView, type StartOptions, startView } from '../../../src/viewer/server/start.ts'
+import { type OtherView, type RunningView, startView, type ViewerOptions } from '../../../src/viewer/server/start.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { NOTHING, NOW, PAGE, scratch } from './viewing.ts'
 
 async function start(
   directory: string | undefined,
-  more: Partial<StartOptions> = {},
+  more: Partial<ViewerOptions> = {},
 ): Promise<RunningView | OtherView> {
   const started = await startView({
     directory,

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { PageFiles } from '../../../src/viewer/server/page-files.ts'
 import { type ServerOptions, startServer, type ViewServer } from '../../../src/viewer/server/server.ts'
 import { openSource, type SourceStatus, type TraceSource } from '../../../src/viewer/server/source.ts'
-import { Changes } from '../../../src/viewer/trace-index/changes.ts'
+import { ChangeStream } from '../../../src/viewer/trace-index/change-stream.ts'
 import { REPOSITORY } from '../../cli/program.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { until } from '../../support/until.ts'
@@ -45,8 +45,8 @@ export async function openFile(folder: string, lines: readonly string[]): Promis
   const thread = pathToFileURL(join(BUILD, 'index-thread.js'))
   const source = await openSource({ subject: { kind: 'file', path }, thread })
   await until(() => {
-    const { bytes, searchableBytes } = source.status()
-    return bytes > 0 && bytes === searchableBytes
+    const { bytes, indexedBytes } = source.status()
+    return bytes > 0 && bytes === indexedBytes
   })
   return Object.assign(source, { path })
 }
@@ -60,17 +60,14 @@ export const NOTHING: TraceSource = {
   children: async () => [],
   numbers: async () => ({ days: [], models: [], tools: [], turns: [], agents: [] }),
   open: () => [],
-  changes: () => new Changes(() => undefined),
+  changes: () => new ChangeStream(() => undefined),
   close: async () => undefined,
 }
 
 const STATUS: SourceStatus = {
   path: '/traces.jsonl',
-  engine: 'wasm',
-  isReader: false,
   bytes: 0,
   indexedBytes: 0,
-  searchableBytes: 0,
   traceCount: 0,
   spanCount: 0,
   unreadableCount: 0,

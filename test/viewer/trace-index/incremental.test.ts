@@ -1,10 +1,10 @@
 /** What is in the index does not depend on how it got there. */
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { exportLine, noteLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TRACE_ID } from '../../reading/sample-turn.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
-import { ENGINES, LogScene } from './index-scene.ts'
+import { LogScene } from './index-scene.ts'
 
 function span(trace: string, id: string, from: number, more: Partial<SpanNote> = {}): SpanNote {
   return { id, trace, name: `tool.${id}`, from, to: from + 100, ...more }
@@ -35,196 +35,188 @@ function request(trace: string, id: string, from: number, model = 'm1'): SpanNot
   })
 }
 
-describe.each(ENGINES)('with the engine %s', engine => {
-  /** The same files in an index that knows nothing of how they came to be. */
-  async function fromNothing(scene: LogScene, names: readonly string[]): Promise<unknown> {
-    const other = new LogScene()
-    for (const name of names) other.append(name, readFileSync(scene.path(name), 'utf8'))
-    await other.indexed(engine)
-    return other.contents(engine)
+/** The same files in an index that knows nothing of how they came to be. */
+async function fromNothing(scene: LogScene, names: readonly string[]): Promise<unknown> {
+  const other = new LogScene()
+  for (const name of names) other.append(name, readFileSync(scene.path(name), 'utf8'))
+  await other.indexed()
+  return other.contents()
+}
+
+test('a span that was noted as running ends', async () => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  scene.lines('1-1.jsonl', noteLine(turn('t1', 0), request('t1', 'a', 10)))
+  expect(await opened.catchUp()).toEqual(['t1'])
+  const before = (await opened.turns()).get('t1')
+  expect(before).toMatchObject({ runningCount: 2, outcome: { text: 'running' } })
+  expect((await opened.numbers()).days).toMatchObject([{ requestCount: 0, tokens: { input: 10 } }])
+  scene.lines('1-1.jsonl', exportLine(turn('t1', 0), request('t1', 'a', 10)))
+  expect(await opened.catchUp()).toEqual(['t1'])
+  const after = (await opened.turns()).get('t1')
+  expect(after).toMatchObject({ runningCount: 0, outcome: { text: 'completed' }, tokens: { input: 10, output: 3 } })
+  expect((await opened.numbers()).days).toMatchObject([{ requestCount: 1, tokens: { input: 10 } }])
+  expect(await opened.catchUp()).toEqual([])
+  opened.close()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['1-1.jsonl']))
+})
+
+test('a line that is written in parts counts when it is whole, or when the file ends with it', async () => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  const line = exportLine(turn('t1', 0))
+  scene.append('1-1.jsonl', line.slice(0, 40))
+  expect(await opened.catchUp()).toEqual([])
+  expect([opened.index.isUpToDate, opened.status().bytes]).toEqual([true, 0])
+  scene.append('1-1.jsonl', line.slice(40))
+  expect(await opened.catchUp()).toEqual(['t1'])
+  scene.append('1-1.jsonl', `\n${exportLine(turn('t2', 50))}\n`)
+  expect(await opened.catchUp()).toEqual(['t2'])
+  expect(opened.status()).toMatchObject({ traceCount: 2, spanCount: 2 })
+})
+
+test('a segment that is removed takes with it what stood there alone', async () => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', exportLine(turn('t1', 0, 'gone'), request('t2', 'a', 510, 'old')), noteLine(turn('t2', 500)))
+  scene.lines('2-1.jsonl', exportLine(turn('t2', 500), request('t2', 'b', 520)))
+  const opened = scene.open()
+  await opened.catchUp()
+  expect((await opened.turns()).get('t2')).toMatchObject({ tokens: { input: 20 }, spanCount: 3 })
+  scene.remove('1-1.jsonl')
+  expect(await opened.catchUp()).toEqual(['t1', 't2'])
+  expect(await opened.found({})).toEqual(['s1'])
+  expect(await opened.found({ text: 'gone' })).toEqual([])
+  expect(await opened.found({ model: 'old' })).toEqual([])
+  expect((await opened.turns()).get('t2')).toMatchObject({ tokens: { input: 10 }, spanCount: 2 })
+  opened.close()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
+})
+
+test.each(['shorter', 'another'])('a file that is %s than it was is read again', async how => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', exportLine(turn('t1', 0)), exportLine(turn('t2', 50)))
+  await scene.indexed()
+  const lines = [exportLine(turn('t3', 0))]
+  if (how === 'another') lines.push(exportLine(turn('t4', 0)), exportLine(turn('t5', 0)))
+  scene.replace('1-1.jsonl', lines.map(line => `${line}\n`).join(''))
+  const opened = scene.open()
+  await opened.catchUp()
+  expect([...(await opened.turns()).keys()].toSorted()).toEqual(how === 'another' ? ['t3', 't4', 't5'] : ['t3'])
+  opened.close()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['1-1.jsonl']))
+})
+
+test('large files are read from their ends, the newest first, and nothing is lost or there twice', async () => {
+  const scene = new LogScene()
+  const filler = 'x'.repeat(20_000)
+  for (const name of ['1-1.jsonl', '2-1.jsonl']) {
+    for (let n = 0; n < 120; n++) {
+      const at = Number(name[0]) * 1_000_000 + n * 1_000
+      const root = turn(`${name[0]}-${n}`, at, `s${n % 7}`, { filler, word: `w${name[0]}x${n}` })
+      scene.lines(name, exportLine(request(`${name[0]}-${n}`, 'a', at + 1)), exportLine(root))
+    }
   }
+  const opened = scene.open()
+  await opened.index.step()
+  const first = opened.status()
+  expect(first.indexedBytes).toBeLessThan(first.bytes / 2)
+  expect([...(await opened.turns()).keys()]).toContain('2-119')
+  expect([...(await opened.turns()).keys()]).not.toContain('1-0')
+  await opened.catchUp()
+  const { bytes, indexedBytes, spanCount, indexedSince } = opened.status()
+  expect([indexedBytes, spanCount, indexedSince]).toEqual([bytes, 480, undefined])
+  expect((await opened.sessions({ text: 'w1x0' })).rows).toMatchObject([{ id: 's0', match: { traceId: '1-0' } }])
+  expect((await opened.numbers()).models).toMatchObject([{ requestCount: 240, tokens: { input: 2400, output: 720 } }])
+})
 
-  test('a span that was noted as running ends', async () => {
-    const scene = new LogScene()
-    const opened = await scene.open(engine)
-    scene.lines('1-1.jsonl', noteLine(turn('t1', 0), request('t1', 'a', 10)))
-    expect(await opened.catchUp()).toEqual(['t1'])
-    const before = (await opened.turns()).get('t1')
-    expect(before).toMatchObject({ runningCount: 2, outcome: { text: 'running' } })
-    expect((await opened.numbers()).days).toMatchObject([{ requestCount: 0, tokens: { input: 10 } }])
-    scene.lines('1-1.jsonl', exportLine(turn('t1', 0), request('t1', 'a', 10)))
-    expect(await opened.catchUp()).toEqual(['t1'])
-    const after = (await opened.turns()).get('t1')
-    expect(after).toMatchObject({ runningCount: 0, outcome: { text: 'completed' }, tokens: { input: 10, output: 3 } })
-    expect((await opened.numbers()).days).toMatchObject([{ requestCount: 1, tokens: { input: 10 } }])
-    expect(await opened.catchUp()).toEqual([])
-    opened.close()
-    expect(await scene.contents(engine)).toEqual(await fromNothing(scene, ['1-1.jsonl']))
+test('what was written while nobody looked stands behind what is newer, and what is written now does not', async () => {
+  const scene = new LogScene()
+  const filler = 'x'.repeat(600_000)
+  const fill = (name: string, trace: string, count: number): void => {
+    for (let n = 0; n < count; n++) scene.lines(name, exportLine(turn(`${trace}${n}`, n, 's1', { filler })))
+  }
+  fill('1-1.jsonl', 'old', 1)
+  await scene.indexed()
+  fill('1-1.jsonl', 'grown', 8)
+  for (const name of ['2-1.jsonl', '3-1.jsonl']) fill(name, `small${name[0]}`, 1)
+  fill('4-1.jsonl', 'newest', 3)
+  const opened = scene.open()
+  const next = async (): Promise<readonly string[]> => (await opened.index.step())?.traceIds ?? []
+  expect(await next()).toEqual(['newest2'])
+  scene.lines('1-2.jsonl', exportLine(turn('live', 0)))
+  expect(await next()).toEqual(['live'])
+  expect((await next()).toSorted()).toEqual(['newest0', 'newest1'])
+  expect(await next()).toEqual(['small30'])
+  expect(await next()).toEqual(['small20'])
+  expect(await next()).toContain('grown0')
+  await opened.catchUp()
+  expect((await opened.turns()).size).toBe(15)
+})
+
+test('it makes no difference in which pieces a log is written, looked at, closed and opened', async () => {
+  const ids = ['a', 'b', 'c', 'd']
+  const notes = fc.record({
+    trace: fc.constantFrom('t1', 't2', 't3'),
+    id: fc.constantFrom(...ids),
+    isEnded: fc.boolean(),
+    from: fc.integer({ min: 0, max: 200_000_000 }),
+    model: fc.constantFrom('m1', 'm2'),
   })
-
-  test('a line that is written in parts counts when it is whole, or when the file ends with it', async () => {
-    const scene = new LogScene()
-    const opened = await scene.open(engine)
-    const line = exportLine(turn('t1', 0))
-    scene.append('1-1.jsonl', line.slice(0, 40))
-    expect(await opened.catchUp()).toEqual([])
-    expect([opened.index.isUpToDate, opened.status().bytes]).toEqual([true, 0])
-    scene.append('1-1.jsonl', line.slice(40))
-    expect(await opened.catchUp()).toEqual(['t1'])
-    scene.append('1-1.jsonl', `\n${exportLine(turn('t2', 50))}\n`)
-    expect(await opened.catchUp()).toEqual(['t2'])
-    opened.close()
-    expect((await scene.contents(engine))['spans']).toHaveLength(2)
-  })
-
-  test('a segment that is removed takes with it what stood there alone', async () => {
-    const scene = new LogScene()
-    scene.lines(
-      '1-1.jsonl',
-      exportLine(turn('t1', 0, 'gone'), request('t2', 'a', 510, 'old')),
-      noteLine(turn('t2', 500)),
-    )
-    scene.lines('2-1.jsonl', exportLine(turn('t2', 500), request('t2', 'b', 520)))
-    const opened = await scene.open(engine)
-    await opened.catchUp()
-    expect((await opened.turns()).get('t2')).toMatchObject({ tokens: { input: 20 }, spanCount: 3 })
-    scene.remove('1-1.jsonl')
-    expect(await opened.catchUp()).toEqual(['t1', 't2'])
-    expect(await opened.found({})).toEqual(['s1'])
-    expect(await opened.found({ text: 'gone' })).toEqual([])
-    expect(await opened.found({ model: 'old' })).toEqual([])
-    expect((await opened.turns()).get('t2')).toMatchObject({ tokens: { input: 10 }, spanCount: 2 })
-    opened.close()
-    expect(await scene.contents(engine)).toEqual(await fromNothing(scene, ['2-1.jsonl']))
-  })
-
-  test.each(['shorter', 'another'])('a file that is %s than it was is read again', async how => {
-    const scene = new LogScene()
-    scene.lines('1-1.jsonl', exportLine(turn('t1', 0)), exportLine(turn('t2', 50)))
-    await scene.indexed(engine)
-    const lines = [exportLine(turn('t3', 0))]
-    if (how === 'another') lines.push(exportLine(turn('t4', 0)), exportLine(turn('t5', 0)))
-    scene.replace('1-1.jsonl', lines.map(line => `${line}\n`).join(''))
-    const opened = await scene.open(engine)
-    await opened.catchUp()
-    expect([...(await opened.turns()).keys()].toSorted()).toEqual(how === 'another' ? ['t3', 't4', 't5'] : ['t3'])
-    opened.close()
-    expect(await scene.contents(engine)).toEqual(await fromNothing(scene, ['1-1.jsonl']))
-  })
-
-  test('large files are read from their ends, the newest first, and nothing is lost or there twice', async () => {
-    const scene = new LogScene()
-    const filler = 'x'.repeat(20_000)
-    for (const name of ['1-1.jsonl', '2-1.jsonl']) {
-      for (let n = 0; n < 120; n++) {
-        const at = Number(name[0]) * 1_000_000 + n * 1_000
-        const root = turn(`${name[0]}-${n}`, at, `s${n % 7}`, { filler, word: `w${name[0]}x${n}` })
-        scene.lines(name, exportLine(request(`${name[0]}-${n}`, 'a', at + 1)), exportLine(root))
+  const lines = fc.array(fc.oneof(notes, fc.constant(undefined)), { minLength: 1, maxLength: 12 })
+  const acts = fc.array(fc.constantFrom('look', 'close', 'write', 'write half', 'remove'), { maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(lines, lines), acts, async (files, todo) => {
+      const scene = new LogScene()
+      const names = ['1-1.jsonl', '2-1.jsonl']
+      const texts = files.map(file => `${file.map(textOf).join('\n')}\n`)
+      const written = [0, 0]
+      let removed = false
+      let opened = scene.open()
+      const write = (n: number, share: number): void => {
+        const text = texts[n] ?? ''
+        const to = Math.ceil((written[n] ?? 0) + (text.length - (written[n] ?? 0)) * share)
+        if (!(removed && n === 0)) scene.append(names[n] ?? '', text.slice(written[n], to))
+        written[n] = to
       }
-    }
-    const opened = await scene.open(engine)
-    await opened.index.step()
-    const first = opened.status()
-    expect(first.indexedBytes).toBeLessThan(first.bytes / 2)
-    expect(first.searchableBytes).toBe(0)
-    expect([...(await opened.turns()).keys()]).toContain('2-119')
-    expect([...(await opened.turns()).keys()]).not.toContain('1-0')
-    await opened.catchUp()
-    const { bytes, indexedBytes, searchableBytes, spanCount, indexedSince } = opened.status()
-    expect([indexedBytes, searchableBytes, spanCount, indexedSince]).toEqual([bytes, bytes, 480, undefined])
-    expect((await opened.sessions({ text: 'w1x0' })).rows).toMatchObject([{ id: 's0', match: { traceId: '1-0' } }])
-    expect((await opened.numbers()).models).toMatchObject([{ requestCount: 240, tokens: { input: 2400, output: 720 } }])
-  })
-
-  test('what was written while nobody looked stands behind what is newer, and what is written now does not', async () => {
-    const scene = new LogScene()
-    const filler = 'x'.repeat(600_000)
-    const fill = (name: string, trace: string, count: number): void => {
-      for (let n = 0; n < count; n++) scene.lines(name, exportLine(turn(`${trace}${n}`, n, 's1', { filler })))
-    }
-    fill('1-1.jsonl', 'old', 1)
-    await scene.indexed(engine)
-    fill('1-1.jsonl', 'grown', 8)
-    for (const name of ['2-1.jsonl', '3-1.jsonl']) fill(name, `small${name[0]}`, 1)
-    fill('4-1.jsonl', 'newest', 3)
-    const opened = await scene.open(engine)
-    const next = async (): Promise<readonly string[]> => (await opened.index.step())?.traceIds ?? []
-    expect(await next()).toEqual(['newest2'])
-    scene.lines('1-2.jsonl', exportLine(turn('live', 0)))
-    expect(await next()).toEqual(['live'])
-    expect((await next()).toSorted()).toEqual(['newest0', 'newest1'])
-    expect(await next()).toEqual(['small30'])
-    expect(await next()).toEqual(['small20'])
-    expect(await next()).toContain('grown0')
-    await opened.catchUp()
-    expect((await opened.turns()).size).toBe(15)
-  })
-
-  test('it makes no difference in which pieces a log is written, looked at, closed and opened', async () => {
-    const ids = ['a', 'b', 'c', 'd']
-    const notes = fc.record({
-      trace: fc.constantFrom('t1', 't2', 't3'),
-      id: fc.constantFrom(...ids),
-      isEnded: fc.boolean(),
-      from: fc.integer({ min: 0, max: 200_000_000 }),
-      model: fc.constantFrom('m1', 'm2'),
-    })
-    const lines = fc.array(fc.oneof(notes, fc.constant(undefined)), { minLength: 1, maxLength: 12 })
-    const acts = fc.array(fc.constantFrom('look', 'close', 'write', 'write half', 'remove'), { maxLength: 12 })
-    await fc.assert(
-      fc.asyncProperty(fc.tuple(lines, lines), acts, async (files, todo) => {
-        const scene = new LogScene()
-        const names = ['1-1.jsonl', '2-1.jsonl']
-        const texts = files.map(file => `${file.map(textOf).join('\n')}\n`)
-        const written = [0, 0]
-        let removed = false
-        let opened = await scene.open(engine)
-        const write = (n: number, share: number): void => {
-          const text = texts[n] ?? ''
-          const to = Math.ceil((written[n] ?? 0) + (text.length - (written[n] ?? 0)) * share)
-          if (!(removed && n === 0)) scene.append(names[n] ?? '', text.slice(written[n], to))
-          written[n] = to
-        }
-        for (const [n, act] of todo.entries()) {
-          if (act === 'look') await opened.catchUp()
-          else if (act === 'remove' && !removed && (written[0] ?? 0) > 0) {
-            scene.remove('1-1.jsonl')
-            removed = true
-          } else if (act === 'close') {
-            opened.close()
-            opened = await scene.open(engine)
-          } else write(n % 2, act === 'write' ? 1 : 0.5)
-        }
-        for (const n of [0, 1]) write(n, 1)
-        await opened.catchUp()
-        opened.close()
-        expect(await scene.contents(engine)).toEqual(await fromNothing(scene, removed ? names.slice(1) : names))
-      }),
-      { numRuns: times(10, 200) },
-    )
-  })
-
-  test('nothing of a session is left out or counted twice when its turns come one by one', async () => {
-    const scene = new LogScene()
-    const opened = await scene.open(engine)
-    for (let n = 0; n < 5; n++) {
-      scene.lines('1-1.jsonl', exportLine(request(`t${n}`, 'a', n * 1_000)), exportLine(turn(`t${n}`, n * 1_000)))
+      for (const [n, act] of todo.entries()) {
+        if (act === 'look') await opened.catchUp()
+        else if (act === 'remove' && !removed && (written[0] ?? 0) > 0) {
+          scene.remove('1-1.jsonl')
+          removed = true
+        } else if (act === 'close') {
+          opened.close()
+          opened = scene.open()
+        } else write(n % 2, act === 'write' ? 1 : 0.5)
+      }
+      for (const n of [0, 1]) write(n, 1)
       await opened.catchUp()
-      const { rows } = await opened.sessions()
-      expect(rows).toMatchObject([{ id: 's1', turnCount: n + 1, tokens: { input: 10 * (n + 1), output: 3 * (n + 1) } }])
-    }
-  })
+      opened.close()
+      expect(await scene.contents()).toEqual(await fromNothing(scene, removed ? names.slice(1) : names))
+    }),
+    { numRuns: times(10, 200) },
+  )
+})
 
-  test('a turn that is spread over segments is one', async () => {
-    const scene = new LogScene()
-    for (const [n, note] of SAMPLE_TURN.entries()) scene.lines(`${n + 1}-1.jsonl`, exportLine(note))
-    const opened = await scene.open(engine)
+test('nothing of a session is left out or counted twice when its turns come one by one', async () => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  for (let n = 0; n < 5; n++) {
+    scene.lines('1-1.jsonl', exportLine(request(`t${n}`, 'a', n * 1_000)), exportLine(turn(`t${n}`, n * 1_000)))
     await opened.catchUp()
-    expect((await opened.session(SESSION_ID))?.turns).toMatchObject([
-      { traceId: TRACE_ID, spanCount: SAMPLE_TURN.length },
-    ])
-    expect(await opened.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
-  })
+    const { rows } = await opened.sessions()
+    expect(rows).toMatchObject([{ id: 's1', turnCount: n + 1, tokens: { input: 10 * (n + 1), output: 3 * (n + 1) } }])
+  }
+})
+
+test('a turn that is spread over segments is one', async () => {
+  const scene = new LogScene()
+  for (const [n, note] of SAMPLE_TURN.entries()) scene.lines(`${n + 1}-1.jsonl`, exportLine(note))
+  const opened = scene.open()
+  await opened.catchUp()
+  expect((await opened.session(SESSION_ID))?.turns).toMatchObject([
+    { traceId: TRACE_ID, spanCount: SAMPLE_TURN.length },
+  ])
+  expect(await opened.trace(TRACE_ID)).toHaveLength(SAMPLE_TURN.length)
 })
 
 interface Noted {

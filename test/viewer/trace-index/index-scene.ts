@@ -4,25 +4,18 @@ import { basename, join } from 'node:path'
 import type { StoredSpan } from '../../../src/reading/stored-span.ts'
 import type {
   ChildTraces,
-  EngineName,
-  Numbers,
   NumbersQuery,
   SessionDetail,
   SessionPage,
   SessionQuery,
   SourceStatus,
   TurnRow,
+  UsageNumbers,
 } from '../../../src/viewer/trace-index/answers.ts'
-import { openDatabase } from '../../../src/viewer/trace-index/database.ts'
-import { indexDirectory } from '../../../src/viewer/trace-index/index-place.ts'
-import { type IndexSubject, LocalIndex } from '../../../src/viewer/trace-index/local-index.ts'
-import { readTrace } from '../../../src/viewer/trace-index/read-places.ts'
+import { type IndexQuery, type IndexSubject, LocalIndex } from '../../../src/viewer/trace-index/local-index.ts'
+import { readTrace } from '../../../src/viewer/trace-index/log-file.ts'
 import { ScratchReplay } from '../../cli/scratch-replay.ts'
 import { afterwards } from '../../support/afterwards.ts'
-
-const hasNative = process.getBuiltinModule('node:sqlite' as 'node:fs') !== undefined
-/** Those that there are in this Node. */
-export const ENGINES: readonly EngineName[] = hasNative ? ['native', 'wasm'] : ['wasm']
 
 /** The files of a log, by name. */
 export type LogTexts = readonly (readonly [string, string])[]
@@ -74,35 +67,40 @@ export class LogScene {
     rmSync(this.path(name))
   }
 
-  database(engine: EngineName): string {
-    return join(indexDirectory(this.stateDirectory, engine), 'traces.db')
+  get snapshot(): string {
+    return join(this.stateDirectory, 'index', 'traces.jsonl')
   }
 
-  open(engine: EngineName, pause?: () => Promise<void>, now?: () => number): Promise<Opened> {
-    return this.openSubject({ kind: 'log', stateDirectory: this.stateDirectory }, engine, pause, now)
+  open(pause?: () => Promise<void>, now?: () => number): Opened {
+    return this.openSubject({ kind: 'log', stateDirectory: this.stateDirectory }, pause, now)
   }
 
-  async openSubject(
-    subject: IndexSubject,
-    engine: EngineName,
-    pause?: () => Promise<void>,
-    now?: () => number,
-  ): Promise<Opened> {
-    const opened = new Opened(await LocalIndex.open({ subject, engine }, pause, now))
+  openSubject(subject: IndexSubject, pause?: () => Promise<void>, now?: () => number): Opened {
+    const opened = new Opened(new LocalIndex(subject, pause, now))
     this.#opened.push(opened)
     return opened
   }
 
-  /** All that there is, in an index that is closed again. */
-  async indexed(engine: EngineName): Promise<void> {
-    const opened = await this.open(engine)
+  /** Indexes everything, and closes the index. */
+  async indexed(): Promise<void> {
+    const opened = this.open()
     await opened.catchUp()
     opened.close()
   }
 
-  /** What a database holds, but for numbers that depend on the order in which things came. */
-  async contents(engine: EngineName): Promise<Readonly<Record<string, readonly unknown[]>>> {
-    return contentsOf(this.database(engine), engine)
+  /** The files and lines of the snapshot, and every answer of an index that continues from it. */
+  async contents(): Promise<unknown> {
+    const [, files = '[]', ...traces] = readFileSync(this.snapshot, 'utf8').split('\n')
+    const named = (JSON.parse(files) as { path: string }[]).map(file => ({ ...file, path: basename(file.path) }))
+    const lines = traces.slice(0, -1).map(line => {
+      const [traceId, places] = JSON.parse(line) as [string, number[]]
+      const kept = Array.from({ length: places.length / 3 }, (_, n) => places.slice(n * 3, n * 3 + 3))
+      return [traceId, kept.map(([file = 0, ...place]) => [named[file]?.path, ...place].join(' ')).sort()] as const
+    })
+    const opened = this.open()
+    await opened.catchUp()
+    const byName = <Row extends { readonly path: string }>(a: Row, b: Row): number => (a.path < b.path ? -1 : 1)
+    return { files: named.sort(byName), lines: Object.fromEntries(lines), ...(await opened.everything()) }
   }
 }
 
@@ -136,34 +134,32 @@ export class Opened {
     for (let step = await this.index.step(); step !== undefined; step = await this.index.step()) {
       for (const id of step.traceIds) traceIds.add(id)
     }
-    await this.index.lookWhatIsOpen()
+    await this.index.readOpenTraces()
     return [...traceIds].sort()
   }
 
   status(): SourceStatus {
-    const status = this.index.status()
-    if (status === undefined) throw new Error('it cannot be said')
-    return status
+    return this.index.status()
   }
 
   sessions(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#ask('sessions', query)
+    return this.#query('sessions', query)
   }
 
   session(id: string): Promise<SessionDetail | undefined> {
-    return this.#ask('session', id)
+    return this.#query('session', id)
   }
 
-  numbers(query: NumbersQuery = {}): Promise<Numbers> {
-    return this.#ask('numbers', query)
+  numbers(query: NumbersQuery = {}): Promise<UsageNumbers> {
+    return this.#query('numbers', query)
   }
 
   children(traceId: string): Promise<readonly ChildTraces[]> {
-    return this.#ask('children', traceId)
+    return this.#query('children', traceId)
   }
 
   async trace(traceId: string): Promise<readonly StoredSpan[]> {
-    return readTrace(traceId, await this.#ask('lines', traceId))
+    return readTrace(traceId, await this.#query('lines', traceId))
   }
 
   /** Of all sessions. */
@@ -175,48 +171,28 @@ export class Opened {
     return turns
   }
 
+  async everything(): Promise<Readonly<Record<string, unknown>>> {
+    const { path: _, ...status } = this.status()
+    const turns = await this.turns()
+    const traces: unknown[] = []
+    for (const id of [...turns.keys()].sort()) traces.push([await this.trace(id), await this.children(id)])
+    const sessions = (await this.sessions({ limit: 500 })).rows
+    return { status, turns, traces, sessions, numbers: await this.numbers(), open: this.index.openTraces }
+  }
+
   async found(query: SessionQuery): Promise<readonly string[]> {
     return (await this.sessions(query)).rows.map(({ id }) => id)
   }
 
   close(): void {
-    if (this.#isOpen) this.index.close()
+    if (this.#isOpen) {
+      this.index.stop()
+      this.index.save()
+    }
     this.#isOpen = false
   }
 
-  async #ask<Answer>(question: Parameters<LocalIndex['ask']>[0], given: unknown): Promise<Answer> {
-    return (await this.index.ask(question, given as never)) as Answer
-  }
-}
-
-const CONTENTS: Readonly<Record<string, string>> = {
-  spans: `SELECT segment.path AS path, place % (1 << 34) AS at, nth, length, trace_id, span_id, parent_id, span.start_at AS start_at,
-    end_at, flags, kept.text AS kept, named.text AS named, rest FROM span JOIN trace ON trace.id = span.trace
-    JOIN kept ON kept.id = span.kept JOIN kept AS named ON named.id = span.named
-    JOIN segment ON segment.id = place >> 34 ORDER BY path, at`,
-  traces: `SELECT trace.*, session.key AS session, root % (1 << 34) AS root, 0 AS id, 0 AS revision FROM trace
-    JOIN session ON session.id = trace.session ORDER BY trace_id`,
-  sessions: `SELECT session.*, trace.trace_id AS last_trace, 0 AS id FROM session JOIN trace ON trace.id = last_trace ORDER BY key`,
-  used: 'SELECT kind, name, trace_id FROM used JOIN trace ON trace.id = used.trace ORDER BY kind, name, trace_id',
-  figures:
-    'SELECT * FROM figure WHERE count <> 0 OR input <> 0 OR output <> 0 OR nanodollars <> 0 ORDER BY day, kind, agent, name, outcome, bucket',
-  segments: 'SELECT path, low, high, text_low, text_high, tail, unreadable FROM segment ORDER BY path',
-  words: 'SELECT term, doc FROM terms ORDER BY term',
-}
-
-async function contentsOf(path: string, engine: EngineName): Promise<Readonly<Record<string, readonly unknown[]>>> {
-  const database = await openDatabase(path, engine)
-  try {
-    database.exec("CREATE VIRTUAL TABLE temp.terms USING fts5vocab (main, words, 'row')")
-    const rows = Object.entries(CONTENTS).map(([name, sql]) => {
-      const all = database.all<Record<string, unknown>>(sql)
-      return [
-        name,
-        all.map(row => ({ ...row, ...(typeof row['path'] === 'string' && { path: basename(row['path']) }) })),
-      ]
-    })
-    return Object.fromEntries(rows) as Readonly<Record<string, readonly unknown[]>>
-  } finally {
-    database.close()
+  async #query<Answer>(query: IndexQuery, given: unknown): Promise<Answer> {
+    return (await this.index.query(query, given as never)) as Answer
   }
 }

@@ -1,13 +1,13 @@
 /** What is open right now, of every process: open, its owner dead, ended; and whether a person is waited for. */
 import { rmSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { thisOwner } from '../../../src/delivery/trace-log/index.ts'
 import { type OpenState, openTurns } from '../../../src/reading/open-turns.ts'
 import { selectTraces } from '../../../src/reading/trace-log.ts'
 import { stateOf } from '../../../src/viewer/page/open-traces.ts'
 import { deadOwner, leave } from '../../delivery/trace-log/checkpoint-fixture.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../../reading/sample-turn.ts'
-import { ENGINES, LogScene, type Opened } from './index-scene.ts'
+import { LogScene, type Opened } from './index-scene.ts'
 
 type Told = NonNullable<SpanNote['attributes']>
 
@@ -45,171 +45,169 @@ const APPROVAL: SpanNote = {
 const SEGMENT = '1000-1'
 const FILE = `${SEGMENT}.jsonl`
 
-describe.each(ENGINES)('with the engine %s', engine => {
-  async function opened(scene: LogScene): Promise<Opened> {
-    const index = await scene.open(engine)
-    await index.catchUp()
-    return index
-  }
+async function opened(scene: LogScene): Promise<Opened> {
+  const index = scene.open()
+  await index.catchUp()
+  return index
+}
 
-  test('an open turn is called by what its loop was asked: its root says so at its end', async () => {
-    const scene = new LogScene()
-    const { attributes: _, ...told } = ROOT
-    const root = { ...told, attributes: own('session') }
-    const loop = { ...TOOL, name: 'llm.qwen3', attributes: own('llm', { 'input.value': 'Is anybody there?' }) }
-    scene.lines(FILE, noteLine(root, loop))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const { index } = await opened(scene)
-    expect(index.openTraces).toMatchObject([{ title: 'Is anybody there?' }])
-  })
+test('an open turn is called by what its loop was asked: its root says so at its end', async () => {
+  const scene = new LogScene()
+  const { attributes: _, ...told } = ROOT
+  const root = { ...told, attributes: own('session') }
+  const loop = { ...TOOL, name: 'llm.qwen3', attributes: own('llm', { 'input.value': 'Is anybody there?' }) }
+  scene.lines(FILE, noteLine(root, loop))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const { index } = await opened(scene)
+  expect(index.openTraces).toMatchObject([{ title: 'Is anybody there?' }])
+})
 
-  test('what is noted by a process that lives is open, with what it is at', async () => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT, TOOL), exportLine({ ...TOOL, id: '4', from: 100, to: 400 }))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const { index } = await opened(scene)
-    expect(index.openTraces).toEqual([
-      {
-        traceId: 't1',
-        sessionId: 's1',
-        agent: 'toy',
-        model: '',
-        title: 'Ship it',
-        state: 'open',
-        isOwnerAlive: true,
-        startAt: TURN_AT,
-        openSince: TURN_AT,
-        silentSince: TURN_AT + 500,
-        waitingSince: undefined,
-        tokens: undefined,
-        doing: [{ spanId: '2', kind: 'tool', name: 'tool.terminal', hint: 'npm test', startAt: TURN_AT + 500 }],
-      },
-    ])
-  })
+test('what is noted by a process that lives is open, with what it is at', async () => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT, TOOL), exportLine({ ...TOOL, id: '4', from: 100, to: 400 }))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const { index } = await opened(scene)
+  expect(index.openTraces).toEqual([
+    {
+      traceId: 't1',
+      sessionId: 's1',
+      agent: 'toy',
+      model: '',
+      title: 'Ship it',
+      state: 'open',
+      isOwnerAlive: true,
+      startAt: TURN_AT,
+      openSince: TURN_AT,
+      silentSince: TURN_AT + 500,
+      waitingSince: undefined,
+      tokens: undefined,
+      doing: [{ spanId: '2', kind: 'tool', name: 'tool.terminal', hint: 'npm test', startAt: TURN_AT + 500 }],
+    },
+  ])
+})
 
-  test('a turn is called by its question, also where its root stands in a line of more than 1 MiB', async () => {
-    const scene = new LogScene()
-    const big = { ...TOOL, to: 600, attributes: own('tool', { 'gen_ai.tool.call.result': 'x'.repeat(1_200_000) }) }
-    scene.lines(FILE, exportLine({ ...ROOT, to: 900 }, big))
-    const index = await opened(scene)
-    expect((await index.sessions()).rows).toMatchObject([{ title: 'Ship it' }])
-  })
+test('a turn is called by its question, also where its root stands in a line of more than 1 MiB', async () => {
+  const scene = new LogScene()
+  const big = { ...TOOL, to: 600, attributes: own('tool', { 'gen_ai.tool.call.result': 'x'.repeat(1_200_000) }) }
+  scene.lines(FILE, exportLine({ ...ROOT, to: 900 }, big))
+  const index = await opened(scene)
+  expect((await index.sessions()).rows).toMatchObject([{ title: 'Ship it' }])
+})
 
-  test('a turn waits for the user as long as a question is open, whatever runs beside it', async () => {
-    const scene = new LogScene()
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    scene.lines(FILE, noteLine(ROOT, TOOL, APPROVAL))
-    const index = await opened(scene)
-    expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, doing: [{ hint: 'rm -rf build' }] }])
-    expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isWaitingForPerson: true }])
-    scene.lines(FILE, noteLine({ ...TOOL, id: '5', from: 700, to: 700 }))
-    await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, silentSince: TURN_AT + 700 }])
-    expect((await index.sessions()).rows).toMatchObject([{ isWaitingForPerson: true }])
-    scene.lines(FILE, exportLine({ ...APPROVAL, to: 5_600 }, { ...TOOL, to: 6_000 }, { ...TOOL, id: '5', to: 900 }))
-    await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '1' }] }])
-    scene.lines(FILE, exportLine({ ...ROOT, to: 6_100 }))
-    await index.catchUp()
-    expect(index.index.openTraces).toEqual([])
-    expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 5_000 }])
-    expect((await index.numbers()).tools[0]?.latency.p99).toBeLessThan(1_000)
-  })
+test('a turn waits for the user as long as a question is open, whatever runs beside it', async () => {
+  const scene = new LogScene()
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  scene.lines(FILE, noteLine(ROOT, TOOL, APPROVAL))
+  const index = await opened(scene)
+  expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, doing: [{ hint: 'rm -rf build' }] }])
+  expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isWaitingForPerson: true }])
+  scene.lines(FILE, noteLine({ ...TOOL, id: '5', from: 700, to: 700 }))
+  await index.catchUp()
+  expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, silentSince: TURN_AT + 700 }])
+  expect((await index.sessions()).rows).toMatchObject([{ isWaitingForPerson: true }])
+  scene.lines(FILE, exportLine({ ...APPROVAL, to: 5_600 }, { ...TOOL, to: 6_000 }, { ...TOOL, id: '5', to: 900 }))
+  await index.catchUp()
+  expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '1' }] }])
+  scene.lines(FILE, exportLine({ ...ROOT, to: 6_100 }))
+  await index.catchUp()
+  expect(index.index.openTraces).toEqual([])
+  expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 5_000 }])
+  expect((await index.numbers()).tools[0]?.latency.p99).toBeLessThan(1_000)
+})
 
-  test('a guardian model that decides is not the user', async () => {
-    const scene = new LogScene()
-    const guardian = { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }
-    scene.lines(FILE, noteLine(ROOT, TOOL, guardian))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const index = await opened(scene)
-    expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '3' }] }])
-    const choice = own('approval', { 'hermes.approval.choice': 'smart_approve' })
-    scene.lines(
-      FILE,
-      exportLine({ ...guardian, to: 5_600, attributes: choice }, { ...TOOL, to: 6_000 }, { ...ROOT, to: 6_100 }),
-    )
-    await index.catchUp()
-    expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 0 }])
-    expect((await index.numbers()).tools[0]?.latency.p99).toBeGreaterThan(5_000)
-  })
+test('a guardian model that decides is not the user', async () => {
+  const scene = new LogScene()
+  const guardian = { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }
+  scene.lines(FILE, noteLine(ROOT, TOOL, guardian))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const index = await opened(scene)
+  expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '3' }] }])
+  const choice = own('approval', { 'hermes.approval.choice': 'smart_approve' })
+  scene.lines(
+    FILE,
+    exportLine({ ...guardian, to: 5_600, attributes: choice }, { ...TOOL, to: 6_000 }, { ...ROOT, to: 6_100 }),
+  )
+  await index.catchUp()
+  expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 0 }])
+  expect((await index.numbers()).tools[0]?.latency.p99).toBeGreaterThan(5_000)
+})
 
-  test.each<[string, OpenState, readonly SpanNote[]]>([
-    ['a tool', 'running', [ROOT, TOOL]],
-    ['a tool, for a long time', 'hung', [ROOT, TOOL].map(each => ({ ...each, from: each.from - 200_000 }))],
-    ['a question', 'waiting', [ROOT, TOOL, APPROVAL]],
-    ['a question beside a tool', 'waiting', [ROOT, TOOL, APPROVAL, { ...TOOL, id: '5' }]],
-    ['a question, for a long time', 'waiting', [ROOT, APPROVAL].map(each => ({ ...each, from: each.from - 200_000 }))],
-    [
-      'a guardian',
-      'running',
-      [ROOT, { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }],
-    ],
-  ])('the page and the terminal give %s the state %s', async (_, state, notes) => {
-    const now = TURN_AT + 2_000
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(...notes))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const { index } = await opened(scene)
-    const trees = (await selectTraces([scene.path(FILE)], { last: 1 })).trees
-    expect([
-      ...index.openTraces.map(each => stateOf(each, now)),
-      ...openTurns(trees, now).map(each => each.state),
-    ]).toEqual([state, state])
-  })
+test.each<[string, OpenState, readonly SpanNote[]]>([
+  ['a tool', 'running', [ROOT, TOOL]],
+  ['a tool, for a long time', 'hung', [ROOT, TOOL].map(each => ({ ...each, from: each.from - 200_000 }))],
+  ['a question', 'waiting', [ROOT, TOOL, APPROVAL]],
+  ['a question beside a tool', 'waiting', [ROOT, TOOL, APPROVAL, { ...TOOL, id: '5' }]],
+  ['a question, for a long time', 'waiting', [ROOT, APPROVAL].map(each => ({ ...each, from: each.from - 200_000 }))],
+  [
+    'a guardian',
+    'running',
+    [ROOT, { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }],
+  ],
+])('the page and the terminal give %s the state %s', async (_, state, notes) => {
+  const now = TURN_AT + 2_000
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(...notes))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const { index } = await opened(scene)
+  const trees = (await selectTraces([scene.path(FILE)], { last: 1 })).trees
+  expect([
+    ...index.openTraces.map(each => stateOf(each, now)),
+    ...openTurns(trees, now).map(each => each.state),
+  ]).toEqual([state, state])
+})
 
-  test('a turn is open, and its process not said to be gone, before anyone has looked for its owner', async () => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT, TOOL))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const index = await scene.open(engine)
-    await index.index.step()
-    expect(index.index.openTraces).toEqual([])
-    const unknown = { state: 'open', isOwnerAlive: false, isWaitingForPerson: false }
-    expect((await index.sessions()).rows).toMatchObject([unknown])
-    expect((await index.session('s1'))?.turns).toMatchObject([unknown])
-    await index.catchUp()
-    expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isOwnerAlive: true }])
-  })
+test('a turn is open, and its process not said to be gone, before anyone has looked for its owner', async () => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT, TOOL))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const index = scene.open()
+  await index.index.step()
+  expect(index.index.openTraces).toEqual([])
+  const unknown = { state: 'open', isOwnerAlive: false, isWaitingForPerson: false }
+  expect((await index.sessions()).rows).toMatchObject([unknown])
+  expect((await index.session('s1'))?.turns).toMatchObject([unknown])
+  await index.catchUp()
+  expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isOwnerAlive: true }])
+})
 
-  test.each([
-    ['dead', () => ({ owner: deadOwner(), segment: SEGMENT })],
-    ['free', () => ({ segment: SEGMENT })],
-    ['of another segment', () => ({ owner: thisOwner(), segment: '1001-1' })],
-  ])('what was noted by a process that is %s has no owner', async (_, leftover) => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT, TOOL))
-    leave(scene.stateDirectory, leftover())
-    const index = await opened(scene)
-    expect(index.index.openTraces).toMatchObject([{ traceId: 't1', state: 'owner-dead' }])
-    expect((await index.sessions()).rows).toMatchObject([{ state: 'owner-dead', isWaitingForPerson: false }])
-  })
+test.each([
+  ['dead', () => ({ owner: deadOwner(), segment: SEGMENT })],
+  ['free', () => ({ segment: SEGMENT })],
+  ['of another segment', () => ({ owner: thisOwner(), segment: '1001-1' })],
+])('what was noted by a process that is %s has no owner', async (_, leftover) => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT, TOOL))
+  leave(scene.stateDirectory, leftover())
+  const index = await opened(scene)
+  expect(index.index.openTraces).toMatchObject([{ traceId: 't1', state: 'owner-dead' }])
+  expect((await index.sessions()).rows).toMatchObject([{ state: 'owner-dead', isWaitingForPerson: false }])
+})
 
-  test('the end of its owner is seen without a line in the log', async () => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT))
-    const path = leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
-    const index = await opened(scene)
-    expect(index.index.openTraces).toMatchObject([{ state: 'open' }])
-    rmSync(path)
-    leave(scene.stateDirectory, { owner: deadOwner(), segment: SEGMENT })
-    expect(await index.catchUp()).toEqual([])
-    expect(index.index.openTraces).toMatchObject([{ state: 'owner-dead' }])
-  })
+test('the end of its owner is seen without a line in the log', async () => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT))
+  const path = leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+  const index = await opened(scene)
+  expect(index.index.openTraces).toMatchObject([{ state: 'open' }])
+  rmSync(path)
+  leave(scene.stateDirectory, { owner: deadOwner(), segment: SEGMENT })
+  expect(await index.catchUp()).toEqual([])
+  expect(index.index.openTraces).toMatchObject([{ state: 'owner-dead' }])
+})
 
-  test('what is noted again in a later segment is whose that is', async () => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT, TOOL))
-    leave(scene.stateDirectory, { owner: deadOwner(), segment: SEGMENT })
-    scene.lines('2000-1.jsonl', noteLine(ROOT))
-    leave(scene.stateDirectory, { owner: thisOwner(), segment: '2000-1' })
-    expect((await opened(scene)).index.openTraces).toMatchObject([{ state: 'open' }])
-  })
+test('what is noted again in a later segment is whose that is', async () => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT, TOOL))
+  leave(scene.stateDirectory, { owner: deadOwner(), segment: SEGMENT })
+  scene.lines('2000-1.jsonl', noteLine(ROOT))
+  leave(scene.stateDirectory, { owner: thisOwner(), segment: '2000-1' })
+  expect((await opened(scene)).index.openTraces).toMatchObject([{ state: 'open' }])
+})
 
-  test('in a file of somebody’s nobody says who is dead', async () => {
-    const scene = new LogScene()
-    scene.lines(FILE, noteLine(ROOT))
-    const index = await scene.openSubject({ kind: 'file', path: scene.path(FILE) }, engine)
-    await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ state: 'open', isOwnerAlive: false }])
-  })
+test('in a file of somebody’s nobody says who is dead', async () => {
+  const scene = new LogScene()
+  scene.lines(FILE, noteLine(ROOT))
+  const index = await scene.openSubject({ kind: 'file', path: scene.path(FILE) })
+  await index.catchUp()
+  expect(index.index.openTraces).toMatchObject([{ state: 'open', isOwnerAlive: false }])
 })

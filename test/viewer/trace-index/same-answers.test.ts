@@ -9,7 +9,7 @@ import { outline } from '../../../src/reading/tree-outline.ts'
 import { fixture, REPOSITORY } from '../../cli/program.ts'
 import { exportLine, noteLine, SAMPLE_TURN, type SpanNote } from '../../reading/sample-turn.ts'
 import { sample } from '../../support/sample.ts'
-import { ENGINES, LogScene, type LogTexts, type Opened, replayed } from './index-scene.ts'
+import { LogScene, type LogTexts, type Opened, replayed } from './index-scene.ts'
 
 const HOSTS = ['claude-agent-sdk', 'codex', 'gemini', 'openai-agents', 'openclaw', 'opencode', 'pi']
 
@@ -76,117 +76,115 @@ const LOGS = {
   'of others': async () => otherLog(),
 } as const
 
-describe.each(ENGINES)('with the engine %s', engine => {
-  describe.each(Object.entries(LOGS))('a log %s', (_, makeLog) => {
-    async function read(): Promise<{ opened: Opened; trees: readonly TraceTree[]; scene: LogScene }> {
-      const scene = await makeLog()
-      const opened = await scene.open(engine)
-      await opened.catchUp()
-      const { trees } = await selectTraces(await listSegments(scene.traces), { last: 10_000 })
-      return { opened, trees, scene }
+describe.each(Object.entries(LOGS))('a log %s', (_, makeLog) => {
+  async function read(): Promise<{ opened: Opened; trees: readonly TraceTree[]; scene: LogScene }> {
+    const scene = await makeLog()
+    const opened = scene.open()
+    await opened.catchUp()
+    const { trees } = await selectTraces(await listSegments(scene.traces), { last: 10_000 })
+    return { opened, trees, scene }
+  }
+
+  test('has turns with the sums of its traces', async () => {
+    const { opened, trees } = await read()
+    const turns = await opened.turns()
+    expect(turns.size).toBe(trees.length)
+    for (const tree of trees) {
+      const { cost, silentMillis: _, ...summary } = summarize(tree)
+      const turn = turns.get(tree.traceId)
+      const sessionId = summary.sessionId || `trace:${tree.traceId}`
+      expect(turn).toMatchObject({ ...summary, sessionId, lastAt: tree.lastAt })
+      expect(turn?.cost).toEqual({ ...cost, dollars: expect.closeTo(cost.dollars, 8) as number })
     }
+  })
 
-    test('has turns with the sums of its traces', async () => {
-      const { opened, trees } = await read()
-      const turns = await opened.turns()
-      expect(turns.size).toBe(trees.length)
-      for (const tree of trees) {
-        const { cost, silentMillis: _, ...summary } = summarize(tree)
-        const turn = turns.get(tree.traceId)
-        const sessionId = summary.sessionId || `trace:${tree.traceId}`
-        expect(turn).toMatchObject({ ...summary, sessionId, lastAt: tree.lastAt })
-        expect(turn?.cost).toEqual({ ...cost, dollars: expect.closeTo(cost.dollars, 8) as number })
-      }
-    })
+  test('has each trace, whole', async () => {
+    const { opened, trees } = await read()
+    for (const tree of trees) {
+      const [indexed] = buildForest(await opened.trace(tree.traceId))
+      expect(indexed && outline(indexed)).toBe(outline(tree))
+    }
+    expect(await opened.trace('0'.repeat(32))).toEqual([])
+  })
 
-    test('has each trace, whole', async () => {
-      const { opened, trees } = await read()
-      for (const tree of trees) {
-        const [indexed] = buildForest(await opened.trace(tree.traceId))
-        expect(indexed && outline(indexed)).toBe(outline(tree))
-      }
-      expect(await opened.trace('0'.repeat(32))).toEqual([])
-    })
+  test('has sessions that sum up their turns, those of the last activity first', async () => {
+    const { opened } = await read()
+    const { rows } = await opened.sessions({ limit: 500 })
+    const turns = [...(await opened.turns()).values()]
+    for (const row of rows) {
+      const own = turns.filter(({ sessionId }) => sessionId === row.id)
+      const sum = (figure: (turn: (typeof own)[number]) => number): number =>
+        own.reduce((all, turn) => all + figure(turn), 0)
+      expect(row.turnCount).toBe(own.length)
+      expect(row.spanCount).toBe(sum(({ spanCount }) => spanCount))
+      expect(row.errorCount).toBe(sum(({ errorCount }) => errorCount))
+      expect(row.tokens?.input ?? 0).toBe(sum(({ tokens }) => tokens?.input ?? 0))
+      expect(row.tokens?.output ?? 0).toBe(sum(({ tokens }) => tokens?.output ?? 0))
+      expect(row.lastAt).toBe(Math.max(...own.map(({ lastAt }) => lastAt)))
+      expect(row.startAt).toBe(Math.min(...own.map(({ startAt }) => startAt)))
+    }
+    expect(rows.map(({ lastAt }) => lastAt)).toEqual(rows.map(({ lastAt }) => lastAt).toSorted((a, b) => b - a))
+  })
 
-    test('has sessions that sum up their turns, those of the last activity first', async () => {
-      const { opened } = await read()
-      const { rows } = await opened.sessions({ limit: 500 })
-      const turns = [...(await opened.turns()).values()]
-      for (const row of rows) {
-        const own = turns.filter(({ sessionId }) => sessionId === row.id)
-        const sum = (figure: (turn: (typeof own)[number]) => number): number =>
-          own.reduce((all, turn) => all + figure(turn), 0)
-        expect(row.turnCount).toBe(own.length)
-        expect(row.spanCount).toBe(sum(({ spanCount }) => spanCount))
-        expect(row.errorCount).toBe(sum(({ errorCount }) => errorCount))
-        expect(row.tokens?.input ?? 0).toBe(sum(({ tokens }) => tokens?.input ?? 0))
-        expect(row.tokens?.output ?? 0).toBe(sum(({ tokens }) => tokens?.output ?? 0))
-        expect(row.lastAt).toBe(Math.max(...own.map(({ lastAt }) => lastAt)))
-        expect(row.startAt).toBe(Math.min(...own.map(({ startAt }) => startAt)))
-      }
-      expect(rows.map(({ lastAt }) => lastAt)).toEqual(rows.map(({ lastAt }) => lastAt).toSorted((a, b) => b - a))
-    })
+  test('gives the same rows page by page', async () => {
+    const { opened } = await read()
+    const whole = (await opened.sessions({ limit: 500 })).rows.map(({ id }) => id)
+    const paged: string[] = []
+    for (let before: string | undefined = ''; before !== undefined; ) {
+      const page = await opened.sessions({ limit: 2, ...(before !== '' && { before }) })
+      paged.push(...page.rows.map(({ id }) => id))
+      before = page.next
+    }
+    expect(paged).toEqual(whole)
+  })
 
-    test('gives the same rows page by page', async () => {
-      const { opened } = await read()
-      const whole = (await opened.sessions({ limit: 500 })).rows.map(({ id }) => id)
-      const paged: string[] = []
-      for (let before: string | undefined = ''; before !== undefined; ) {
-        const page = await opened.sessions({ limit: 2, ...(before !== '' && { before }) })
-        paged.push(...page.rows.map(({ id }) => id))
-        before = page.next
-      }
-      expect(paged).toEqual(whole)
-    })
+  test('is filtered as traces are', async () => {
+    const { opened, trees, scene } = await read()
+    const paths = await listSegments(scene.traces)
+    const turns = await opened.turns()
+    const models = new Set(trees.map(tree => summarize(tree).model).filter(model => model !== ''))
+    const queries: Partial<TraceQuery>[] = [
+      ...[...models].map(model => ({ model: model.slice(0, 4) })),
+      { tool: 'x' },
+      { tool: 'b' },
+      { hasError: true },
+      { sinceAt: trees[Math.floor(trees.length / 2)]?.endAt ?? 0 },
+      { model: 'no such model' },
+    ]
+    for (const query of queries) {
+      const { trees: passing } = await selectTraces(paths, { ...query, last: 10_000 })
+      const expected = passing.map(({ traceId }) => turns.get(traceId)?.sessionId)
+      const { hasError, model, tool, sinceAt } = query
+      const found = await opened.found({
+        limit: 500,
+        ...(model !== undefined && { model }),
+        ...(tool !== undefined && { tool }),
+        ...(sinceAt !== undefined && { sinceAt }),
+        ...(hasError && { outcome: 'error' }),
+      })
+      expect(found.toSorted(), JSON.stringify(query)).toEqual([...new Set(expected)].toSorted())
+    }
+  })
 
-    test('is filtered as traces are', async () => {
-      const { opened, trees, scene } = await read()
-      const paths = await listSegments(scene.traces)
-      const turns = await opened.turns()
-      const models = new Set(trees.map(tree => summarize(tree).model).filter(model => model !== ''))
-      const queries: Partial<TraceQuery>[] = [
-        ...[...models].map(model => ({ model: model.slice(0, 4) })),
-        { tool: 'x' },
-        { tool: 'b' },
-        { hasError: true },
-        { sinceAt: trees[Math.floor(trees.length / 2)]?.endAt ?? 0 },
-        { model: 'no such model' },
-      ]
-      for (const query of queries) {
-        const { trees: passing } = await selectTraces(paths, { ...query, last: 10_000 })
-        const expected = passing.map(({ traceId }) => turns.get(traceId)?.sessionId)
-        const { hasError, model, tool, sinceAt } = query
-        const found = await opened.found({
-          limit: 500,
-          ...(model !== undefined && { model }),
-          ...(tool !== undefined && { tool }),
-          ...(sinceAt !== undefined && { sinceAt }),
-          ...(hasError && { outcome: 'error' }),
-        })
-        expect(found.toSorted(), JSON.stringify(query)).toEqual([...new Set(expected)].toSorted())
-      }
-    })
-
-    test('has figures that come to the same sums', async () => {
-      const { opened, trees } = await read()
-      const { days, models, tools, turns } = await opened.numbers()
-      const summaries = trees.map(tree => summarize(tree))
-      const sumOf = (each: readonly { tokens: { input: number; output: number } }[], key: 'input' | 'output'): number =>
-        each.reduce((all, { tokens }) => all + tokens[key], 0)
-      for (const key of ['input', 'output'] as const) {
-        const expected = summaries.reduce((all, { tokens }) => all + (tokens?.[key] ?? 0), 0)
-        expect(sumOf(days, key)).toBe(expected)
-        expect(sumOf(models, key)).toBe(expected)
-      }
-      const paid = summaries.reduce((all, { cost }) => all + cost.dollars, 0)
-      expect(days.reduce((all, { dollars }) => all + dollars, 0)).toBeCloseTo(paid, 8)
-      const all = [...(await opened.turns()).values()]
-      expect(turns.reduce((sum, [, count]) => sum + count, 0)).toBe(
-        all.filter(({ runningCount }) => runningCount === 0).length,
-      )
-      expect(tools.reduce((sum, { callCount }) => sum + callCount, 0)).toBe(
-        all.reduce((sum, { toolCount }) => sum + toolCount, 0),
-      )
-    })
+  test('has figures that come to the same sums', async () => {
+    const { opened, trees } = await read()
+    const { days, models, tools, turns } = await opened.numbers()
+    const summaries = trees.map(tree => summarize(tree))
+    const sumOf = (each: readonly { tokens: { input: number; output: number } }[], key: 'input' | 'output'): number =>
+      each.reduce((all, { tokens }) => all + tokens[key], 0)
+    for (const key of ['input', 'output'] as const) {
+      const expected = summaries.reduce((all, { tokens }) => all + (tokens?.[key] ?? 0), 0)
+      expect(sumOf(days, key)).toBe(expected)
+      expect(sumOf(models, key)).toBe(expected)
+    }
+    const paid = summaries.reduce((all, { cost }) => all + cost.dollars, 0)
+    expect(days.reduce((all, { dollars }) => all + dollars, 0)).toBeCloseTo(paid, 8)
+    const all = [...(await opened.turns()).values()]
+    expect(turns.reduce((sum, [, count]) => sum + count, 0)).toBe(
+      all.filter(({ runningCount }) => runningCount === 0).length,
+    )
+    expect(tools.reduce((sum, { callCount }) => sum + callCount, 0)).toBe(
+      all.reduce((sum, { toolCount }) => sum + toolCount, 0),
+    )
   })
 })

@@ -22,8 +22,8 @@ async function opened(scene: LogScene): Promise<TraceSource> {
 }
 
 function isAllIn(source: TraceSource): boolean {
-  const { bytes, searchableBytes } = source.status()
-  return bytes > 0 && bytes === searchableBytes
+  const { bytes, indexedBytes } = source.status()
+  return bytes > 0 && bytes === indexedBytes
 }
 
 test('answers, and follows what is written', async () => {
@@ -64,15 +64,15 @@ test('when it is closed, whoever waits is told so', async () => {
 })
 
 test('where there can be no index, it says so', async () => {
-  const scene = new LogScene()
-  writeFileSync(join(scene.stateDirectory, 'index'), 'in the way')
-  await expect(opened(scene)).rejects.toThrow()
+  const subject = { kind: 'log', stateDirectory: new LogScene().stateDirectory } as const
+  const thread = new URL('no-such-thread.js', THREAD)
+  await expect(openSource({ subject, thread })).rejects.toThrow('no-such-thread.js')
 })
 
 test('a question that fails is an error of that question', async () => {
   const scene = new LogScene()
   const source = await opened(scene)
-  await expect(source.sessions({ sinceAt: {} as number })).rejects.toThrow()
+  await expect(source.sessions({ text: 7 as unknown as string })).rejects.toThrow()
   expect((await source.sessions({})).rows).toEqual([])
 })
 
@@ -84,7 +84,7 @@ test('a process that uses it says nothing, ends by itself, and leaves no lock', 
     script,
     `import { TraceIndex } from ${JSON.stringify(pathToFileURL(join(BUILD, 'trace-index.js')).href)}
      const index = await TraceIndex.open({ subject: { kind: 'log', stateDirectory: process.argv[2] } })
-     while (index.status().searchableBytes < index.status().bytes) await new Promise(resolve => setTimeout(resolve, 10))
+     while (index.status().indexedBytes < index.status().bytes) await new Promise(resolve => setTimeout(resolve, 10))
      const { rows } = await index.sessions({ text: 'terminal' })
      await index.close()
      console.log(rows.length)`,

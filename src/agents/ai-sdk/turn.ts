@@ -1,0 +1,195 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Approval } from '../base/approval.ts'
+import type { DelegatedTask } from '../base/delegation.ts'
+import { looksLikeJson } from '../base/messages.ts'
+import type { Records } from '../base/records.ts'
+import { type ModelRequest, RequestCounter } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { type ControlHookName, ToolHooks } from '../base/tool-hooks.ts'
+import { HostTurn } from '../base/turn.ts'
+import type { LoosePayload } from '../host-event.ts'
+import { isAborted, type PlainError, plainError } from './failure.ts'
+import { AiSdkConversation, answerOf, type ModelToolCall, tokensOf } from './messages.ts'
+
+/** One call of `generateText` or a similar function: a turn with all steps, requests and tools. */
+export class AiSdkCall extends HostTurn {
+  readonly id: string
+  readonly requests: RequestCounter = new RequestCounter(this)
+  readonly delegation: DelegatedTask | undefined
+  readonly isStreamed: boolean
+  readonly maxRetries: number | undefined
+  lastAt: number
+  stepStart: unknown
+  isStepOpen = false
+  failure: PlainError | undefined
+  readonly pendingApprovals: { readonly approval: Approval; readonly command: unknown }[] = []
+  readonly #tools = new Map<string, Tool>()
+  readonly #toolIds = new Set<string>()
+  readonly #toolHooks = new ToolHooks(this)
+  #request: ModelRequest | undefined
+
+  constructor(
+    records: Records,
+    sessionId: string,
+    id: string,
+    at: number,
+    started: unknown,
+    delegation?: DelegatedTask,
+  ) {
+    super(records, sessionId, id)
+    this.id = id
+    this.lastAt = at
+    this.delegation = delegation
+    this.stepStart = started
+    this.isStreamed = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
+    this.maxRetries = numberOf(peek(started, 'maxRetries'))
+  }
+
+  /** Starts a request. One without an answer broke off and is retried. */
+  startRequest(at: number): void {
+    this.failRequest(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
+    this.#request = this.requests.nextRequest(at)
+    this.#request.emitStart({ ...requestFacts(this.stepStart), stream: this.isStreamed })
+  }
+
+  /** The SDK reports the start of a request, not of each attempt. The first attempt is that request. */
+  startAttempt(at: number): void {
+    if (this.#request === undefined) this.startRequest(at)
+  }
+
+  failRequest(at: number, failure: PlainError): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    // Stopped by the application: neither the model nor the network failed.
+    if (isAborted(failure)) {
+      request.emitAnswer(at, { finish_reason: 'aborted' })
+      return
+    }
+    this.requests.failures += 1
+    request.emitFailure(at, {
+      status_code: failure.statusCode,
+      retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
+      max_retries: this.maxRetries,
+      error: { type: failure.name, message: failure.message },
+    })
+  }
+
+  endRequest(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    this.requests.failures = 0
+    request.emitAnswer(at, {
+      ...facts,
+      finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
+      usage: tokensOf(peek(data, 'usage')),
+    })
+  }
+
+  receiveAnswer(at: number, data: unknown): void {
+    const firstMillis = numberOf(peek(peek(data, 'performance'), 'timeToFirstOutputMs'))
+    if (this.#request !== undefined && firstMillis !== undefined)
+      this.#request.firstChunkAt = this.#request.startAt + firstMillis
+    this.endRequest(at, data, {
+      ...answerOf(peek(data, 'content')),
+      base_url: peek(peek(data, 'request'), 'url'),
+      response_model: peek(data, 'modelId'),
+      response_id: peek(data, 'responseId'),
+    })
+  }
+
+  get hasOpenTools(): boolean {
+    return this.#tools.size > 0
+  }
+
+  toolStarts(at: number, asked: ModelToolCall): void {
+    this.#startTool(at, asked)
+  }
+
+  #startTool(at: number, asked: ModelToolCall): { readonly tool: Tool; readonly judgedAt: number | undefined } {
+    const isTaken = this.#toolIds.has(asked.id)
+    const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
+    tool.args = asked.args
+    tool.requestId = this.requests.lastId
+    this.#toolIds.add(tool.id)
+    this.#tools.set(asked.id, tool)
+    return { tool, judgedAt: this.#toolHooks.startTool(tool, asked.id) }
+  }
+
+  endTool(at: number, asked: ModelToolCall, data: unknown): void {
+    const tool = this.#tools.get(asked.id) ?? this.#startTool(at, asked).tool
+    this.#tools.delete(asked.id)
+    tool.emitEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+  }
+
+  emitSkippedTool(at: number, asked: ModelToolCall, facts: LoosePayload<'post_tool_call'>): void {
+    if (!this.#toolIds.has(asked.id)) {
+      const { tool, judgedAt } = this.#startTool(at, asked)
+      tool.emitEnd(judgedAt ?? at, facts)
+    }
+    this.#tools.delete(asked.id)
+  }
+
+  receiveControlHook(hook: ControlHookName, at: number, payload: LoosePayload<'post_control_hook'>): void {
+    this.#toolHooks.receive(hook, at, payload, this.#tools.get(idOf(payload.tool_call_id) ?? ''))
+  }
+
+  endStep(): void {
+    this.isStepOpen = false
+    this.#toolHooks.flush()
+  }
+
+  cancelOpenTools(at: number): void {
+    for (const tool of this.#tools.values()) tool.emitEnd(at, { status: 'cancelled' }, 'inferred')
+    this.#tools.clear()
+    this.#toolHooks.flush()
+  }
+
+  /** An approval may take days: content must not stay in memory with the call. */
+  releaseContent(): void {
+    this.stepStart = undefined
+    this.pendingApprovals.length = 0
+  }
+
+  emittedToolId(id: string): string | undefined {
+    return this.#tools.get(id)?.id
+  }
+}
+
+function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
+  const messages = peek(data, 'messages') ?? peek(data, 'promptMessages')
+  return {
+    model: peek(data, 'modelId'),
+    provider: providerOf(data),
+    message_count: peek(messages, 'length'),
+    system_prompt: peek(data, 'instructions'),
+    request: messages === undefined ? undefined : new AiSdkConversation(messages, peek(data, 'tools')),
+    max_tokens: peek(data, 'maxOutputTokens'),
+    temperature: peek(data, 'temperature'),
+    top_p: peek(data, 'topP'),
+    top_k: peek(data, 'topK'),
+    presence_penalty: peek(data, 'presencePenalty'),
+    frequency_penalty: peek(data, 'frequencyPenalty'),
+    stop: peek(data, 'stopSequences'),
+    seed: peek(data, 'seed'),
+    reasoning_effort: peek(data, 'reasoning'),
+  }
+}
+
+/** `openai.responses` -> `openai`, `google.vertex.chat` -> `vertex`. */
+export function providerOf(data: unknown): string | undefined {
+  const said = idOf(peek(data, 'provider'))
+  return said?.startsWith('google.vertex') === true ? 'vertex' : said?.split('.')[0]
+}
+
+function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
+  if (peek(output, 'type') === 'tool-error') {
+    const { name, message } = plainError(peek(output, 'error'))
+    const status = isAborted({ name }) ? 'cancelled' : name === 'TimeoutError' ? 'timeout' : 'error'
+    return { status, error_type: name, error_message: message }
+  }
+  const result = peek(output, 'output')
+  // As plain text, the core would look for a status in it.
+  return { status: 'ok', result: typeof result === 'string' && looksLikeJson(result) ? { result } : result }
+}

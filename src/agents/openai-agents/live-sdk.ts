@@ -1,0 +1,196 @@
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HookIds } from '../../guards/index.ts'
+import type { HostEvent } from '../host-event.ts'
+
+const DEPTH_LIMIT = 100
+
+/** The run of the current async context, by the ids of the SDK's trace, which are ours too. */
+export interface CurrentRun {
+  readonly ids: HookIds
+  /** The current agent. Undefined if the run is not traced. */
+  readonly agentName: string | undefined
+}
+
+export function currentRun(): CurrentRun {
+  const { trace, span: innermost, outer } = sdkContext()
+  let agent: unknown
+  let task: unknown
+  let span = innermost ?? outer
+  for (let depth = 0; span !== undefined && span !== null && task === undefined && depth < DEPTH_LIMIT; depth++) {
+    const type = peek(peek(span, 'spanData'), 'type')
+    if (type === 'agent') agent ??= span
+    if (type === 'task') task = span
+    span = peek(span, 'previousSpan') ?? (depth === 0 && innermost !== undefined ? outer : undefined)
+  }
+  const turnId = idOf(peek(task ?? agent, 'spanId'))
+  const sessionId = idOf(peek(trace, 'groupId')) ?? idOf(peek(trace, 'traceId'))
+  return { ids: { sessionId, turnId: turnId ?? sessionId }, agentName: textOf(peek(peek(agent, 'spanData'), 'name')) }
+}
+
+export function markAsFailed(message: string): void {
+  const { span } = sdkContext()
+  const setError = peek(span, 'setError')
+  if (typeof setError === 'function') setError.call(span, { message })
+}
+
+/** The error of the SDK's current span: a new object for each failure. */
+export function currentError(): unknown {
+  return peek(sdkContext().span, 'error')
+}
+
+/** The SDK's async context with the current trace and span, shared by all copies of the SDK. */
+const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
+const INTERRUPTIONS_LIMIT = 100
+/** An id that no call has: its approval status is that of the tool as a whole. */
+const NO_CALL = 'hookspan: any call'
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+
+function callMethod(target: unknown, name: string, ...args: unknown[]): unknown {
+  const method = peek(target, name)
+  return typeof method === 'function' ? (method as Method).call(target, ...args) : undefined
+}
+
+export function traceEvent(event: string, trace: unknown): HostEvent {
+  return {
+    event,
+    at: Date.now(),
+    data: {
+      object: 'trace',
+      id: peek(trace, 'traceId'),
+      workflow_name: peek(trace, 'name'),
+      group_id: peek(trace, 'groupId'),
+      metadata: peek(trace, 'metadata'),
+    },
+  }
+}
+
+const OF_RUNS: ReadonlySet<unknown> = new Set(['agent', 'task'])
+const ABORTED = { message: 'AbortError: the caller has aborted the stream' }
+
+/**
+ * @param isEnd false hides fields of the end, which a reused span object already has
+ * @param isAborted the streamed run was aborted: the SDK ends its spans as if it had succeeded
+ */
+export function spanEvent(event: string, span: unknown, isEnd: boolean, at: number, isAborted = false): HostEvent {
+  const isCutOff = isAborted && OF_RUNS.has(peek(peek(span, 'spanData'), 'type'))
+  return {
+    event,
+    at,
+    data: {
+      object: 'trace.span',
+      id: peek(span, 'spanId'),
+      trace_id: peek(span, 'traceId'),
+      parent_id: peek(span, 'parentId'),
+      started_at: peek(span, 'startedAt'),
+      ended_at: isEnd ? peek(span, 'endedAt') : null,
+      span_data: peek(span, 'spanData'),
+      error: isEnd ? (peek(span, 'error') ?? (isCutOff ? ABORTED : null)) : null,
+    },
+  }
+}
+
+interface SdkContext {
+  readonly trace: unknown
+  readonly span: unknown
+  /** The enclosing span, if the host stores it separately. */
+  readonly outer: unknown
+  readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
+}
+
+export function sdkContext(): SdkContext {
+  const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
+  const trace = peek(store, 'trace')
+  const span = peek(store, 'span')
+  const outer = peek(store, 'previousSpan')
+  return { trace, span, outer, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
+}
+
+/** If a runner must not trace content, neither do we. */
+function tracesContent(runner: unknown): boolean {
+  return peek(peek(runner, 'config'), 'traceIncludeSensitiveData') !== false
+}
+
+export function agentStartEvent(runner: unknown, [, agent, turnInput]: readonly unknown[]): HostEvent {
+  const model = textOf(peek(peek(runner, 'config'), 'model')) ?? textOf(peek(agent, 'model'))
+  const content = tracesContent(runner) ? { turnInput } : {}
+  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...sdkContext().ids })
+}
+
+export function agentEndEvent(runner: unknown, [, agent, output]: readonly unknown[]): HostEvent {
+  const content = tracesContent(runner) ? { output } : {}
+  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...sdkContext().ids })
+}
+
+export function toolStartEvent(runner: unknown, [, agent, tool, details]: readonly unknown[]): HostEvent {
+  const toolCall = peek(details, 'toolCall')
+  const content = tracesContent(runner) ? { arguments: peek(toolCall, 'arguments') } : {}
+  return runnerEvent('runner.agent_tool_start', {
+    agent: peek(agent, 'name'),
+    tool: peek(tool, 'name'),
+    details: { toolCall: { ...callIds(toolCall), name: peek(toolCall, 'name'), ...content } },
+    ...sdkContext().ids,
+  })
+}
+
+function callIds(toolCall: unknown): object {
+  return { id: peek(toolCall, 'id'), callId: peek(toolCall, 'callId') }
+}
+
+function runnerEvent(event: string, data: object): HostEvent {
+  return { event, at: Date.now(), data }
+}
+
+export function stateOf(input: unknown): unknown {
+  return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
+}
+
+export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
+  return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
+}
+
+export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
+  const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
+  if (event === undefined) return undefined
+  const model = textOf(peek(peek(runner, 'config'), 'model'))
+  const content = tracesContent(runner) ? { input: peek(state, '_originalInput') } : {}
+  return { ...event, data: { ...(event.data as object), model, ...content } }
+}
+
+function callsEvent(
+  event: string,
+  runner: unknown,
+  state: unknown,
+  more: (item: unknown) => object,
+): HostEvent | undefined {
+  const items = elementsOf(callMethod(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
+  if (items.length === 0) return undefined
+  const trace = peek(state, '_trace')
+  const calls = items.map(item => ({ ...describeCall(runner, item), ...more(item) }))
+  return runnerEvent(event, { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls })
+}
+
+function describeCall(runner: unknown, item: unknown): object {
+  const raw = peek(item, 'rawItem')
+  const content = tracesContent(runner) ? { arguments: peek(raw, 'arguments') } : {}
+  return { call_id: callIdOf(raw), name: nameOf(item), agent: peek(peek(item, 'agent'), 'name'), ...content }
+}
+
+function callIdOf(raw: unknown): unknown {
+  return peek(raw, 'callId') ?? peek(raw, 'id')
+}
+
+function nameOf(item: unknown): unknown {
+  return peek(item, 'toolName') ?? peek(item, 'name') ?? peek(peek(item, 'rawItem'), 'name')
+}
+
+/** The host stores the approval of each call, and of a tool as a whole. */
+function choiceOf(state: unknown, item: unknown): string | undefined {
+  const context = peek(state, '_context')
+  const isApproved = (callId: unknown): unknown =>
+    callMethod(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
+  const answer = isApproved(callIdOf(peek(item, 'rawItem')))
+  if (answer === false) return 'deny'
+  if (answer !== true) return undefined
+  return isApproved(NO_CALL) === true ? 'always' : 'once'
+}

@@ -1,0 +1,154 @@
+import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../guards/frozen-copy.ts'
+import type { ToolArguments } from '../../guards/index.ts'
+import type { ConversationItem } from './model-content.ts'
+
+export interface AgentToolCall {
+  readonly id: string | undefined
+  readonly name: string
+  readonly args: ToolArguments
+  readonly format?: LocalToolFormat | undefined
+}
+
+/** Reads the call of an item. Returns undefined for other items, and for tools not known to run here. */
+export function toolCallIn(item: ConversationItem): AgentToolCall | undefined {
+  const id = textOf(item['callId'])
+  const { type } = item
+  const form = LOCAL_TOOL_FORMATS.find(each => each.item === type)
+  if (form !== undefined)
+    return { id, name: form.name, args: form.argumentsOf(item[form.operationField]), format: form }
+  const name = textOf(item['name'])
+  return type === 'function_call' && name !== undefined ? { id, name, args: argumentsOf(item['arguments']) } : undefined
+}
+
+export function itemWith(
+  item: ConversationItem,
+  form: LocalToolFormat | undefined,
+  args: ToolArguments,
+): ConversationItem {
+  return form === undefined
+    ? { ...item, arguments: JSON.stringify(args) }
+    : { ...item, [form.operationField]: form.operationWith(args) }
+}
+
+/** Parses the model's JSON. Other text becomes one field: `x` -> `{ input: 'x' }`. */
+export function argumentsOf(input: unknown): ToolArguments {
+  try {
+    const args: unknown = typeof input === 'string' ? JSON.parse(input) : input
+    return isPlain(args) ? args : { input: args }
+  } catch {
+    return { input }
+  }
+}
+
+export function isPlain(value: unknown): value is ToolArguments {
+  return typeof value === 'object' && value !== null && !isArray(value)
+}
+
+/** True if the agent's shell is the provider's container, whose calls have the same item type. */
+export function isShellElsewhere(tools: readonly ConversationItem[]): boolean {
+  const shell = tools.find(({ type }) => type === 'shell')
+  return (textOf(peek(peek(shell, 'environment'), 'type')) ?? 'local') !== 'local'
+}
+
+/** The calls and results of a tool that is no function, yet runs in this process. */
+export interface LocalToolFormat {
+  /** The name for hooks, which detect a command or a patch by it. The call's item has none. */
+  readonly name: string
+  readonly tool: string
+  readonly item: string
+  readonly operationField: string
+  /** The tool's field with the application's object, and the methods that do the work. */
+  readonly holderField: string
+  readonly methods: readonly string[]
+  methodOf(asked: unknown): string
+  argumentsOf(asked: unknown): ToolArguments
+  operationWith(args: ToolArguments): object | undefined
+  blockedResult(reason: string): object
+  isFailure(result: unknown): boolean
+  resultOf(result: unknown): unknown
+  resultWith(result: unknown, value: unknown): object
+}
+
+const WORDS_LIMIT = Number.POSITIVE_INFINITY
+/** Characters that may hide the next line: quotes, here-documents, brackets, a continued line. */
+const OPENS = /["'`\\<({]/
+
+const SHELL: LocalToolFormat = {
+  name: 'shell',
+  tool: 'shell',
+  item: 'shell_call',
+  operationField: 'action',
+  holderField: 'shell',
+  methods: ['run'],
+  methodOf: () => 'run',
+  argumentsOf: asked => {
+    const { commands, ...rest } = fieldsOf(asked)
+    return { ...rest, command: commandText(commands) }
+  },
+  // One script, exactly as checked: it cannot be split into commands again.
+  operationWith: ({ command, ...rest }) => (typeof command === 'string' ? { ...rest, commands: [command] } : undefined),
+  blockedResult: reason => ({ output: [outputOf('', reason, 1)] }),
+  isFailure: () => false,
+  resultOf: result => peek(result, 'output') ?? [],
+  resultWith: (result, value) => {
+    if (isArray(value)) return { ...fieldsOf(result), output: plainCopy(value) }
+    const last = elementsOf(peek(result, 'output'), 1, 'last')[0]
+    const exitCode = numberOf(peek(peek(last, 'outcome'), 'exitCode')) ?? (result === undefined ? 1 : 0)
+    return { ...fieldsOf(result), output: [outputOf(asText(value), '', exitCode)] }
+  },
+}
+
+const EDITS: Readonly<Record<string, string>> = {
+  create_file: 'createFile',
+  update_file: 'updateFile',
+  delete_file: 'deleteFile',
+}
+
+const PATCH: LocalToolFormat = {
+  name: 'apply_patch',
+  tool: 'apply_patch',
+  item: 'apply_patch_call',
+  operationField: 'operation',
+  holderField: 'editor',
+  methods: Object.values(EDITS),
+  methodOf: asked => EDITS[String(peek(asked, 'type'))] ?? '',
+  argumentsOf: asked => {
+    const operation = fieldsOf(asked)
+    const { path, moveTo } = operation
+    return moveTo === undefined ? operation : { ...operation, paths: [path, moveTo] }
+  },
+  // The target path appears twice. If a hook changed only one, the checked call would differ from the one that runs.
+  operationWith: args => {
+    const { type, path, diff, moveTo, paths } = args
+    const isWhole = EDITS[String(type)] !== undefined && typeof path === 'string'
+    const hasText = type === 'delete_file' || typeof diff === 'string'
+    return isWhole && hasText && moveTo === undefined && paths === undefined ? { ...args } : undefined
+  },
+  blockedResult: reason => ({ status: 'failed', output: reason }),
+  isFailure: result => peek(result, 'status') === 'failed',
+  resultOf: result => textOf(peek(result, 'output')) ?? '',
+  resultWith: (result, value) => ({ ...(result === undefined ? FAILED : fieldsOf(result)), output: asText(value) }),
+}
+
+const FAILED = { status: 'failed' }
+export const LOCAL_TOOL_FORMATS: readonly LocalToolFormat[] = [SHELL, PATCH]
+
+/** Each command has its own shell: an unclosed quote in one must not hide the next from hooks. */
+function commandText(commands: unknown): string {
+  const texts = elementsOf(commands, WORDS_LIMIT).map(each => (typeof each === 'string' ? each : ''))
+  if (texts.length < 2) return texts[0] ?? ''
+  return texts.map(text => (OPENS.test(text) ? `sh -c '${text.replaceAll("'", "'\\''")}'` : text)).join('\n')
+}
+
+function outputOf(stdout: string, stderr: string, exitCode: number): object {
+  return { stdout, stderr, outcome: { type: 'exit', exitCode } }
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}

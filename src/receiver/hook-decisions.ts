@@ -1,0 +1,215 @@
+import { LimitedMap } from '../agents/base/limited-map.ts'
+import type { GuardProtocol, GuardRequest, HookReply } from '../agents/guard-protocol.ts'
+import { GUARD_PROTOCOLS } from '../agents/guard-protocols.ts'
+import type { HostEvent } from '../agents/host-event.ts'
+import type { Outcome } from '../guards/chain.ts'
+import { HostHooks } from '../guards/host-hooks.ts'
+import type { ControlHooks, HookIds } from '../guards/index.ts'
+import type { Phase } from '../guards/phases.ts'
+import type { SpanIds } from '../plugin/plugin.ts'
+import { CONTROL_PREFIX } from './agent-plugins.ts'
+import type { InternalEvent } from './delivery-queue.ts'
+
+/** Agents wait for one second, and then decide by themselves. */
+const LIMIT_MILLIS = 800
+const SESSIONS_LIMIT = 1000
+const TURNS_LIMIT = 1000
+
+export interface HookDecisionsOptions {
+  readonly hooks: ControlHooks | undefined
+  readonly isComplete: boolean
+  readonly guards?: Readonly<Record<string, GuardProtocol>>
+  readonly limitMillis?: number
+  readonly trace: DecisionTrace
+  report(line: string): void
+}
+
+interface GuardedAgent {
+  readonly hooks: HostHooks
+  readonly guarding: GuardProtocol
+}
+
+/** Runs the hooks for agents outside of this process. Loaded only if there are hooks. */
+export class HookDecisions implements DecisionMaker {
+  readonly #options: HookDecisionsOptions
+  readonly #agents = new Map<string, GuardedAgent | undefined>()
+  readonly #lanes = new LimitedMap<string, string>(SESSIONS_LIMIT)
+  /** How often each turn was retried. Agents report at most that it was. */
+  readonly #attempts = new LimitedMap<string, number>(TURNS_LIMIT)
+  readonly #reported = new Set<string>()
+
+  constructor(options: HookDecisionsOptions) {
+    this.#options = options
+  }
+
+  decide({
+    host,
+    recordedHost = host,
+    lane,
+    body,
+    failing,
+  }: DecisionRequest): Promise<HookReply | undefined> | undefined {
+    const guarding = this.#guardingOf(host)
+    if (guarding === undefined) return undefined
+    if (failing === undefined) return this.#warnNotWaiting(host, guarding, body)
+    const close = (): HookReply | undefined => (failing === 'closed' ? closedReply(guarding, body) : undefined)
+    try {
+      const { hooks, isComplete: isWhole } = this.#options
+      const without = isWhole ? undefined : close()
+      if (hooks === undefined || hasAnswer(without)) return Promise.resolve(without)
+      const question = guarding.requestIn(body)
+      if (question === undefined) return undefined
+      const agent = this.#agentOf(host, recordedHost, guarding, hooks)
+      this.#lanes.set(question.ids.sessionId ?? '', lane)
+      if (!agent.hooks.handles(question.phase)) {
+        this.#endTurn(agent, question, body)
+        return undefined
+      }
+      return this.#runHooks(agent, question, body).catch(error => {
+        this.#reportFailure(host, error)
+        return close()
+      })
+    } catch (error) {
+      this.#reportFailure(host, error)
+      return Promise.resolve(close())
+    }
+  }
+
+  /** Warns that an agent sends what hooks would decide about, but does not wait for the answer. */
+  #warnNotWaiting(host: string, guarding: GuardProtocol, body: unknown): undefined {
+    if (this.#reported.has(host)) return
+    try {
+      // Only `beforeTool` has a single source. A prompt may arrive a second time from a sender that does not wait.
+      const phase = guarding.requestIn(body)?.phase
+      if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
+      this.#reported.add(host)
+      const how = `"hookspan init ${host} --guards open" has it wait`
+      this.#options.report(`there are guards, and ${host} does not wait for their decisions: ${how}`)
+    } catch (error) {
+      this.#reportFailure(host, error)
+    }
+  }
+
+  async #runHooks(agent: GuardedAgent, question: GuardRequest, body: unknown): Promise<HookReply | undefined> {
+    const outcome = await run(agent.hooks, this.#withAttempt(question))
+    const turn = turnOf(question.ids)
+    const goesOn = question.phase === 'afterTurn' && outcome.decision === 'retry'
+    if (goesOn) this.#attempts.set(turn, (this.#attempts.get(turn) ?? 0) + 1)
+    else this.#endTurn(agent, question, body)
+    return agent.guarding.reply(body, outcome)
+  }
+
+  #withAttempt(question: GuardRequest): GuardRequest {
+    if (question.phase !== 'afterTurn') return question
+    const { event, ids } = question
+    return { ...question, event: { ...event, attempt: Math.max(event.attempt, this.#attempts.get(turnOf(ids)) ?? 0) } }
+  }
+
+  #endTurn({ hooks, guarding }: GuardedAgent, { ids }: GuardRequest, body: unknown): void {
+    if (!guarding.isEndOfTurn(body)) return
+    this.#attempts.delete(turnOf(ids))
+    hooks.endTurn(ids)
+  }
+
+  #guardingOf(host: string): GuardProtocol | undefined {
+    const { guards = GUARD_PROTOCOLS } = this.#options
+    return Object.hasOwn(guards, host) ? guards[host] : undefined
+  }
+
+  #agentOf(host: string, recordedHost: string, guarding: GuardProtocol, hooks: ControlHooks): GuardedAgent {
+    let agent = this.#agents.get(host)
+    if (agent === undefined) {
+      const { limitMillis = LIMIT_MILLIS, report: say } = this.#options
+      const traced = {
+        emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
+          this.#recordDecision(recordedHost, payload, {
+            event: `${CONTROL_PREFIX}${hook}`,
+            data: payload,
+            ...(recordedHost !== host && { context: { host } }),
+            ...meta,
+          }),
+        traceparent: (ids: SpanIds) => this.#traceparent(recordedHost, ids),
+      }
+      const report = (line: string): void => say(line)
+      agent = {
+        guarding,
+        hooks: new HostHooks({
+          host,
+          hooks,
+          capabilities: guarding.capabilities,
+          limitMillis,
+          plugin: () => traced,
+          report,
+        }),
+      }
+      this.#agents.set(host, agent)
+    }
+    return agent
+  }
+
+  #recordDecision(host: string, payload: unknown, event: HostEvent): void {
+    const { session_id = '' } = payload as { readonly session_id?: string }
+    this.#options.trace.recordEvent({ host, lane: this.#lanes.get(session_id) ?? host, event })
+  }
+
+  /** The tool request about is usually not recorded yet. Its turn is. */
+  #traceparent(host: string, { tool_call_id, ...turn }: SpanIds): string | undefined {
+    const { trace } = this.#options
+    const tool = tool_call_id === undefined ? undefined : trace.traceparent(host, { ...turn, tool_call_id })
+    return tool ?? trace.traceparent(host, turn)
+  }
+
+  /** Reported once per agent and kind. The message itself is left out because it could quote a user. */
+  #reportFailure(host: string, error: unknown): void {
+    const kind = error instanceof Error ? error.name : typeof error
+    const line = `${host}: its question to the guards could not be read (${kind}); they did not run`
+    if (this.#reported.has(line)) return
+    this.#reported.add(line)
+    this.#options.report(line)
+  }
+}
+
+function run(hooks: HostHooks, { phase, ids, event }: GuardRequest): Promise<Outcome<Phase>> {
+  // Each phase has its own event type, which a union of them cannot express.
+  return Promise.resolve(hooks.run(phase as 'beforeTool', ids, event as never)) as Promise<Outcome<Phase>>
+}
+
+function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
+  return `${sessionId} ${turnId}`
+}
+
+function hasAnswer(reply: HookReply | undefined): boolean {
+  return reply?.body !== undefined || reply?.exitCode !== undefined
+}
+
+function closedReply(guarding: GuardProtocol, body: unknown): HookReply | undefined {
+  try {
+    return guarding.failClosedReply(body, CLOSED_REASON)
+  } catch {
+    return undefined
+  }
+}
+
+const CLOSED_REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+
+/** The client sends it, because no receiver may be running to ask. */
+export type FailurePolicy = 'open' | 'closed'
+
+export interface DecisionRequest {
+  readonly host: string
+  /** The host name in the agent's records, if it differs from `host`. Empty if each record names its own. */
+  readonly recordedHost?: string
+  /** The queue lane for the records of a decision: they follow the event that it is about. */
+  readonly lane: string
+  readonly body: unknown
+  readonly failing: FailurePolicy | undefined
+}
+
+export interface DecisionMaker {
+  decide(request: DecisionRequest): Promise<HookReply | undefined> | undefined
+}
+
+export interface DecisionTrace {
+  recordEvent(remark: InternalEvent): void
+  traceparent(host: string, ids: SpanIds): string | undefined
+}

@@ -1,0 +1,146 @@
+import { timingSafeEqual } from 'node:crypto'
+import { chmodSync, renameSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
+import { PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
+
+export type ListenAddress = { readonly path: string } | { readonly port: number }
+
+export interface ListenerLimits {
+  readonly connections: number
+  /** Time from the connection, or the previous answer, to the end of the headers. */
+  readonly headersMillis: number
+  readonly requestMillis: number
+  readonly keepAliveMillis: number
+  readonly checkMillis: number
+  /** Time for accepted clients to finish after the door is shut. */
+  readonly patienceMillis: number
+}
+
+export interface ListenerCounts {
+  countRefusal(why: 'connections' | 'slow' | 'request'): void
+}
+
+const HEADER_BYTES = 16 * 1024
+
+export interface LoopbackListener {
+  /** The port, chosen by the system if 0 was requested. Undefined for a socket. */
+  readonly port: number | undefined
+  /**
+   * Accepts the connections in the queue, and no later ones. A client may have written already, without waiting for an answer.
+   * If the server were closed at once, this data would be lost.
+   */
+  close(): Promise<void>
+  /** Resolves when all accepted connections have closed. Wait for it before exiting. */
+  readonly ended: Promise<void>
+}
+
+const ADDRESS = '127.0.0.1'
+/** Suffix for the renamed socket. The name is not longer than the original, so that the path is valid. */
+const LEAVING = '.left'
+
+export async function openListener(
+  where: ListenAddress,
+  listenerFor: (port: () => number | undefined) => RequestListener,
+  limits: ListenerLimits,
+  counts: ListenerCounts,
+): Promise<LoopbackListener> {
+  let port: number | undefined
+  const server = serverFor(
+    listenerFor(() => port),
+    limits,
+    counts,
+  )
+  await listening(server, where)
+  if ('path' in where) chmodSync(where.path, PRIVATE_FILE)
+  else port = (server.address() as AddressInfo).port
+  const ended = new Promise<void>(resolve => server.once('close', resolve))
+  return { port, ended, close: () => closeListener(server, where, port, limits.patienceMillis) }
+}
+
+function serverFor(listener: RequestListener, limits: ListenerLimits, counts: ListenerCounts): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES,
+      headersTimeout: limits.headersMillis,
+      requestTimeout: limits.requestMillis,
+      keepAliveTimeout: limits.keepAliveMillis,
+      connectionsCheckingInterval: limits.checkMillis,
+      // Clients of the socket may omit the Host header. For the port, `admit` checks it.
+      requireHostHeader: false,
+    },
+    listener,
+  )
+  server.maxConnections = limits.connections
+  // A client may close its side after writing. Decompressing its request takes a moment longer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('drop', () => counts.countRefusal('connections'))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') counts.countRefusal(isSlow ? 'slow' : 'request')
+    if (socket.writable)
+      socket.end(`HTTP/1.1 ${isSlow ? '408 Request Timeout' : '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
+    socket.destroySoon()
+  })
+  return server
+}
+
+function listening(server: Server, where: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    const isListening = (): void => {
+      server.off('error', reject)
+      // A connection that fails before it is accepted concerns no request.
+      server.on('error', () => undefined)
+      resolve()
+    }
+    if ('path' in where) server.listen(where.path, isListening)
+    else server.listen(where.port, ADDRESS, isListening)
+  })
+}
+
+async function closeListener(
+  server: Server,
+  where: ListenAddress,
+  port: number | undefined,
+  patienceMillis: number,
+): Promise<void> {
+  if ('path' in where) {
+    // No new client finds the socket. Earlier ones are ahead in the queue.
+    const left = where.path.replace(/\.[^./]*$/, '') + LEAVING
+    const isAway = succeeds(() => renameSync(where.path, left))
+    await acceptQueued({ path: isAway ? left : where.path }, patienceMillis)
+    rmSync(left, { force: true })
+  } else await acceptQueued({ host: ADDRESS, port: port ?? 0 }, patienceMillis)
+  const timer = setTimeout(() => server.closeAllConnections(), patienceMillis)
+  server.close(() => clearTimeout(timer))
+}
+
+/** Resolves when every queued connection has been accepted. Connects as the last in the queue, and waits to be accepted. */
+function acceptQueued(to: NetConnectOpts, patienceMillis: number): Promise<void> {
+  return new Promise(resolve => {
+    const last = connect(to)
+    const timer = setTimeout(() => last.destroy(), patienceMillis)
+    last.once('connect', () => last.end()).resume()
+    last.on('error', () => undefined)
+    last.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function succeeds(act: () => void): boolean {
+  try {
+    act()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Compares in constant time, so that the duration does not reveal the position of a difference. */
+export function isSameSecret(given: unknown, secret: string): boolean {
+  if (typeof given !== 'string' || given.length !== secret.length) return false
+  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(secret, 'latin1'))
+}

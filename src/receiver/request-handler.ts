@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { HookReply } from '../agents/guard-protocol.ts'
+import type { HookDelivery } from '../agents/receiver-adapter.ts'
+import { parseBody, type RequestBody, readBody } from './body.ts'
+import { REFUSALS, type ReceiverCounts, type Refusal, RefusedRequest } from './counts.ts'
+import { type AdmittedRequest, admit, expectSigned } from './gate.ts'
+import type { FailurePolicy } from './hook-decisions.ts'
+import { MemoryBudget, RateLimiter, type ReceiverLimits, TEXT_LIMIT } from './limits.ts'
+import type { ReceivedRequest } from './request-journal.ts'
+import { isNewer } from './running-receiver.ts'
+import { isProtobuf, readTraces } from './traces.ts'
+
+export interface ReceiverRoutes {
+  isEndpoint(path: string): boolean
+  /** The services that may send spans to this path. Undefined if the path accepts events instead. */
+  servicesOf(path: string): readonly string[] | undefined
+  /**
+   * Accepts a request, in order. If this returns true, the request survives a kill. Returns false if it must be sent again.
+   *
+   * @param done called when nothing of the request is held in memory any more
+   */
+  acceptRequest(request: ReceivedRequest, deliveries: readonly HookDelivery[], done: () => void): boolean
+  /**
+   * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
+   *
+   * @param failing undefined if the sender does not wait for an answer
+   */
+  decide(path: string, body: unknown, failing: FailurePolicy | undefined): Promise<HookReply | undefined> | undefined
+  /**
+   * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
+   */
+  runCommand(path: string, body: unknown): Promise<object | undefined> | undefined
+  secretOf(path: string): string | undefined
+}
+
+export interface RequestHandlerOptions {
+  readonly token: string
+  readonly version: string
+  readonly limits: ReceiverLimits
+  readonly counts: ReceiverCounts
+  readonly routes: ReceiverRoutes
+  now(): number
+}
+
+/** A refused body is read up to this size, so that its sender can read the answer. */
+const DRAINED_BODY_BYTES = 1_000_000
+const DAY_MILLIS = 86_400_000
+/** 2000-01-01. An older timestamp comes from a clock that was never set. */
+const EPOCH_MILLIS = 946_684_800_000
+/** Not passed to an adapter, which may store its headers. */
+const SECRET_HEADERS = ['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie']
+
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions
+  readonly #rate: RateLimiter
+  readonly #memory: MemoryBudget
+  readonly #openRequests = new WeakMap<Socket, number>()
+  /** Used for requests without an id. With the request number, the id is unique among all receivers. */
+  readonly #id = randomBytes(4).toString('hex')
+  #requests = 0
+  isClosing = false
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options
+    this.#rate = new RateLimiter(options.limits.eventsPerSecond, options.now)
+    this.#memory = new MemoryBudget(options.limits.bytesAtOnce)
+  }
+
+  listener(port: () => number | undefined): RequestListener {
+    return (request, response) => {
+      this.#options.counts.requests++
+      const underWay = (this.#openRequests.get(request.socket) ?? 0) + 1
+      this.#openRequests.set(request.socket, underWay)
+      response.once('close', () =>
+        this.#openRequests.set(request.socket, (this.#openRequests.get(request.socket) ?? 1) - 1),
+      )
+      response.sendDate = false
+      // Connection errors arrive here, too. The reader of the body handles them by itself.
+      request.on('error', () => undefined)
+      this.#answer(request, response, port(), underWay).catch((error: unknown) => {
+        this.#refuse(request, response, error instanceof RefusedRequest ? error.refusal : 'request')
+      })
+    }
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    port: number | undefined,
+    underWay: number,
+  ): Promise<void> {
+    const { token, version, limits, routes: behind, now } = this.#options
+    const arrivedAt = now()
+    const { method, url, headers } = request
+    const admitted = admit({ method, url, headers, port }, token)
+    const { path } = admitted
+    if (underWay > limits.requestsPerConnection) throw new RefusedRequest('busy')
+    if (!behind.isEndpoint(path)) return this.#answerCommand(admitted, request, response)
+    const client = headers['x-hookspan-client']
+    if (client !== undefined && isNewer(String(client), version)) throw new RefusedRequest('older')
+    const { bytes, held } = await readBody(request, limits, this.#memory)
+    const values = this.#acceptBody(admitted, headers, { bytes, held, arrivedAt })
+    if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
+    else if (values.length !== 1) this.#end(response, 204)
+    else await this.#endWithDecision(response, behind.decide(path, values[0], failurePolicyIn(headers)), bytes.length)
+  }
+
+  #acceptBody(
+    admitted: AdmittedRequest,
+    headers: IncomingHttpHeaders,
+    body: RequestBody & { arrivedAt: number },
+  ): readonly unknown[] {
+    const { path } = admitted
+    const { bytes, held, arrivedAt } = body
+    try {
+      this.#check(admitted, headers, bytes)
+      const id = idIn(headers) ?? `~${this.#id}-${++this.#requests}`
+      const request = { path, at: arrivedAt, id, headers: inletHeaders(headers), bytes }
+      const deliveries = this.deliveriesIn(request)
+      if (!this.#rate.consume(deliveries.length)) throw new RefusedRequest('rate')
+      if (!this.#options.routes.acceptRequest(request, deliveries, () => this.#memory.free(held)))
+        throw new RefusedRequest('busy')
+      return deliveries.map(({ body }) => body)
+    } catch (error) {
+      this.#memory.free(held)
+      throw error
+    }
+  }
+
+  /** @param bytes size of the body, which hooks hold until they decide */
+  async #endWithDecision(
+    response: ServerResponse,
+    asked: Promise<HookReply | undefined> | undefined,
+    bytes: number,
+  ): Promise<void> {
+    if (asked === undefined) return this.#end(response, 204)
+    // Reserves by a negative `free`, which cannot fail for lack of room: the body is in memory already.
+    this.#memory.free(-bytes)
+    const reply = await asked.finally(() => this.#memory.free(bytes))
+    const text = setReply(response, reply)
+    this.#end(response, text === undefined ? 204 : 200, text)
+  }
+
+  deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly HookDelivery[] {
+    const sentAt = Number(headers['x-hookspan-at'])
+    const at = sentAt > EPOCH_MILLIS && sentAt < receivedAt + DAY_MILLIS ? sentAt : receivedAt
+    const values = this.#valuesIn(bytes, path, headers['content-type'])
+    return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
+  }
+
+  #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
+    const { routes: behind, limits, counts } = this.#options
+    const services = behind.servicesOf(path)
+    if (services === undefined) return parseBody(bytes, type, limits.values)
+    const { spans, others } = readTraces(bytes, type, services, limits.values)
+    if (others > 0) counts.countRefusal('service', others)
+    return spans
+  }
+
+  /** Answers with an empty success, in the encoding of the request. An empty protobuf message has no bytes. */
+  #endExport(response: ServerResponse, type: string | undefined): void {
+    response.setHeader('content-type', isProtobuf(type) ? 'application/x-protobuf' : 'application/json')
+    this.#end(response, 200, isProtobuf(type) ? undefined : '{}')
+  }
+
+  /** Senders with the token in the path cannot send our headers. They sign instead, if a secret was agreed. */
+  #check({ path, isByPath }: AdmittedRequest, headers: IncomingHttpHeaders, bytes: Buffer): void {
+    const secret = isByPath ? this.#options.routes.secretOf(path) : undefined
+    if (secret !== undefined) expectSigned(headers, bytes, secret)
+  }
+
+  async #answerCommand({ path }: AdmittedRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { limits, routes: behind } = this.#options
+    const { bytes, held } = await readBody(request, { ...limits, bodyBytes: DRAINED_BODY_BYTES }, this.#memory)
+    this.#memory.free(held)
+    const body = bytes.length === 0 ? undefined : parseBody(bytes, 'application/json', limits.values)[0]
+    const asked = behind.runCommand(path, body)
+    if (asked === undefined) throw new RefusedRequest('path')
+    const answer = await asked
+    if (answer === undefined) return this.#end(response, 409)
+    response.setHeader('content-type', 'application/json')
+    this.#end(response, 200, `${JSON.stringify(answer)}\n`)
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, why: Refusal): void {
+    this.#options.counts.countRefusal(why)
+    const status = REFUSALS[why]
+    if (status === 0 || response.headersSent) {
+      request.destroy()
+      return
+    }
+    if (status === 503) response.setHeader('retry-after', '1')
+    const isRead = request.readableEnded || request.destroyed
+    const isWaitedFor = !isRead && lengthOf(request.headers) <= DRAINED_BODY_BYTES
+    if (isWaitedFor) request.once('end', () => this.#end(response, status))
+    else {
+      if (!isRead) response.setHeader('connection', 'close')
+      this.#end(response, status)
+    }
+    request.resume()
+  }
+
+  #end(response: ServerResponse, status: number, text?: string): void {
+    if (this.isClosing) response.setHeader('connection', 'close')
+    response.statusCode = status
+    response.end(text)
+  }
+}
+
+function lengthOf(headers: IncomingHttpHeaders): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity
+  return Number(headers['content-length'] ?? 0)
+}
+
+function idIn(headers: IncomingHttpHeaders): string | undefined {
+  const id = headers['x-hookspan-delivery'] ?? headers['x-hermes-delivery']
+  return typeof id === 'string' && id !== '' && id.length <= TEXT_LIMIT ? id : undefined
+}
+
+function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | undefined> {
+  const kept: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (!SECRET_HEADERS.includes(name)) kept[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return kept
+}
+
+/** Bounds an error line for a user or a model, which travels as a header. */
+const ERROR_LIMIT = 4000
+
+/** Reads the header of a client that waits for a decision. It says how to decide if the hooks cannot be asked. */
+function failurePolicyIn(headers: IncomingHttpHeaders): FailurePolicy | undefined {
+  const policy = headers['x-hookspan-decide']
+  return policy === 'open' || policy === 'closed' ? policy : undefined
+}
+
+/** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */
+export function setReply(response: ServerResponse, reply: HookReply | undefined): string | undefined {
+  const { body, exitCode, error } = reply ?? {}
+  if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)
+  if (error !== undefined) {
+    response.setHeader('x-hookspan-error', Buffer.from(error.slice(0, ERROR_LIMIT)).toString('base64url'))
+  }
+  if (body === undefined) return undefined
+  response.setHeader('content-type', 'application/json')
+  return JSON.stringify(body)
+}

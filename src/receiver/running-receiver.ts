@@ -1,0 +1,111 @@
+import { request } from 'node:http'
+import { jsonIn } from '../agents/event-json.ts'
+import type { Refusal } from './counts.ts'
+import type { Address } from './receiver-files.ts'
+import type { RecorderStats } from './recorder.ts'
+
+export interface Health {
+  readonly version: string
+  readonly pid: number
+  readonly startedAt: number
+  readonly openTurns: number
+  readonly counts: {
+    readonly requests: number
+    readonly deliveries: number
+    readonly spooled: number
+    readonly duplicates: number
+    readonly unreadable: number
+    readonly dropped: number
+    readonly refused: Readonly<Partial<Record<Refusal, number>>>
+  }
+  /** `ReceiverAdapter.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
+  readonly lostHooks?: Readonly<Record<string, number>>
+  readonly waiting: number
+  readonly recorder: RecorderStats
+  readonly lines: readonly string[]
+}
+
+const QUESTION_MILLIS = 3_000
+/** The older receiver first processes its backlog, which is at most what fits into memory. */
+const HANDOVER_MILLIS = 30_000
+const ANSWER_LIMIT = 1_000_000
+
+export class ReceiverClient {
+  readonly address: Address
+  readonly #token: string
+
+  constructor(address: Address, token: string) {
+    this.address = address
+    this.#token = token
+  }
+
+  async health(): Promise<Health | undefined> {
+    const found = (await this.#ask('GET', '/healthz', {}, QUESTION_MILLIS)) as Partial<Health> | undefined
+    return typeof found?.version === 'string' && typeof found.pid === 'number' ? (found as Health) : undefined
+  }
+
+  /** Asks the receiver to stop processing new events and to spool them for the next one. Returns false if it does not. */
+  async replace(version: string): Promise<boolean> {
+    return (await this.#ask('POST', '/v1/replace', { version }, HANDOVER_MILLIS)) !== undefined
+  }
+
+  /** Asks the receiver to close its listeners after it has handed over. */
+  async closeListeners(): Promise<boolean> {
+    return (await this.#ask('POST', '/v1/leave', {}, HANDOVER_MILLIS)) !== undefined
+  }
+
+  async stop(): Promise<boolean> {
+    return (await this.#ask('POST', '/v1/stop', {}, HANDOVER_MILLIS)) !== undefined
+  }
+
+  #ask(method: string, path: string, body: object, millis: number): Promise<unknown> {
+    const { socket, port } = this.address
+    // Prefers the socket: only its owner can listen there. If the owner is dead, any program may listen at the port.
+    if (socket !== null) return this.#through({ socketPath: socket }, method, path, body, millis)
+    return port === null
+      ? Promise.resolve(undefined)
+      : this.#through({ host: '127.0.0.1', port }, method, path, body, millis)
+  }
+
+  #through(
+    where: { socketPath: string } | { host: string; port: number },
+    method: string,
+    path: string,
+    body: object,
+    millis: number,
+  ): Promise<unknown> {
+    return new Promise(resolve => {
+      const headers = { 'x-hookspan-token': this.#token, 'content-type': 'application/json', connection: 'close' }
+      const asking = request({ ...where, method, path, headers, agent: false }, response => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece
+          if (text.length > ANSWER_LIMIT) asking.destroy()
+        })
+        response.on('end', () => resolve(response.statusCode === 200 ? jsonIn(text) : undefined))
+      })
+      asking.on('error', () => resolve(undefined))
+      asking.on('close', () => resolve(undefined))
+      // Covers the whole request: a socket timeout would restart with each byte.
+      const timer = setTimeout(() => asking.destroy(), millis)
+      asking.on('close', () => clearTimeout(timer))
+      asking.end(method === 'POST' ? JSON.stringify(body) : undefined)
+    })
+  }
+}
+
+/** True if the first version is later: `0.10.0` than `0.9.0`, `1.0.0` than `1.0.0-beta.2`. An invalid version never is. */
+export function isNewer(one: string, other: string): boolean {
+  const [a, b] = [partsOf(one), partsOf(other)]
+  if (a === undefined || b === undefined) return false
+  for (const [index, number] of a.numbers.entries()) {
+    if (number !== b.numbers[index]) return number > (b.numbers[index] ?? 0)
+  }
+  if (a.before === undefined || b.before === undefined) return a.before === undefined && b.before !== undefined
+  return a.before.localeCompare(b.before, 'en', { numeric: true }) > 0
+}
+
+function partsOf(version: string): { numbers: number[]; before: string | undefined } | undefined {
+  const [match, numbers = '', before] = /^(\d{1,9}\.\d{1,9}\.\d{1,9})(?:-([\w.-]{1,60}))?(?:\+.*)?$/.exec(version) ?? []
+  return match === undefined ? undefined : { numbers: numbers.split('.').map(Number), before }
+}

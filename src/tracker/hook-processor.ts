@@ -1,0 +1,760 @@
+import type { Attributes } from '@opentelemetry/api'
+import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
+import { idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type {
+  FinalStatus,
+  HookResult,
+  SessionReset,
+  SessionStart,
+  SubagentStart,
+  SubagentStop,
+} from '../contract/index.ts'
+import type { Names } from '../contract/semconv/index.ts'
+import {
+  attemptAttribute,
+  earlyEnd,
+  endedBehind,
+  foldedByEnd,
+  isEndOf,
+  isOfEarlierAttempt,
+  isOfLaterAttempt,
+  isPromptAgain,
+  isRepeat,
+  noteFollowed,
+  notePassed,
+  retryCount,
+  unseenAttempt,
+} from './attempts.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { CoreOptions } from './options.ts'
+import { noteCalls, parentOf } from './parents.ts'
+import {
+  type AnyHookEvent,
+  idsOf,
+  isDuplicateApproval,
+  type ReceivedHook,
+  type RecordIds,
+  senderOf,
+  startedAt,
+} from './received-hook.ts'
+import { HERMES, linkCaller } from './root-span.ts'
+import { isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
+import type { SpanTracker } from './span-tracker.ts'
+import { isEscalation } from './spans/approval.ts'
+import { AttributeList } from './spans/attribute-list.ts'
+import { opensTurn } from './spans/control-hook.ts'
+import { type AnyDefinition, HOOK_PLAN } from './spans/hook-plan.ts'
+import {
+  finalStatusOf,
+  iterationAttributes,
+  readSessionEnd,
+  sessionStartAttributes,
+  turnEventAttributes,
+} from './spans/session.ts'
+import { type KeptTool, skill, skillLifecycle, skillOfEnded } from './spans/skill.ts'
+import type { AttributeOptions } from './spans/span-definition.ts'
+import { isQueued } from './spans/tool.ts'
+import { toolOutcomeOf } from './spans/tool-outcome.ts'
+import type { CapturedMetadata } from './spans/turn-metadata.ts'
+import { decidedAttributes, escalationAt, keepDecision, noteBlockedEnd, unansweredGuardian } from './tool-decisions.ts'
+import type { TrackedSession, TrackedSpan, TrackedTurn } from './turn.ts'
+import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
+import { type EndedMark, slot, type TurnHistory } from './turn-history.ts'
+import { isFailed, isWorking, type TurnLifecycle } from './turn-lifecycle.ts'
+import type { TurnRegistry } from './turn-registry.ts'
+
+/** Limit of open spans in a turn. Beyond it the oldest one is ended, marked and counted. */
+const OPEN_SPANS_LIMIT = 10_000
+/** Limit for the time between two hooks of a running Hermes turn in which nothing is open. It is usually milliseconds. */
+const RUNNING_MILLIS = 2000
+const REVIEW_PROMPT = 'Review the conversation above and '
+const FINALIZED_LIMIT = 1000
+/** Matches finished turns by key, whatever the record's time. */
+const ANY_TIME = Number.NEGATIVE_INFINITY
+
+type Predecessor = NonNullable<TrackedSession['previous']>
+
+interface EndedLookup {
+  readonly history: TurnHistory
+  readonly ended: EndedMark
+}
+
+/** Applies one hook to the open turns: starts a span, ends one, adds to one, or replaces a session. */
+export class HookProcessor {
+  readonly #options: CoreOptions
+  readonly #attributeOptions: AttributeOptions
+  readonly #registry: TurnRegistry
+  readonly #tracker: SpanTracker
+  readonly #lifecycle: TurnLifecycle
+  readonly #facts: TurnFacts
+  readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
+  /** Last torn-down session by host. A reset that names only the new session replaces it. */
+  readonly #lastFinalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
+
+  constructor(
+    options: CoreOptions,
+    registry: TurnRegistry,
+    tracker: SpanTracker,
+    lifecycle: TurnLifecycle,
+    facts: TurnFacts,
+  ) {
+    this.#options = options
+    this.#attributeOptions = options.attributeOptions
+    this.#registry = registry
+    this.#tracker = tracker
+    this.#lifecycle = lifecycle
+    this.#facts = facts
+  }
+
+  process(received: ReceivedHook): HookResult {
+    const { hook } = received.event
+    const { definition, phase } = HOOK_PLAN[hook]
+    if (isDuplicateApproval(received.event)) return 'ok'
+    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(received.host)
+    switch (phase) {
+      case 'start':
+        if (definition.kind === 'session') return this.#startSession(received)
+        return definition.kind === 'llm' ? this.#startTurn(definition, received) : this.#startSpan(definition, received)
+      case 'end':
+        if (definition.kind === 'session') return this.#endTurn(received)
+        return definition.kind === 'subagent'
+          ? this.#endSubagent(definition, received)
+          : this.#endSpan(definition, received)
+      case 'event':
+        return this.#addEvent(received)
+      case 'identity':
+        return hook === 'on_session_reset' ? this.#resetSession(received) : this.#finalizeSession(received)
+    }
+  }
+
+  /** `on_session_start`: opens the turn's root, or adds attributes to the open one. */
+  #startSession(received: ReceivedHook): HookResult {
+    const { event, ids, host } = received
+    const session = this.#registry.session(host, ids)
+    const reported = this.#facts.metadataOf(event)
+    const wasStarted = session.started
+    session.started = true
+    this.#endKilled(session.main, received)
+    let open = this.#rootedTurn(received)
+    // Some hosts start the session again with each turn, even if they reported no end of the turn before.
+    if (open !== undefined && (isFailed(open) || open.answeredAt !== undefined) && event.at > open.activityAt) {
+      this.#interrupt(open, event.at)
+      open = undefined
+    }
+    if (open !== undefined) {
+      session.metadata = this.#facts.mergeMetadata(session.metadata, reported)
+      this.#lifecycle.promote(open)
+      return this.#addMissingAttributes(open, received, reported)
+    }
+    // A late or repeated start: its turn has already ended.
+    const late = this.#registry.findEnded(host, ids, startedAt(received), true)?.session
+    if (late !== undefined) return wasStarted || (late.forgotten && late.started) ? 'duplicate' : 'ok'
+    if (ids.turnId !== undefined) this.#interrupt(session.main, event.at)
+    session.metadata = reported
+    this.#lifecycle.openTurn(session, received, { isSide: false })
+    return 'ok'
+  }
+
+  /** `pre_llm_call`: begins a turn. Another turn of its session that is still open was interrupted. */
+  #startTurn(definition: AnyDefinition, received: ReceivedHook): HookResult {
+    const { event, ids, host } = received
+    const session = this.#registry.session(host, ids)
+    session.prompted = true
+    this.#endKilled(session.main, received)
+    this.#endAnswered(this.#registry.find(host, ids) ?? session.main, received)
+    const known = this.#rootedTurn(received)
+    if (known !== undefined && isPromptAgain(known, received)) return 'duplicate'
+    if (known === undefined) {
+      const late = this.#lifecycle.openLate(received, true)
+      if (late !== undefined) {
+        this.#facts.addFacts(late, event, this.#facts.metadataOf(event))
+        return this.#openSpan(late, definition, received)
+      }
+    }
+    const isReview = known?.isReview ?? isReviewPrompt(received)
+    // A turn that began before the open one arrives late. It is opened beside it and interrupts nothing.
+    const isBeside = isReview || (session.main !== known && this.#isEarlier(session.main, received))
+    if (session.main !== known && !isBeside && !isStillRunning(session.main, received))
+      this.#interrupt(session.main, event.at)
+    const turn =
+      known ?? this.#lifecycle.openTurn(session, received, { isSide: isBeside, isBackground: isReview, isReview })
+    if (!isBeside && turn.root !== undefined && turn.session === session) session.setCurrentTurn(turn)
+    turn.sender = senderOf(received) ?? turn.sender
+    this.#lifecycle.promote(turn)
+    linkCaller(this.#options, turn, event.payload as SessionStart)
+    this.#facts.addFacts(turn, event, this.#facts.metadataOf(event))
+    return this.#openSpan(turn, definition, received)
+  }
+
+  #startSpan(definition: AnyDefinition, received: ReceivedHook): HookResult {
+    if (definition.kind === 'subagent' && this.#isKnownDelegation(received)) return 'duplicate'
+    const isHook = definition.kind === 'hook'
+    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(received.event.payload))
+    const turn = this.#lifecycle.turnFor(received, isBeside)
+    return this.#openSpan(turn, definition, received)
+  }
+
+  /** A delegation outlives its turn, so a repeated start must be looked up by the child's ids. */
+  #isKnownDelegation({ event, host, isExplicit }: ReceivedHook): boolean {
+    const known = this.#lifecycle.delegations.find(host, event.payload as SubagentStart)
+    return known !== undefined && isExplicit && known.open.startIsExplicit && event.at <= known.open.startAt
+  }
+
+  #openSpan(turn: TrackedTurn, definition: AnyDefinition, received: ReceivedHook): HookResult {
+    const { event, ids } = received
+    const key = this.#tracker.keyOf(definition, event)
+    if (key === undefined) return 'ignored'
+    const place = slot(definition.kind, key)
+    const predecessor = isQueued(key) ? undefined : turn.find(place)
+    const ended = isQueued(key) ? undefined : this.#endedOf(turn, definition, place, received, predecessor)
+    const early = earlyEnd(ended, received)
+    const before = ended === undefined ? predecessor : undefined
+    if (early === undefined && !isQueued(key) && isRepeat(ended, before, received)) {
+      this.#lifecycle.closeIfEmpty(turn)
+      return 'duplicate'
+    }
+    this.#lifecycle.touch(turn, event.at)
+    turn.taskId ??= ids.taskId
+    // If this attempt's end arrived first, the attempt before it still gets its own end.
+    if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, received)
+    const outermost = turn.openCount < OPEN_SPANS_LIMIT ? undefined : turn.outermost()
+    if (outermost !== undefined) this.#lifecycle.abandonSpan(outermost, 'orphaned', event.at)
+    if (definition.kind === 'api') noteFollowed(turn, event.payload, event.at)
+    const isNumbered = early === undefined && isRequest(definition.kind)
+    const attempt = isNumbered ? turn.history.nextAttempt(place, retryCount(event.payload)) : ended?.attempt
+    const open = this.#tracker.startSpan(turn, definition, event, {
+      slot: place,
+      parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
+      startAt: event.at,
+      isExplicit: received.isExplicit,
+      attempt,
+      attributes: this.#startAttributes(turn, definition, place, received, attempt),
+    })
+    if (early === undefined || !foldedByEnd(open)) this.#tracker.foldStart(turn, event)
+    if (definition.kind === 'llm' && turn.root !== undefined) this.#options.noteAgain?.(turn.root.span)
+    if (early === undefined) this.#watchSpan(open, received)
+    else this.#tracker.endCounted(open, early)
+    return 'ok'
+  }
+
+  /** The mark of the span that ended in this slot. An end from before the turn was open is now folded into the turn's totals. */
+  #endedOf(
+    turn: TrackedTurn,
+    definition: AnyDefinition,
+    place: string,
+    received: ReceivedHook,
+    predecessor: TrackedSpan | undefined,
+  ): EndedMark | undefined {
+    if (predecessor !== undefined) return endedBehind(predecessor, received.event.payload)
+    const known = turn.history.ended(place)
+    const { orphanHistory } = turn.session
+    if (known !== undefined || orphanHistory === undefined) return known
+    const ended = orphanHistory.ended(place)
+    const early = earlyEnd(ended, received)
+    if (ended === undefined || early === undefined) return undefined
+    orphanHistory.forgetEnded(place)
+    turn.history.keepEnded(place, ended)
+    this.#tracker.foldCounted(turn, definition, early)
+    return ended
+  }
+
+  /**
+   * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
+   * decision.
+   */
+  #supersede(open: TrackedSpan, { event: { at, payload } }: ReceivedHook): void {
+    if (isEscalation(open, payload)) this.#lifecycle.endSpan(open, escalationAt(at))
+    else this.#lifecycle.abandonSpan(open, 'superseded', at)
+  }
+
+  #startAttributes(
+    turn: TrackedTurn,
+    { kind }: AnyDefinition,
+    place: string,
+    { ids }: ReceivedHook,
+    attempt: number | undefined,
+  ): AttributeList | undefined {
+    const attributeOptions = this.#attributeOptions
+    const rotated = rotatedIdentity(attributeOptions, turn, ids.sessionId)
+    const isTool = kind === 'tool'
+    const own = isTool
+      ? decidedAttributes(turn, place, attributeOptions)
+      : attemptAttribute(kind === 'api' ? attempt : undefined, attributeOptions)
+    return rotated === undefined ? own : rotated.addAll(own)
+  }
+
+  /**
+   * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
+   * reported.
+   */
+  #watchSpan(open: TrackedSpan, { event, ids, host }: ReceivedHook): void {
+    if (open.kind !== 'subagent' && open.kind !== 'approval') return
+    this.#lifecycle.watchSpan(open, event.at)
+    if (open.kind === 'approval') return
+    const payload = event.payload as SubagentStart
+    const reported = this.#facts.metadataOf(event)
+    if (reported !== undefined)
+      this.#facts.attributesOf(this.#facts.mergeMetadata(open.turn.metadata, reported)).writeTo(open.span)
+    const delegation = this.#lifecycle.delegations.add(open, payload, ids.sessionId, reported)
+    if (delegation.childSessionId === undefined) return
+    const child = this.#registry.knownSession(host, idsOf(event.hook, { session_id: delegation.childSessionId }))?.main
+    if (child?.root === undefined || child === open.turn) return
+    delegation.childSeen = true
+    const { link } = this.#attributeOptions.names.own
+    child.root.span.addLink?.({
+      context: open.span.spanContext(),
+      attributes: link === '' ? {} : { [link]: 'delegation' },
+    })
+  }
+
+  /**
+   * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
+   * spans.
+   */
+  #rootedTurn({ host, ids }: ReceivedHook): TrackedTurn | undefined {
+    const turn = this.#registry.findOrIndex(host, ids, true)
+    return turn?.root === undefined ? undefined : turn
+  }
+
+  /** A repeated session start adds missing attributes and has no other effect. */
+  #addMissingAttributes(
+    turn: TrackedTurn,
+    { event }: ReceivedHook,
+    reported: CapturedMetadata | undefined,
+  ): HookResult {
+    this.#lifecycle.touch(turn, event.at)
+    if (turn.root === undefined) return 'ignored'
+    const payload = event.payload as SessionStart
+    const { own } = this.#attributeOptions.names
+    const fresh = sessionStartAttributes(payload, this.#attributeOptions)
+    const before = sessionStartAttributes((turn.root.start ?? {}) as SessionStart, this.#attributeOptions)
+    const supplied = new AttributeList()
+    fresh.names.forEach((name, at) => {
+      const value = fresh.values[at]
+      const isKind = name === own.sessionKind
+      const isMissing = isKind ? value !== 'session' : before.get(name) === undefined
+      if (isMissing) supplied.set(name, value)
+    })
+    turn.setRootAttributes(supplied)
+    this.#options.noteAgain?.(turn.root.span)
+    linkCaller(this.#options, turn, payload)
+    this.#facts.addFacts(turn, event, reported)
+    return 'ok'
+  }
+
+  #isEarlier(main: TrackedTurn | undefined, { event, isExplicit }: ReceivedHook): boolean {
+    const root = main?.root
+    return root !== undefined && isExplicit && root.startIsExplicit && event.at < root.startAt
+  }
+
+  /** Interrupts a turn that already has its answer, if the new prompt does not name it. */
+  #endAnswered(turn: TrackedTurn | undefined, { event, ids, isExplicit }: ReceivedHook): void {
+    if (turn?.answeredAt === undefined || (ids.turnId !== undefined && ids.turnId === turn.turnId)) return
+    const isRepeated = isExplicit && event.at <= turn.answeredAt
+    if (!isRepeated) this.#interrupt(turn, event.at)
+  }
+
+  /** Another process continues the session, so the process of this turn was killed. Ends the turn at its last activity. */
+  #endKilled(turn: TrackedTurn | undefined, received: ReceivedHook): void {
+    const sender = turn?.sender === undefined ? undefined : senderOf(received)
+    if (turn !== undefined && sender !== undefined && sender !== turn.sender) this.#interrupt(turn, turn.activityAt)
+  }
+
+  #interrupt(turn: TrackedTurn | undefined, at: number): void {
+    if (turn === undefined) return
+    this.#lifecycle.endTurn(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
+  }
+
+  /** `on_session_end`: ends the turn, whatever is still open in it. */
+  #endTurn({ event, ids, host, isExplicit }: ReceivedHook): HookResult {
+    const turn = this.#registry.findOrIndex(host, ids, false)
+    if (turn === undefined) {
+      return this.#registry.findEnded(host, ids, isExplicit ? event.at : ANY_TIME, false) ? 'duplicate' : 'ignored'
+    }
+    const payload = readSessionEnd(event.payload)
+    this.#lifecycle.promote(turn)
+    this.#lifecycle.endTurn(turn, {
+      at: event.at,
+      finalStatus: finalStatusOf(payload),
+      payload,
+      descendants: 'turn_ended',
+    })
+    return 'ok'
+  }
+
+  /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
+  #endSubagent(definition: AnyDefinition, received: ReceivedHook): HookResult {
+    const { delegations } = this.#lifecycle
+    const { event, host } = received
+    const payload = event.payload as SubagentStop
+    const delegation = delegations.find(host, payload)
+    if (delegation === undefined || delegation.stopped) {
+      if (delegation?.stopped || delegations.wasStopped(host, payload)) return 'duplicate'
+      const result = this.#endSpan(definition, received)
+      delegations.noteStopped(host, payload)
+      return result
+    }
+    this.#lifecycle.endSpan(delegation.open, event)
+    delegations.stop(delegation, event.at)
+    this.#lifecycle.closeIfEmpty(delegation.open.turn)
+    return 'ok'
+  }
+
+  #endSpan(definition: AnyDefinition, received: ReceivedHook): HookResult {
+    const { event, ids, host } = received
+    const { kind } = definition
+    const key = this.#tracker.keyOf(definition, event)
+    const turn = this.#registry.findOrIndex(host, ids, false)
+    if (turn !== undefined && kind === 'llm') this.#lifecycle.promote(turn)
+    if (key === undefined) return this.#endWithoutStart(definition, key, turn, received)
+    const place = slot(kind, key)
+    const open = this.#findOpen(turn, place, received)
+    if (open !== undefined) return this.#endOpenSpan(open, event)
+    const found = this.#findEnded(turn, place, isQueued(key), received)
+    const isOfEarlierCall = found !== undefined && received.isExplicit && event.at < found.ended.startAt
+    if (found === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, event, found.ended)))
+      return this.#endWithoutStart(definition, key, turn, received, found?.ended)
+    if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
+    // hookspan ended the span before its host did, so this end is only counted.
+    this.#countOnly(definition, turn, true, received)
+    found.history.keepEnded(place, { ...found.ended, byHost: true })
+    return 'ok'
+  }
+
+  #endOpenSpan(open: TrackedSpan, event: AnyHookEvent): HookResult {
+    if (open.kind === 'hook') keepDecision(open.turn, event, open.start, this.#attributeOptions)
+    noteTransformed(open, event, this.#attributeOptions.names)
+    noteBlockedEnd(open, event)
+    if (open.kind === 'api') noteCalls(open.turn, open.slot, event.payload)
+    const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, event) : undefined
+    if (guarded !== undefined) this.#lifecycle.endSpan(guarded, escalationAt(event.at))
+    this.#lifecycle.endSpan(open, event)
+    this.#lifecycle.closeIfEmpty(open.turn)
+    if (open.kind === 'tool') this.#startSkill(open, event)
+    return 'ok'
+  }
+
+  #findOpen(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
+    const { ids, host } = received
+    const found = this.#openIn(turn, place, received)
+    if (found !== undefined || ids.turnId !== undefined) return found
+    // Some hosts omit the turn id in an end. The span may be in another open turn of the session, in a turn of a
+    // session that was dropped, or in none.
+    const session = turn?.session ?? this.#registry.knownSession(host, ids)
+    const gone = turn === undefined ? this.#registry.findEnded(host, ids, ANY_TIME, false)?.session : undefined
+    for (const other of [...(session?.turns ?? []), ...(gone?.turns ?? [])]) {
+      const elsewhere = this.#openIn(other, place, received)
+      if (elsewhere !== undefined) return elsewhere
+    }
+    return undefined
+  }
+
+  #openIn(turn: TrackedTurn | undefined, place: string, received: ReceivedHook): TrackedSpan | undefined {
+    const open = turn?.find(place)
+    return open === undefined || this.#isEndOfEarlierSpan(open, received) ? undefined : open
+  }
+
+  /** The end of an earlier attempt, or of an earlier call with the same id, that ended before this one started. */
+  #isEndOfEarlierSpan(open: TrackedSpan, { event, isExplicit }: ReceivedHook): boolean {
+    if (open.kind === 'api' && !isEndOf(open, event.payload)) return true
+    const isBefore = isExplicit && open.startIsExplicit && event.at < open.startAt
+    return isBefore && open.turn.history.ended(open.slot) !== undefined
+  }
+
+  #findEnded(
+    turn: TrackedTurn | undefined,
+    place: string,
+    isQueued: boolean,
+    received: ReceivedHook,
+  ): EndedLookup | undefined {
+    const { event, ids, host, isExplicit } = received
+    const { history } = turn ?? this.#registry.findEnded(host, ids, ANY_TIME, false) ?? {}
+    const own = history?.ended(place)
+    const by = own === undefined ? this.#registry.knownSession(host, ids)?.orphanHistory : history
+    const ended = own ?? by?.ended(place)
+    if (by === undefined || ended === undefined) return undefined
+    // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a
+    // repeat.
+    const isCertain = !isQueued && (history === undefined || by === history)
+    return isCertain || (isExplicit && event.at === ended.endAt) ? { history: by, ended } : undefined
+  }
+
+  /**
+   * Handles an end whose start was not seen. Creates a span afterwards if its time is known or it failed; otherwise
+   * only counts.
+   */
+  #endWithoutStart(
+    definition: AnyDefinition,
+    key: string | undefined,
+    turn: TrackedTurn | undefined,
+    received: ReceivedHook,
+    before?: EndedMark,
+  ): HookResult {
+    const { event } = received
+    const duration = reportedDuration(definition.kind, event.payload)
+    const isFailure = event.hook === 'api_request_error'
+    const isTool = definition.kind === 'tool'
+    const isHook = definition.kind === 'hook'
+    if (isHook && turn !== undefined) keepDecision(turn, event, undefined, this.#attributeOptions)
+    const canAddSpan = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
+    if (canAddSpan && (duration !== undefined || isFailure)) {
+      // The host's duration of a retry may cover the attempts before it.
+      const at = Math.max(event.at - (duration ?? 0), Math.min(event.at, before?.endAt ?? 0))
+      const start = { at, isComputed: duration !== undefined, before }
+      const home =
+        turn ??
+        this.#lifecycle.openLate(received, false) ??
+        (isTool || (isHook && opensTurn(event.payload))
+          ? this.#lifecycle.turnFor(received, false, start.at)
+          : undefined)
+      if (home !== undefined) return this.#addRetroactive(home, definition, key, start, received)
+      if (isFailure) return this.#addRetroactive(this.#lifecycle.openOrphan(received), definition, key, start, received)
+    }
+    if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
+    this.#countOnly(definition, turn, false, received)
+    if (key !== undefined) this.#rememberCounted(turn, definition, key, received, before)
+    return 'ok'
+  }
+
+  /** The delegation and the agent name are also known for a turn that has ended. */
+  #countOnly(
+    definition: AnyDefinition,
+    turn: TrackedTurn | undefined,
+    startSeen: boolean,
+    received: ReceivedHook,
+  ): void {
+    const { event, ids, host } = received
+    const { delegation, agentName } = turn ?? this.#registry.findEnded(host, ids, ANY_TIME, false) ?? {}
+    this.#tracker.countOnly(definition, event, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
+  }
+
+  #addRetroactive(
+    turn: TrackedTurn,
+    definition: AnyDefinition,
+    key: string,
+    start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
+    received: ReceivedHook,
+  ): HookResult {
+    const { event } = received
+    const place = slot(definition.kind, key)
+    const attempt = isRequest(definition.kind) ? unseenAttempt(event.payload, start.before) : undefined
+    if (attempt !== undefined) {
+      turn.history.keepAttempt(place, attempt)
+      notePassed(turn.find(place), attempt, start.at)
+    }
+    const open = this.#tracker.startSpan(turn, definition, event, {
+      slot: place,
+      parent: parentOf(turn, definition, event.payload, this.#options.delegatingTools),
+      startAt: start.at,
+      isExplicit: received.isExplicit,
+      attempt,
+      attributes: this.#retroactiveAttributes(turn, definition, place, attempt),
+      retroactive: start.isComputed ? 'computed' : 'instant',
+    })
+    noteBlockedEnd(open, event)
+    if (open.kind === 'api') noteCalls(turn, place, event.payload)
+    this.#lifecycle.endSpan(open, event)
+    this.#lifecycle.closeIfEmpty(turn)
+    if (open.kind === 'tool') this.#startSkill(open, event)
+    return 'ok'
+  }
+
+  #retroactiveAttributes(
+    turn: TrackedTurn,
+    { kind }: AnyDefinition,
+    place: string,
+    attempt: number | undefined,
+  ): AttributeList | undefined {
+    const attributeOptions = this.#attributeOptions
+    // Attempt 0 is not written: earlier attempts may have been missed.
+    if (kind === 'api') return attemptAttribute(attempt || undefined, attributeOptions)
+    return kind === 'tool' ? decidedAttributes(turn, place, attributeOptions) : undefined
+  }
+
+  /** Remembers an end that was only counted, so that its repeat does not count again. */
+  #rememberCounted(
+    turn: TrackedTurn | undefined,
+    definition: AnyDefinition,
+    key: string,
+    { event, ids, host }: ReceivedHook,
+    before: EndedMark | undefined,
+  ): void {
+    const late = turn === undefined ? this.#registry.findEnded(host, ids, event.at, false) : undefined
+    const { history } = turn ?? late ?? { history: this.#lifecycle.orphanHistoryOf(this.#registry.session(host, ids)) }
+    const { at } = event
+    const attempt = unseenAttempt(event.payload, before)
+    const parent = turn && parentOf(turn, definition, event.payload, this.#options.delegatingTools)
+    const place = slot(definition.kind, key)
+    if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, event.payload)
+    notePassed(turn?.find(place), attempt, at)
+    history.keepEnded(place, {
+      // Children attach to the parent this span would have had.
+      context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
+      startAt: at,
+      endAt: at,
+      attempt,
+      byHost: true,
+      failed: isFailedEnd(definition.kind, event),
+      early: definition.kind === 'subagent' ? undefined : { event, after: before?.endAt ?? 0 },
+    })
+  }
+
+  #startSkill({ turn, start }: TrackedSpan, event: AnyHookEvent): void {
+    if (!this.#options.skillSpans || turn.root === undefined || turn.hasEnded) return
+    const evidence = skillOfEnded(start as KeptTool | undefined, event.payload)
+    if (evidence === undefined || toolOutcomeOf(event, this.#attributeOptions).outcome !== 'completed') return
+    const place = slot('skill', evidence.name)
+    if (turn.find(place) !== undefined) return
+    const payload = evidence as unknown as AnyHookEvent['payload']
+    this.#tracker.startSpan(
+      turn,
+      skill,
+      { ...event, facts: {}, payload },
+      {
+        slot: place,
+        parent: parentOf(turn, skill, {}, this.#options.delegatingTools),
+        startAt: event.at,
+        isExplicit: false,
+      },
+    )
+  }
+
+  #addEvent(received: ReceivedHook): HookResult {
+    const { event, ids, host } = received
+    const turn = this.#registry.findOrIndex(host, ids, false)
+    if (turn === undefined) return 'ignored'
+    this.#lifecycle.touch(turn, event.at)
+    switch (event.hook) {
+      case 'on_stream_start':
+      case 'on_stream_end':
+        noteStream(turn, received)
+        break
+      case 'on_skill_lifecycle':
+        this.#addSkillEvent(turn, received)
+        break
+      case 'on_iteration_start':
+        addRootEvent(
+          turn,
+          received,
+          this.#attributeOptions.names.own.eventIteration,
+          iterationAttributes(event.payload, this.#attributeOptions),
+        )
+        break
+      case 'on_turn_event':
+        addRootEvent(
+          turn,
+          received,
+          this.#attributeOptions.names.own.eventOfTurn,
+          turnEventAttributes(event, this.#attributeOptions),
+        )
+        break
+      default:
+        noteTransformable(turn, received)
+    }
+    return 'ok'
+  }
+
+  #addSkillEvent(turn: TrackedTurn, { event }: ReceivedHook): void {
+    const name = this.#attributeOptions.names.own.eventSkillLifecycle
+    if (name === '') return
+    const span = (turn.innermost('tool') ?? turn.root)?.span
+    span?.addEvent(name, skillLifecycle(event.payload, this.#attributeOptions), event.at)
+  }
+
+  #finalizeSession(received: ReceivedHook): HookResult {
+    const session = this.#sessionIn(received)
+    if (session === undefined) return 'ignored'
+    this.#tearDownSession(session, received, 'finalized')
+    return 'ok'
+  }
+
+  /** Links the first turn of the new session to the old session's last root. */
+  #resetSession(received: ReceivedHook): HookResult {
+    const { event, host } = received
+    const payload = event.payload as SessionReset
+    const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
+    const reported =
+      idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
+    const old = reported === undefined ? undefined : this.#registry.knownSession(host, named(reported))
+    if (old !== undefined) this.#tearDownSession(old, received, 'reset')
+    const predecessor =
+      reported === undefined
+        ? this.#lastFinalized.get(host)
+        : (this.#finalized.get(`${host}\u0000${reported}`) ?? this.#unknownPredecessor(reported))
+    if (newId === undefined || predecessor === undefined || newId === reported)
+      return old === undefined ? 'ignored' : 'ok'
+    this.#registry.session(host, named(newId)).previous = predecessor
+    return 'ok'
+  }
+
+  #tearDownSession(session: TrackedSession, { event }: ReceivedHook, finalStatus: FinalStatus): void {
+    // Includes a turn whose own session id was rotated into this one.
+    for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
+      this.#lifecycle.endTurn(turn, { at: event.at, finalStatus, descendants: 'turn_ended' })
+    const predecessor: Predecessor = { id: this.#attributeOptions.capture.id(session.id), root: session.lastRoot }
+    if (session.id !== undefined) this.#finalized.set(`${session.host}\u0000${session.id}`, predecessor)
+    this.#lastFinalized.set(session.host, predecessor)
+    this.#registry.forgetSession(session)
+  }
+
+  #sessionIn({ ids, host }: ReceivedHook): TrackedSession | undefined {
+    return ids.sessionId === undefined ? this.#registry.onlyOpen(host)?.session : this.#registry.knownSession(host, ids)
+  }
+
+  #unknownPredecessor(id: string): Predecessor {
+    return { id: this.#attributeOptions.capture.id(id), root: undefined }
+  }
+}
+
+/**
+ * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
+ * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
+ */
+function isStillRunning(turn: TrackedTurn | undefined, { host, event }: ReceivedHook): boolean {
+  if (turn === undefined || host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
+  return isWorking(turn) || event.at - turn.activityAt < RUNNING_MILLIS
+}
+
+/** Until 0.19, Hermes emits the hooks of a whole turn for its reviews. Only the prompt distinguishes them from turns. */
+function isReviewPrompt({ host, event }: ReceivedHook): boolean {
+  const message = host === HERMES ? event.payload['user_message'] : undefined
+  return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
+}
+
+/** @param name empty if the configured conventions have no name for it */
+function addRootEvent(turn: TrackedTurn, { event }: ReceivedHook, name: string, facts: Attributes): void {
+  if (name !== '') turn.root?.span.addEvent(name, facts, event.at)
+}
+
+/** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
+function noteStream(turn: TrackedTurn, { event }: ReceivedHook): void {
+  const open = turn.innermost('api')
+  if (open === undefined) return
+  const iteration = wholeOf(event.payload['iteration'])
+  const call = wholeOf(peek(open.start, 'api_call_count'))
+  if (iteration !== undefined && call !== undefined && iteration !== call) return
+  open.streamEnd =
+    event.hook === 'on_stream_start' ? undefined : { at: event.at, error: textOf(event.payload['error']) }
+}
+
+/** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
+function noteTransformable(turn: TrackedTurn, { event, ids }: ReceivedHook): void {
+  const isTool = event.hook === 'transform_tool_result'
+  const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
+  const text = event.payload[isTool ? 'result' : 'response_text']
+  if (open !== undefined && typeof text === 'string') open.transformable = { at: event.at, text }
+}
+
+/** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
+function noteTransformed(open: TrackedSpan, { payload }: AnyHookEvent, { own }: Names): void {
+  const isTool = open.kind === 'tool'
+  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
+  const text = payload[isTool ? 'result' : 'assistant_response']
+  if (target?.transformable === undefined || typeof text !== 'string' || target.transformable.text === text) return
+  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
+  if (name !== '') target.span.addEvent(name, {}, target.transformable.at)
+}
+
+function named(session_id: string): RecordIds {
+  return idsOf('on_session_reset', { session_id })
+}

@@ -1,0 +1,357 @@
+import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
+import type { DisplayKind } from '../../reading/segments.ts'
+import {
+  DEFAULT_NAMESPACE,
+  displayKind,
+  namespaceOf,
+  namespaceOfTree,
+  SpanAttributes,
+} from '../../reading/span-attributes.ts'
+import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import type { Attributes, StoredSpan } from '../../reading/stored-span.ts'
+import { buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
+import { mainRoot, summarize } from '../../reading/trace-summary.ts'
+import type { Openness, OpenSpanRow, TurnRow } from './answers.ts'
+import type { LinePlace } from './log-file.ts'
+
+/** The part of a turn's row that follows from its spans alone. */
+export type StoredTurn = Omit<TurnRow, keyof Openness | 'title'>
+
+/** `nth` counts the spans of the line, running ones first. */
+export interface SpanPlace {
+  readonly line: LinePlace
+  readonly nth: number
+}
+
+export interface PlacedSpan extends SpanPlace {
+  readonly span: StoredSpan
+}
+
+/** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
+type FigureKind = 'request' | 'tool' | 'turn'
+
+export interface Figure {
+  /** Days since the epoch, in UTC. */
+  readonly day: number
+  readonly kind: FigureKind
+  readonly name: string
+  readonly outcome: string
+  /** Of the duration: `millisOfBucket`. */
+  readonly bucket: number
+  readonly count: number
+  readonly failed: number
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly nanodollars: number
+}
+
+/** An open trace without its owner's state, which changes without a line in the log. */
+export interface OpenSpans {
+  readonly openSince: number
+  readonly waitingSince: number | undefined
+  readonly doing: readonly OpenSpanRow[]
+  /** The files that have its running spans. */
+  readonly paths: readonly string[]
+}
+
+/** Everything the index knows of a trace. It depends only on the trace's lines, in the order of the log. */
+export interface TraceFacts {
+  readonly turn: StoredTurn
+  readonly namespace: string
+  readonly models: readonly string[]
+  readonly tools: readonly string[]
+  /** `traceId:spanId` of the spans of other traces that started this one. */
+  readonly parents: readonly string[]
+  /** Span id and session id of the sessions that spans of this trace started. */
+  readonly delegations: readonly (readonly [string, string])[]
+  readonly figures: readonly Figure[]
+  /** The place of the span that has the prompt. */
+  readonly prompt: SpanPlace | undefined
+  readonly open: OpenSpans | undefined
+}
+
+const NANO = 1e9
+const DAY_MILLIS = 86_400_000
+const STEP = Math.log(1.1)
+/** As much as `displayText` shows. */
+const MAX_VALUE_CHARS = 2_000
+/** Guards against hostile input. */
+const MAX_CHARS = 500
+const MAX_NAME_CHARS = 60
+const MAX_NAMES = 200
+const MAX_TOKENS = 1e12
+const MAX_DOLLARS = 1e6
+/** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
+const MAX_OPEN_SPANS = 20
+
+/** Each bucket is a tenth wider than the one before, so percentiles are accurate to a tenth. */
+function bucketOf(millis: number): number {
+  return Math.round(Math.log(Math.max(1, millis)) / STEP)
+}
+
+export function millisOfBucket(bucket: number): number {
+  return Math.exp(bucket * STEP)
+}
+
+export function dayOf(at: number): number {
+  return Math.floor(at / DAY_MILLIS)
+}
+
+export function dayText(day: number): string {
+  return new Date(day * DAY_MILLIS).toISOString().slice(0, 10)
+}
+
+/** A copy, because a slice would keep the whole text in memory. */
+export function cutText(text: string, most: number = MAX_CHARS): string {
+  return text.length <= most ? text : Buffer.from(text.slice(0, most)).toString()
+}
+
+/** The span without what no fact depends on: a trace of many spans must fit into memory. */
+export function slimSpan(span: StoredSpan): StoredSpan {
+  const slim = { ...span, events: [], resource: {} }
+  const isLong = ([, value]: readonly [string, unknown]): boolean =>
+    typeof value === 'string' && value.length > MAX_VALUE_CHARS
+  const long = Object.entries(span.attributes).filter(isLong)
+  if (long.length === 0) return slim
+  const attributes = Object.assign(Object.create(null), span.attributes) as Record<string, Attributes[string]>
+  for (const [name, value] of long) attributes[name] = cutText(value as string, MAX_VALUE_CHARS)
+  return { ...slim, attributes }
+}
+
+interface KindedSpan {
+  readonly span: StoredSpan
+  readonly attributes: SpanAttributes
+  readonly kind: DisplayKind
+}
+
+/** The facts of a trace with at least one span. @param inOrder its spans as they were written */
+export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): TraceFacts {
+  const spans = new Map<string, StoredSpan>()
+  const places = new Map<StoredSpan, PlacedSpan>()
+  for (const placed of inOrder) {
+    places.set(placed.span, placed)
+    putSpan(spans, placed.span)
+  }
+  const tree = buildTree(traceId, spans)
+  const namespace = namespaceOfTree(tree)
+  const all = Array.from(spans.values(), span => {
+    const attributes = new SpanAttributes(span, namespace)
+    return { span, attributes, kind: displayKind(attributes) }
+  })
+  const turn = turnOf(tree, all, namespace)
+  const root = mainRoot(tree)
+  const prompt = root && spans.get(promptNode(root, namespace).span.spanId)
+  const running = [...spans.values()].filter(span => span.running === true)
+  return {
+    turn,
+    namespace,
+    models: namesOf(all, ['gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name']),
+    tools: namesOf(all, ['gen_ai.tool.name', 'tool.name']),
+    parents: [...new Set([...spans.values()].flatMap(parentLinkOf))].slice(0, MAX_NAMES),
+    delegations: [...spans.values()].toSorted((a, b) => a.startAt - b.startAt).flatMap(delegationOf),
+    figures: figuresOf(all, turn, namespace),
+    prompt: prompt && placeOf(places.get(prompt)),
+    open: running.length === 0 ? undefined : openSpansOf(tree, namespace, running, places),
+  }
+}
+
+function placeOf(placed: PlacedSpan | undefined): SpanPlace | undefined {
+  return placed && { line: placed.line, nth: placed.nth }
+}
+
+function turnOf(tree: TraceTree, all: readonly KindedSpan[], namespace: string): StoredTurn {
+  const { silentMillis: _, startAt, ...summary } = summarize(tree)
+  const { tokens, cost, outcome } = summary
+  const requests = all.filter(({ kind }) => isRequest(kind))
+  const approvals = all.filter(({ kind, span }) => kind === 'approval' && span.running !== true)
+  const cachedTokens = requests.reduce((sum, { attributes }) => sum + cachedTokensOf(attributes), 0)
+  const input = boundedTokens(tokens?.input ?? 0)
+  return {
+    ...summary,
+    traceId: tree.traceId,
+    sessionId: cutText(summary.sessionId) || `trace:${tree.traceId}`,
+    agent: cutText(summary.agent),
+    model: cutText(summary.model),
+    outcome: outcome && { ...outcome, text: cutText(outcome.text) },
+    startAt,
+    lastAt: tree.lastAt,
+    tokens: tokens && {
+      input: tokens.input === undefined ? undefined : input,
+      output: tokens.output === undefined ? undefined : boundedTokens(tokens.output),
+    },
+    subagentTokens: boundedTokens(summary.subagentTokens),
+    auxiliaryTokens: boundedTokens(summary.auxiliaryTokens),
+    cost: { ...cost, dollars: nanodollars(cost.dollars) / NANO },
+    cachedTokens,
+    cacheHitRate: input > 0 ? Math.min(1, cachedTokens / input) : undefined,
+    requestCount: requests.length,
+    toolCount: all.filter(({ kind }) => kind === 'tool').length,
+    waitedMillis: approvalWaitMillis(
+      approvals.map(({ span }) => span),
+      namespace,
+    ),
+  }
+}
+
+/** The span with the prompt: the root if it has ended, until then its `llm` span, which starts with the prompt. */
+function promptNode(root: TraceNode, namespace: string): TraceNode {
+  if (root.span.running !== true) return root
+  return root.children.find(({ span }) => displayKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
+}
+
+function namesOf(all: readonly KindedSpan[], keys: readonly string[]): string[] {
+  const names = new Set<string>()
+  for (const { span } of all) {
+    for (const key of keys) {
+      const value = span.attributes[key]
+      if (typeof value === 'string' && names.size < MAX_NAMES) names.add(cutText(value))
+    }
+  }
+  return [...names]
+}
+
+function parentLinkOf(span: StoredSpan): string[] {
+  const name = `${namespaceOf(span) ?? DEFAULT_NAMESPACE}.link`
+  const link = span.links.find(({ attributes }) => attributes[name] === 'parent')
+  return link === undefined ? [] : [cutText(`${link.traceId}:${link.spanId}`)]
+}
+
+function delegationOf({ spanId, attributes }: StoredSpan): (readonly [string, string])[] {
+  const name = Object.keys(attributes).find(each => each.endsWith('.subagent.child_session_id'))
+  const id = name === undefined ? undefined : attributes[name]
+  return typeof id === 'string' ? [[spanId, cutText(id)]] : []
+}
+
+function openSpansOf(
+  tree: TraceTree,
+  namespace: string,
+  running: readonly StoredSpan[],
+  places: ReadonlyMap<StoredSpan, PlacedSpan>,
+): OpenSpans {
+  const innermost = [...innermostOpen(tree)].sort((a, b) => a.span.startAt - b.span.startAt)
+  return {
+    openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
+    waitingSince: waitingSince(innermost, namespace),
+    doing: innermost.slice(0, MAX_OPEN_SPANS).map(node => {
+      const { kind, name, hint } = factsOf(node, namespace)
+      return { spanId: node.span.spanId, kind, name, hint, startAt: node.span.startAt }
+    }),
+    paths: [...new Set(running.flatMap(span => places.get(span)?.line.path ?? []))],
+  }
+}
+
+/** A span may record any number, but sums must stay finite. */
+function boundedTokens(tokens: number): number {
+  return bounded(tokens, MAX_TOKENS)
+}
+
+/** Sums of integers do not depend on their order. */
+function nanodollars(dollars: number): number {
+  return Math.round(bounded(dollars, MAX_DOLLARS) * NANO)
+}
+
+export function dollarsOf(nanos: number): number {
+  return nanos / NANO
+}
+
+function bounded(figure: number, most: number): number {
+  return Number.isNaN(figure) ? 0 : Math.min(most, Math.max(-most, figure))
+}
+
+function cachedTokensOf(attributes: SpanAttributes): number {
+  const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
+  return Math.max(0, boundedTokens(cached ?? 0))
+}
+
+function figuresOf(all: readonly KindedSpan[], turn: StoredTurn, namespace: string): Figure[] {
+  const figures: Figure[] = []
+  const waits = waitsBelow(all)
+  for (const { span, attributes, kind } of all) {
+    if (isRequest(kind)) figures.push(requestFigure(kind, attributes))
+    else if (kind === 'tool' && span.running !== true) {
+      figures.push(toolFigure(attributes, approvalWaitMillis(waits.get(span.spanId) ?? [], namespace)))
+    }
+  }
+  figures.push(turnFigure(turn, figures))
+  return figures
+}
+
+/** Span id → the approvals below it, whose waiting time is not the tool's own. */
+function waitsBelow(all: readonly KindedSpan[]): ReadonlyMap<string, StoredSpan[]> {
+  const waits = new Map<string, StoredSpan[]>()
+  for (const { span, kind } of all) {
+    if (span.parentSpanId === undefined || kind !== 'approval') continue
+    const siblings = waits.get(span.parentSpanId)
+    if (siblings === undefined) waits.set(span.parentSpanId, [span])
+    else siblings.push(span)
+  }
+  return waits
+}
+
+const NO_USAGE = { input: 0, output: 0, cached: 0, nanodollars: 0 }
+
+function requestFigure(kind: DisplayKind, attributes: SpanAttributes): Figure {
+  const { span } = attributes
+  const isOver = span.running !== true
+  const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
+  const failure = attributes.text('error.type', 'http.response.status_code') || 'error'
+  return {
+    day: dayOf(span.startAt),
+    kind: 'request',
+    name: sharedName(attributes.text('gen_ai.request.model', 'gen_ai.response.model', 'llm.model_name')),
+    outcome: span.status === 'error' ? sharedName(failure) : '',
+    bucket: bucketOf(span.endAt - span.startAt),
+    count: Number(isOver),
+    failed: Number(isOver && span.status === 'error'),
+    input: Math.round(boundedTokens(input)),
+    output: Math.round(boundedTokens(output)),
+    cached: Math.round(cachedTokensOf(attributes)),
+    nanodollars: nanodollars(costOf(attributes) ?? 0),
+  }
+}
+
+function toolFigure(attributes: SpanAttributes, waited: number): Figure {
+  const { span } = attributes
+  return {
+    day: dayOf(span.startAt),
+    kind: 'tool',
+    name: sharedName(attributes.text('gen_ai.tool.name', 'tool.name')),
+    outcome: sharedName(attributes.text('.tool.outcome')) || (span.status === 'error' ? 'error' : 'ok'),
+    bucket: bucketOf(span.endAt - span.startAt - waited),
+    count: 1,
+    failed: Number(span.status === 'error'),
+    ...NO_USAGE,
+  }
+}
+
+function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
+  const sum = (key: 'input' | 'output' | 'nanodollars'): number => requests.reduce((all, each) => all + each[key], 0)
+  const isOver = turn.runningCount === 0
+  return {
+    day: dayOf(turn.startAt),
+    kind: 'turn',
+    name: sharedName(turn.model),
+    outcome: isOver ? sharedName(turn.outcome?.text ?? '') : '',
+    bucket: bucketOf(turn.durationMillis - turn.waitedMillis),
+    count: Number(isOver),
+    failed: Number(isOver && turn.outcome?.tone === 'error'),
+    cached: 0,
+    input: Math.round((turn.tokens?.input ?? 0) - sum('input')),
+    output: Math.round((turn.tokens?.output ?? 0) - sum('output')),
+    nanodollars: nanodollars(turn.cost.dollars) - sum('nanodollars'),
+  }
+}
+
+const MAX_SHARED = 50_000
+const shared = new Map<string, string>()
+
+/** One copy of a name that many figures have. */
+export function sharedName(text: string): string {
+  const name = cutText(text, MAX_NAME_CHARS)
+  const known = shared.get(name)
+  if (known !== undefined) return known
+  if (shared.size >= MAX_SHARED) shared.clear()
+  shared.set(name, name)
+  return name
+}
