@@ -68,7 +68,7 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
 
 function resultLine({ steps, firstDifference }: Comparison): Line {
   const step = firstDifference === undefined ? undefined : steps[firstDifference]
-  if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]
+  if (step === undefined) return [segment('ok', 'Both run the same steps.')]
   const count = steps.filter(isDifferent).length
   const more = ` (${humanCount(count)} of ${countOf(steps.length, 'step')} ${count === 1 ? 'differs' : 'differ'})`
   return [segment('strong', 'First difference: '), segment('warn', differenceText(step)), segment('dim', more)]
@@ -82,7 +82,7 @@ function differenceText({ a, b, differences }: ComparedStep): string {
 
 const DIFFERENCE_TEXTS = {
   name: (_a: TurnStep, b: TurnStep) => `${b.name} in B`,
-  arguments: ({ kind }: TurnStep) => (kind === 'turn' ? 'asked something else' : 'told something else'),
+  arguments: ({ kind }: TurnStep) => (kind === 'turn' ? 'different prompt' : 'different arguments'),
   outcome: (a: TurnStep, b: TurnStep) => `${a.outcome?.text ?? 'no outcome'}${ARROW}${b.outcome?.text ?? 'no outcome'}`,
   attempts: (a: TurnStep, b: TurnStep) => `${countOf(a.attempts, 'attempt')}${ARROW}${b.attempts}`,
 } as const
@@ -147,7 +147,7 @@ function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): TextSegme
   const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
   const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
   const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
-  const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')} in it` : '')
+  const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')}` : '')
   return joinSegments([name, ...notes, held, times], '  ')
 }
 
@@ -283,8 +283,8 @@ interface Figure {
 
 const FIGURES: readonly Figure[] = [
   { label: 'turns', of: side => side.turns, text: humanCount, from: 2 },
-  { label: 'time at work', of: side => side.millis, text: humanDuration, from: 0 },
-  { label: 'waiting for a person', of: side => side.personMillis, text: humanDuration },
+  { label: 'active time', of: side => side.millis, text: humanDuration, from: 0 },
+  { label: 'waiting for approval', of: side => side.personMillis, text: humanDuration },
   { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
   { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
   {

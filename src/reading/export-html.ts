@@ -25,7 +25,7 @@ export function* exportHtml(stored: readonly TraceTree[], now: number): Generato
   const [first] = trees
   const title = first === undefined ? 'No traces' : titleText(first, trees.length)
   yield `${head(title)}<body>\n<h1>${escapeHtml(title)}</h1>\n`
-  yield `<p class="dim">${countOf(trees.length, 'trace')}, written by hookspan on ${escapeHtml(humanInstant(now))}</p>\n`
+  yield `<p class="dim">${countOf(trees.length, 'trace')}, exported by hookspan on ${escapeHtml(humanInstant(now))}</p>\n`
   yield* preview(trees)
   for (const tree of trees) yield* turn(tree)
   yield '</body>\n</html>\n'
@@ -54,7 +54,7 @@ function head(title: string): string {
 }
 
 function* preview(trees: readonly TraceTree[]): Generator<string, void> {
-  yield '<details class="note"><summary>What is in here, and what was masked or cut</summary>\n<ul>\n'
+  yield '<details class="note"><summary>Contents of this page, and what was masked or truncated</summary>\n<ul>\n'
   for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${escapeHtml(line.trim())}</li>\n`
   yield '</ul>\n</details>\n'
 }
@@ -70,13 +70,13 @@ function* turn(tree: TraceTree): Generator<string, void> {
 }
 
 function pathText({ workMillis, personMillis, gapMillis, isProvisional }: CriticalPath): string {
-  const parts: readonly (readonly [string, number])[] = [
-    ['of work', workMillis],
-    ['of a person', personMillis],
+  const shares: readonly (readonly [string, number])[] = [
+    ['work', workMillis],
+    ['waiting for approval', personMillis],
     ['between steps', gapMillis],
   ]
-  const told = parts.filter(([, millis]) => millis > 0).map(([what, millis]) => `${humanDuration(millis)} ${what}`)
-  return `What was waited for${isProvisional ? ' so far' : ''}: ${told.join(', ') || 'nothing'}`
+  const parts = shares.filter(([, millis]) => millis > 0).map(([what, millis]) => `${humanDuration(millis)} ${what}`)
+  return `Critical path${isProvisional ? ' so far' : ''}: ${parts.join(', ') || 'empty'}`
 }
 
 const MAX_CHARS = 100_000
@@ -131,7 +131,7 @@ function foldHead(
   tree: TraceTree,
 ) {
   const title = [segment('tool', name), segment('warn', ` ×${humanCount(calls.length)}`)]
-  const figures = `${humanDuration(totalMillis)}, the longest ${humanDuration(longestMillis)}`
+  const figures = `${humanDuration(totalMillis)}, longest ${humanDuration(longestMillis)}`
   return `<details class="span fold"><summary>
 <span class="title${indent(depth)}">${segmentsHtml([...title, segment('dim', `  ${figures}`)])}</span>${svg(rect('tool', sum, tree, [1, 8]))}
 <span class="figure">${escapeHtml(humanDuration(sum.endAt - sum.startAt))}</span>
@@ -219,7 +219,7 @@ function list(attributes: Attributes): string {
 function valueText(value: AttributeValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)
   if (text.length <= MAX_CHARS) return escapeHtml(text)
-  return `${escapeHtml(text.slice(0, MAX_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
+  return `${escapeHtml(text.slice(0, MAX_CHARS))}\n… truncated: ${humanCount(text.length)} characters in total`
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -59,13 +59,13 @@ const STATES: {
   readonly [State in OpenState]: { readonly tone: Tone; readonly text: string; readonly count: string }
 } = {
   hung: { tone: 'error', text: 'hung', count: 'hung' },
-  waiting: { tone: 'approval', text: 'waits for a person', count: 'waiting for a person' },
+  waiting: { tone: 'approval', text: 'waiting for approval', count: 'waiting for approval' },
   running: { tone: 'ok', text: 'running', count: 'running' },
-  'owner-dead': { tone: 'dim', text: 'its process is gone', count: 'left by a dead process' },
+  'owner-dead': { tone: 'dim', text: 'process exited', count: 'with an exited process' },
 }
 
 function countLine(turns: readonly OpenTurn[]): Line {
-  if (turns.length === 0) return [segment('dim', 'Nothing is open.')]
+  if (turns.length === 0) return [segment('dim', 'No open turns.')]
   const counts = (Object.keys(STATES) as OpenState[]).map(state => {
     const count = turns.filter(turn => turn.state === state).length
     return segment(STATES[state].tone, count === 0 ? '' : `${humanCount(count)} ${STATES[state].count}`)
@@ -89,7 +89,7 @@ function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Lin
     return alignEnds([segment('dim', '  └─ '), ...rowTitle(row)], [segment('plain', lasted)], width)
   })
   const hidden = turn.doing.length - shown.length
-  const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more at once`)]]
+  const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more in parallel`)]]
   const isBelow = turn.prompt === '' || turn.doing.some(({ facts }) => facts.kind === 'session')
   const prompt = isBelow ? [] : [[segment('plain', `  ${turn.prompt}`)]]
   return [titleLine(turn, status, { now, width }), ...prompt, ...shown, ...rest]

@@ -45,12 +45,14 @@ export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
 const MAX_NAMED = 20
 
 export function* sharedContentLines({ spans, texts, chars, masked, cut }: SharedContent): Generator<string, void> {
-  yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} of ${humanCount(chars)} characters in all`
+  yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} with ${humanCount(chars)} characters in total`
   yield masked.length === 0
-    ? 'no secret was masked in it: either there was none, or none was recognised'
+    ? 'no secret was masked: there was none, or none was recognised'
     : `secrets were masked in ${countOf(masked.length, 'value')}:`
   yield* nameLines(masked)
-  yield cut.length === 0 ? 'nothing was cut when it was recorded' : `${countOf(cut.length, 'value')} cut when recorded:`
+  yield cut.length === 0
+    ? 'no value was truncated when recorded'
+    : `${countOf(cut.length, 'value')} truncated when recorded:`
   yield* nameLines(cut)
 }
 

@@ -87,7 +87,7 @@ function blockOf(attributes: SpanAttributes): TextSegment | undefined {
   return segment('warn', `blocked by ${by}`)
 }
 
-/** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not done`. */
+/** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not applied`. */
 function verdictOf(attributes: SpanAttributes): TextSegment | undefined {
   const verdict = attributes.text('.hook.verdict')
   const words = VERDICTS.get(verdict)
@@ -96,5 +96,5 @@ function verdictOf(attributes: SpanAttributes): TextSegment | undefined {
   const action = attributes.text('.hook.action')
   const said = verdict === 'failed' && failure !== '' ? `failed: ${failure}` : verdict
   const isAsMeant = action === '' || action === words.action
-  return segment(words.tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not done' : action}`)
+  return segment(words.tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not applied' : action}`)
 }

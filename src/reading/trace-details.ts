@@ -71,8 +71,8 @@ function* spanLines(
 function parentText({ span: { parentSpanId }, elsewhere, awaiting }: TraceNode, parent: TraceNode | undefined): string {
   if (parentSpanId === undefined) return 'none'
   if (parent !== undefined) return `${parentSpanId}, ${parent.span.name}`
-  if (elsewhere) return `${parentSpanId}, which is stored elsewhere`
-  return `${parentSpanId}, which ${awaiting ? 'is running' : 'is missing'}`
+  if (elsewhere) return `${parentSpanId} (stored elsewhere)`
+  return `${parentSpanId} (${awaiting ? 'running' : 'missing'})`
 }
 
 function startText({ startAt }: StoredSpan, tree: TraceTree): string {
@@ -147,5 +147,5 @@ function* valueLines(value: AttributeValue, width: number): Generator<TextSegmen
 }
 
 function rest(text: string): TextSegment {
-  return segment('warn', `… and so on: ${humanCount(text.length)} characters in all`)
+  return segment('warn', `… truncated: ${humanCount(text.length)} characters in total`)
 }

@@ -39,7 +39,7 @@ export function headerFigures(summary: TraceSummary): TextSegment[] {
 }
 
 function spansText({ spanCount, runningCount }: TraceSummary): string {
-  return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} of them running`}`
+  return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} running`}`
 }
 
 const SILENT_FROM_MILLIS = 10_000

@@ -50,10 +50,10 @@ test('one turn becomes a page of its own, and says what is in it', async () => {
   expect(stdout.replace(/\([\d.]+ KB\)/, '(N KB)')).toBe(
     `Wrote 1 trace as a page to ${path} (N KB)
 Before you share it, check what it contains:
-  1 span, 1 text of 62 characters in all
+  1 span, 1 text with 62 characters in total
   secrets were masked in 1 value:
     agent  input.value
-  nothing was cut when it was recorded
+  no value was truncated when recorded
 `,
   )
   const html = await readFile(path, 'utf8')
@@ -78,7 +78,7 @@ test('without a file it is the standard output, and what is in it stands beside 
     ['session', 'agent'],
     [],
   ])
-  expect(stderr).toContain('1 span, 1 text of 62 characters in all')
+  expect(stderr).toContain('1 span, 1 text with 62 characters in total')
 })
 
 test('traces that are left out are said, where the rest is said', async () => {

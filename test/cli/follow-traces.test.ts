@@ -113,7 +113,7 @@ test('a turn that no process goes on with is no running one', async () => {
   await appendFile(join(traces, '1-1.jsonl'), `${noteLine(ROOT)}\n`)
   now = TURN_AT + 5_000
   const { looks } = await following({ columns: 80 }, [])
-  expect(looks[0]).toMatch(/^○ s1 +its process is gone · open 5 s\n/)
+  expect(looks[0]).toMatch(/^○ s1 +process exited · open 5 s\n/)
 })
 
 test('it goes away when the person does, and nobody is told to wait for traces meanwhile', async () => {

@@ -130,10 +130,10 @@ describe('hookspan top', () => {
   })
 
   test('says so when nothing is open', async () => {
-    expect(await top([])).toEqual({ code: 0, stdout: 'Nothing is open.\n', stderr: '' })
+    expect(await top([])).toEqual({ code: 0, stdout: 'No open turns.\n', stderr: '' })
     const ended = turnOf('pi', 'aaaa0005', 0)
     await write('5-1', thisOwner(), noteLine(ended), exportLine(ended))
-    expect((await top([])).stdout).toBe('Nothing is open.\n')
+    expect((await top([])).stdout).toBe('No open turns.\n')
     expect((await top(['--json'])).stdout).toBe('')
   })
 
@@ -158,7 +158,7 @@ describe('hookspan top', () => {
   test('what goes on in another process than the one that died is running', async () => {
     const turn = turnOf('hermes', 'aaaa0008', 240_000)
     await write('1-1', deadOwner(), noteLine(turn))
-    expect((await top([])).stdout).toContain('its process is gone')
+    expect((await top([])).stdout).toContain('process exited')
     await write('2-1', thisOwner(), noteLine(turn))
     expect((await top([])).stdout).toContain('1 open: 1 running')
   })
@@ -230,10 +230,10 @@ describe('on a terminal', () => {
       },
     ])
     expect(looks).toEqual([
-      'Nothing is open.\n',
+      'No open turns.\n',
       '',
       expect.stringContaining('\u001b[1A\r\u001b[J1 open: 1 running\n\n○ pi '),
-      '\u001b[4A\r\u001b[JNothing is open.\n',
+      '\u001b[4A\r\u001b[JNo open turns.\n',
     ])
   })
 

@@ -111,7 +111,7 @@ test('what runs is drawn up to the last that is known, and counted', async () =>
   const [tree] = trees
   if (tree === undefined) throw new Error('no trace')
   const lines = renderTree(tree, { width: 120 }).split('\n')
-  expect(lines[1]).toContain(' · 7 spans, 3 of them running')
+  expect(lines[1]).toContain(' · 7 spans, 3 running')
   expect(lines.find(line => line.includes('subagent.researcher'))).toMatch(/ 160 ms +running$/)
   expect(lines.join('\n')).not.toContain('missing')
   const { running, spans } = JSON.parse(treeJson(tree)) as { running: number; spans: { running?: true }[] }

@@ -43,7 +43,7 @@ test('is drawn with all attributes of each span', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^● s1 .*\n.* aabbccdd\n\n {2}agent/)
   expect(stdout).toContain('  attributes\n    hermes.span.kind  session\n    input.value       xxxx')
-  expect(stdout).toContain('… and so on: 9 000 characters in all')
+  expect(stdout).toContain('… truncated: 9 000 characters in total')
   expect(stdout).not.toContain('s2')
 })
 

@@ -41,8 +41,8 @@ A  toy · s-aaaa · qwen3                                                2026-11
 B  claude-code · s-bbbb · claude-opus                                  2026-11-21 10:15:00 UTC  bbbb
 
                              A       B  change
-  time at work          440 ms  400 ms  -40 ms (-9 %)
-  waiting for a person   60 ms    0 ms  -60 ms (-100 %)
+  active time           440 ms  400 ms  -40 ms (-9 %)
+  waiting for approval   60 ms    0 ms  -60 ms (-100 %)
   tokens in              2 200   2 200  =
   tokens out               100     120  +20 (+20 %)
   requests                   2       2  =
@@ -69,7 +69,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
       ['api.other', used(99, 9)],
       ['tool.ls', told({ path: '.' }, { to: 900 })],
     ])
-    expect(text([a], [b])).toContain('Both do the same, step by step.')
+    expect(text([a], [b])).toContain('Both run the same steps.')
     expect(outlineOf([a], [b])).toEqual(['= turn', '  = request', '  = ls'])
   })
 
@@ -83,7 +83,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
         -1,
       ),
     ).toEqual([
-      '~   edit  told something else                 100 ms  100 ms',
+      '~   edit  different arguments                 100 ms  100 ms',
       '          one',
       '      -   two',
       '      +   2',
@@ -98,7 +98,7 @@ First difference: only A has read_file  {"path":"README.md"} (3 of 6 steps diffe
     })
     const b = turn('bbbb', [['api.m'], ['tool.x', { status: 2 }]], { attributes: { 'input.value': 'How?' } })
     expect(outlineOf([a], [b])).toEqual(['~ turn arguments', '  ~ request attempts', '  ~ x outcome'])
-    expect(text([a], [b])).toContain('First difference: turn, asked something else')
+    expect(text([a], [b])).toContain('First difference: turn, different prompt')
     expect(text([a], [b])).toContain('~   request  2 attempts → 1')
   })
 })
@@ -166,7 +166,7 @@ describe('steps are put beside each other', () => {
     const b = [asked('b1', 'Why?', 0, [['api.m'], read('1')]), asked('b2', 'Thanks', 1_000, [['api.m']])]
     expect(outlineOf(a, b)).toEqual(['- turn', '= turn', '  = request', '  = read', '+ turn'])
     expect(text(a, b)).toContain('A  toy · a · m · 2 turns')
-    expect(text(a, b)).toContain('- turn  with 1 step in it  Hello')
+    expect(text(a, b)).toContain('- turn  with 1 step  Hello')
   })
 
   test('every step of both is there once, in its order', () => {

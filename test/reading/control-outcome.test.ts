@@ -24,7 +24,7 @@ describe('a control hook says', () => {
     ['failed', 'ran', '', 'error failed'],
     // What became of it where that is something else.
     ['ask', 'blocked', '', 'warn ask, blocked'],
-    ['rewrite', 'none', '', 'dim rewrite, not done'],
+    ['rewrite', 'none', '', 'dim rewrite, not applied'],
     ['failed', 'blocked', 'threw', 'error failed: threw, blocked'],
     ['block', '', '', 'warn block'],
     ['perhaps', 'ran', '', 'nothing'],

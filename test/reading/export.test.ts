@@ -124,7 +124,7 @@ describe('a page', () => {
       to: 9,
       attributes: { 'output.value': 'x'.repeat(200_000) },
     }
-    expect(page(long)).toContain('\n… and so on: 200 000 characters in all')
+    expect(page(long)).toContain('\n… truncated: 200 000 characters in total')
     const deep = Array.from({ length: 3_000 }, (_, index): SpanNote => {
       return { id: `d${index}`, ...(index > 0 && { parent: `d${index - 1}` }), name: 'x', from: index, to: 9_000 }
     })
@@ -151,10 +151,10 @@ describe('what somebody else gets to read', () => {
       },
     ]
     expect([...sharedContentLines(sharedContent(forest(...notes)))]).toEqual([
-      '2 spans, 1 text of 80 characters in all',
+      '2 spans, 1 text with 80 characters in total',
       'secrets were masked in 1 value:',
       '  agent  input.value  ×2',
-      '2 values cut when recorded:',
+      '2 values truncated when recorded:',
       '  tool.x',
       '  tool.x  output.value',
     ])
@@ -163,7 +163,7 @@ describe('what somebody else gets to read', () => {
 
   test('is told when nothing was masked, which proves nothing', () => {
     const [, masked] = sharedContentLines(sharedContent(forest(...SAMPLE_TURN)))
-    expect(masked).toBe('no secret was masked in it: either there was none, or none was recognised')
+    expect(masked).toBe('no secret was masked: there was none, or none was recognised')
   })
 
   test('is no longer than a screen', () => {

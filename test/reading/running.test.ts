@@ -56,7 +56,7 @@ describe('a tree of what is running', () => {
     const text = renderTree(openTurn('a1b2c3d4e5f6'), { width: 80, now: TURN_AT + 245_000 })
     expect(`\n${text}\n`).toBe(`
 ● toy · s1 · turn 2                                      2026-11-21 10:15:00 UTC
-  running · 4 m 05 s · silent for 4 m 03 s · 5 spans, 4 of them runni…  a1b2c3d4
+  running · 4 m 05 s · silent for 4 m 03 s · 5 spans, 4 running         a1b2c3d4
 
   agent                             4 m 05 s  running
   └─ llm.m                          4 m 05 s  running
@@ -126,7 +126,7 @@ describe('what is running, in a few lines', () => {
     const trees = buildForest(spansOf(noteLine({ id: 'r', name: 'agent', from: 0, to: 0 }, ...tools)))
     const lines = renderOpenTurns(trees, { ...look, now: TURN_AT })
     expect(lines.filter(line => line.includes('tool.x'))).toHaveLength(3)
-    expect(lines.at(-1)).toBe('     and 6 more at once')
+    expect(lines.at(-1)).toBe('     and 6 more in parallel')
   })
 
   test('fits into narrow windows, and acts on no terminal', () => {

@@ -105,8 +105,8 @@ describe('the details of a trace', () => {
     const attributes = { long: 'x'.repeat(100_000), lines: 'y\n'.repeat(5_000) }
     const text = details(treeOf({ id: '1', name: 'x', from: 0, to: 1, attributes }), { width: 100 })
     expect(text.split('\n').length).toBeLessThan(120)
-    expect(text).toContain('… and so on: 100 000 characters in all')
-    expect(text).toContain('… and so on: 10 000 characters in all')
+    expect(text).toContain('… truncated: 100 000 characters in total')
+    expect(text).toContain('… truncated: 10 000 characters in total')
   })
 
   test('act on no terminal, whatever is hostile in them', () => {

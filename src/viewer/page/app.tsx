@@ -19,7 +19,7 @@ export function App(): JSX.Element {
   return (
     <>
       <a class="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <header class="top">
         <Link class="brand" to={{ view: 'live' }}>
@@ -70,7 +70,7 @@ function View({ here }: { readonly here: PageAddress }): JSX.Element {
 
 export function TokenMissing(): JSX.Element {
   return (
-    <div class="let-in">
+    <div class="token-missing">
       <h1>This tab has no token</h1>
       <p>
         Run <code>hookspan view</code> and open the address that it prints. If a viewer is running already, the command
@@ -129,7 +129,7 @@ const STATES = {
   connecting: 'connecting',
   live: 'live',
   lost: 'not connected',
-  refused: 'not let in',
+  refused: 'token rejected',
 } as const
 
 function Connection(): JSX.Element {

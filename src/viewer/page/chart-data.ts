@@ -29,12 +29,12 @@ export function chartsOf({ days: figures, models: all }: UsageNumbers): Chart[] 
     return { title, days, lines, text, isCount }
   }
   return [
-    chart('Tokens a day', shortCount, true, ({ tokens }) => tokens.input + tokens.output),
-    chart('Requests a day', shortCount, true, ({ requestCount }) => requestCount),
-    chart('Half of the requests take less than', humanDuration, false, ({ latency }) => latency?.p50),
+    chart('Tokens per day', shortCount, true, ({ tokens }) => tokens.input + tokens.output),
+    chart('Requests per day', shortCount, true, ({ requestCount }) => requestCount),
+    chart('Request latency, p50', humanDuration, false, ({ latency }) => latency?.p50),
     chart('Request latency, p90', humanDuration, false, ({ latency }) => latency?.p90),
-    chart('Request errors a day', shortCount, true, ({ errorCount }) => errorCount),
-    chart('Of the input cached', percent, false, ({ tokens, cachedTokens }) =>
+    chart('Request errors per day', shortCount, true, ({ errorCount }) => errorCount),
+    chart('Cached share of the input', percent, false, ({ tokens, cachedTokens }) =>
       tokens.input === 0 ? undefined : Math.min(1, cachedTokens / tokens.input),
     ),
   ]

@@ -124,7 +124,7 @@ function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
           <Step key={index} row={row} isFirst={index === firstDifference} />
         ))}
       </ol>
-      {cutCount !== undefined && <Notice>{countOf(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
+      {cutCount !== undefined && <Notice>{countOf(cutCount, 'more step')} not shown. Run hookspan diff.</Notice>}
     </section>
   )
 }
@@ -208,9 +208,9 @@ export function ComparisonBar(): JSX.Element | null {
   }
   return (
     <p class="picked" role="status">
-      To compare with: <strong>{first.title}</strong>. Go to another turn or session, and press “Compare with this”.{' '}
+      To compare <strong>{first.title}</strong>, open another turn or session and select “Compare with this”.{' '}
       <button type="button" class="quiet" onClick={forget}>
-        Forget it
+        Cancel
       </button>
     </p>
   )

@@ -23,7 +23,7 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function timeText(at: number): string {
-  return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
+  return Number.isNaN(new Date(at).getTime()) ? 'unknown time' : TIME.format(at)
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })

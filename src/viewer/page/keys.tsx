@@ -2,15 +2,15 @@ import type { JSX } from 'preact'
 import { go } from './navigation.tsx'
 
 const KEYS: readonly (readonly [string, string])[] = [
-  ['↑ ↓ or k j', 'the row above, the row below'],
-  ['→ ←', 'open and in, close and out'],
-  ['Home End or g G', 'the first row, the last'],
+  ['↑ ↓ or k j', 'previous row, next row'],
+  ['→ ←', 'open or enter, close or leave'],
+  ['Home End or g G', 'first row, last row'],
   ['Enter', 'details of the row'],
   ['Esc', 'close the details'],
-  ['/', 'find in this turn, or among the sessions'],
-  ['n N', 'the next hit, the one before'],
+  ['/', 'search this turn or the sessions'],
+  ['n N', 'next match, previous match'],
   ['] [', 'open all, close all'],
-  ['?', 'this list'],
+  ['?', 'show this list'],
 ]
 
 export function KeysDialog(): JSX.Element {

@@ -60,7 +60,7 @@ function OpenCard({ trace }: { readonly trace: OpenTraceRow }): JSX.Element {
         {steps.map(step => (
           <Step key={step.spanId} step={step} traceId={traceId} />
         ))}
-        {doing.length > steps.length && <li class="dim">and {doing.length - steps.length} more at once</li>}
+        {doing.length > steps.length && <li class="dim">and {doing.length - steps.length} more in parallel</li>}
       </ul>
       <p class="small dim">
         <Link to={{ view: 'session', id: sessionId }}>session {shortId(sessionId)}</Link>
@@ -89,7 +89,7 @@ function Badge({ trace, state }: { readonly trace: OpenTraceRow; readonly state:
       return (
         <p class="badge">
           Silent for <Since at={silentSince} />
-          {isOwnerAlive && ', its process is alive'} · open for <Since at={openSince} />
+          {isOwnerAlive && ' (process alive)'} · open for <Since at={openSince} />
         </p>
       )
     default:

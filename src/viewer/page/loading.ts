@@ -94,7 +94,7 @@ class PathLoader<Shape> {
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem: undefined })
     } catch (error) {
       this.#isMissing = error instanceof ViewerRequestError && error.status === 404
-      const problem = error instanceof ViewerRequestError ? error.message : 'This could not be read.'
+      const problem = error instanceof ViewerRequestError ? error.message : 'Loading failed.'
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem })
     }
     return performance.now() - startedAt

@@ -151,7 +151,7 @@ function Tools({ tools }: { readonly tools: readonly ToolFigures[] }): JSX.Eleme
   return (
     <section>
       <h2>Tools</h2>
-      <Table heads={['Tool', 'Calls', ...outcomes.map(outcome => outcome || 'without a word'), 'p50', 'p90']}>
+      <Table heads={['Tool', 'Calls', ...outcomes.map(outcome => outcome || 'no outcome'), 'p50', 'p90']}>
         {tools.map(({ tool, callCount, outcomes: counts, latency }) => (
           <tr key={tool}>
             <th scope="row">{tool}</th>
@@ -169,7 +169,7 @@ function Tools({ tools }: { readonly tools: readonly ToolFigures[] }): JSX.Eleme
           </tr>
         ))}
       </Table>
-      <p class="small dim">Without the time in which a person was waited for.</p>
+      <p class="small dim">Durations exclude waiting for approval.</p>
     </section>
   )
 }

@@ -43,12 +43,15 @@ async function sendRequest(path: string, signal: AbortSignal | undefined): Promi
   const response = await fetch(path, { headers, cache: 'no-store', ...(signal !== undefined && { signal }) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error
-      throw new ViewerRequestError(0, 'The viewer does not answer: it has ended, or its machine sleeps.')
+      throw new ViewerRequestError(0, 'The viewer does not respond: it has exited, or its machine is asleep.')
     },
   )
   if (response.ok) return response
   const { problem } = (await response.json().catch(() => ({ problem: '' }))) as Problem
-  throw new ViewerRequestError(response.status, sentence(problem) || `The viewer answers ${response.status}.`)
+  throw new ViewerRequestError(
+    response.status,
+    sentence(problem) || `The viewer responded with status ${response.status}.`,
+  )
 }
 
 /** Turns a problem into a sentence: the server words it as part of a line. */

@@ -61,7 +61,7 @@ function Turn({ turn, before, longest, most }: TurnProps): JSX.Element {
       <li class={`card turn-card ${runningCount > 0 ? 'is-running' : ''}`}>
         <p class="who small">
           <span class="dim">
-            {isBackground ? 'in the background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
+            {isBackground ? 'background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
           </span>
           <span class="dim"> · {timeText(startAt)}</span>
           {turn.model !== '' && turn.model !== before?.model && <span> · {turn.model}</span>}
@@ -97,12 +97,12 @@ function TurnOutcome({ turn, before }: Pick<TurnProps, 'turn' | 'before'>): JSX.
           <Outcome outcome={outcome} /> · {humanDuration(durationMillis)}
         </>
       )}
-      {waitedMillis > 0 && <span class="tone-wait"> · {humanDuration(waitedMillis)} waiting for you</span>}
+      {waitedMillis > 0 && <span class="tone-wait"> · {humanDuration(waitedMillis)} waiting for approval</span>}
       <span class="dim"> · {[countOf(requestCount, 'request'), countOf(toolCount, 'tool')].join(' · ')}</span>
       {turn.errorCount > 0 && <span class="tone-error"> · {countOf(turn.errorCount, 'error')}</span>}
       {before !== undefined && (
         <button type="button" class="quiet" onClick={() => go({ view: 'compare', a: before.traceId, b: traceId })}>
-          Compare with the turn before
+          Compare with the previous turn
         </button>
       )}
     </p>

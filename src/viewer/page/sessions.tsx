@@ -19,12 +19,12 @@ export function SessionsView({ filter }: { readonly filter: SessionFilter }): JS
       <FilterBar filter={filter} />
       {problem !== undefined && <Notice tone="failed">{problem}</Notice>}
       {value?.rows.length === 0 && (
-        <Notice>{query === '' ? 'There are no sessions yet.' : 'No session has all of that.'}</Notice>
+        <Notice>{query === '' ? 'There are no sessions yet.' : 'No session matches the filters.'}</Notice>
       )}
       {value !== undefined && value.rows.length > 0 && (
         <>
           {value.searchedSince !== undefined && (
-            <Notice>Looked no further back than {timeText(value.searchedSince)}: narrower conditions find more.</Notice>
+            <Notice>Searched back to {timeText(value.searchedSince)}. Narrow the filters to search further.</Notice>
           )}
           <SessionTable rows={value.rows} />
           <More key={query} query={query} first={value} />
@@ -55,7 +55,7 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
       const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
       setMore({ rows: [...(more?.rows ?? []), ...page.rows], before: page.next })
     } catch (error) {
-      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be read.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'Loading failed.')
     }
   }
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []
@@ -201,7 +201,7 @@ export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] })
             Cost
           </th>
           <th scope="col" class="number">
-            Waited
+            Waiting
           </th>
           <th scope="col" class="number">
             Errors

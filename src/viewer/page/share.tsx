@@ -14,7 +14,7 @@ export function ShareButton({ id }: { readonly id: string }): JSX.Element {
     try {
       await act()
     } catch (error) {
-      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be done.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'The export failed.')
     }
   }
   const open = async (): Promise<void> => {
@@ -27,7 +27,7 @@ export function ShareButton({ id }: { readonly id: string }): JSX.Element {
         Share
       </button>
       <dialog ref={dialog} class="share" aria-label="Share">
-        <h2>Before you share it</h2>
+        <h2>Review before sharing</h2>
         <pre>{shared?.lines.join('\n') ?? 'Loading …'}</pre>
         {problem !== '' && <Notice tone="failed">{problem}</Notice>}
         <p>

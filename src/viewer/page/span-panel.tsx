@@ -108,7 +108,7 @@ function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {
         into the turn
         {parent !== undefined && (
           <>
-            {' · below '}
+            {' · child of '}
             <button type="button" class="link" onClick={() => show(parent.id)}>
               {parent.name}
             </button>
@@ -142,7 +142,7 @@ function Events({
   if (events.length === 0) return null
   return (
     <section>
-      <h3>What happened in it</h3>
+      <h3>Events</h3>
       <ol class="events">
         {events.map((event, index) => (
           <li key={`${index} ${event.name}`}>

@@ -234,10 +234,10 @@ function noticesOf(attributes: SpanDetail['attributes'], namespace: string): str
   const masked = values.filter(({ value }) => typeof value === 'string' && value.includes(MASK)).length
   const isCut = attributes[`${namespace}.content.truncated`]?.value === true
   return [
-    masked === 0 ? '' : `Secrets were taken out before this was stored: ${MASK} stands in their place.`,
-    isCut ? 'What was longer than content_capture allows was cut before it was stored; the rest is nowhere.' : '',
+    masked === 0 ? '' : `Secrets were masked before storage and appear as ${MASK}.`,
+    isCut ? 'Values over the content_capture limit were truncated before storage. The rest was not stored.' : '',
     attributes[`${namespace}.span.retroactive`]?.value === true
-      ? 'Its start was never seen: it is worked out from its duration.'
+      ? 'The start was not recorded: it is derived from the duration.'
       : '',
   ].filter(notice => notice !== '')
 }

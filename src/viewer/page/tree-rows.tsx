@@ -214,7 +214,7 @@ function ariaLabel({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
     `${kindName(row.kind)} ${row.name}`,
     row.attempt,
     row.hint?.slice(0, 200),
-    fold === undefined ? lasted : `${humanDuration(fold.totalMillis)} together`,
+    fold === undefined ? lasted : `${humanDuration(fold.totalMillis)} in total`,
     row.outcome?.text,
     ...(row.marks ?? []).map(({ text }) => text),
     !isOpen && hiddenCount > 0 && fold === undefined ? `${hiddenCount} hidden` : '',
@@ -222,7 +222,7 @@ function ariaLabel({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
   return parts.filter(Boolean).join(', ')
 }
 
-const STATES = { open: 'open', 'owner-dead': 'open, its process is gone' } as const
+const STATES = { open: 'open', 'owner-dead': 'open, process exited' } as const
 
 function NameCell({ visible, group, move }: RowProps): JSX.Element {
   const { row, isParent, isOpen, hiddenCount, fold } = visible
@@ -251,7 +251,7 @@ function NameCell({ visible, group, move }: RowProps): JSX.Element {
           {mark.text}
         </span>
       ))}
-      {row.childTraces !== undefined && <span class="chip">{countOf(row.childTraces.length, 'turn')} of its own</span>}
+      {row.childTraces !== undefined && <span class="chip">{countOf(row.childTraces.length, 'child turn')}</span>}
       <span class="narrow-duration">
         <Duration row={row} />
       </span>

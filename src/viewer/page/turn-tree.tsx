@@ -40,7 +40,7 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
     <>
       <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
       {view.cutCount !== undefined && (
-        <Notice>{countOf(view.cutCount, 'span')} more than this page holds are left out.</Notice>
+        <Notice>{countOf(view.cutCount, 'more span')} not shown: the turn exceeds the limit of this page.</Notice>
       )}
       <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
         <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
@@ -174,7 +174,7 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
       )}
       {view.path.length > 0 && (
         <Switch isOn={look.isPath === true} onSwitch={isOn => change({ isPath: isOn ? true : undefined })}>
-          What it waited for
+          Critical path
         </Switch>
       )}
       <button type="button" class="quiet" aria-label="Keys" onClick={() => move({ do: 'help' })}>
@@ -187,7 +187,7 @@ function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarPro
 function Hits({ hits, active, move }: Pick<ToolbarProps, 'hits' | 'active' | 'move'>): JSX.Element {
   return (
     <span class="hits" role="status">
-      {hits.length === 0 ? 'nothing' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
+      {hits.length === 0 ? 'no matches' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
       <button type="button" class="quiet" aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
         ↑
       </button>

@@ -37,7 +37,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
     <header class="turn-header">
       <p class="crumbs">
         <Link to={{ view: 'session', id: sessionId }}>Session {shortId(sessionId)}</Link> /{' '}
-        {isBackground ? 'in the background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
+        {isBackground ? 'background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
         <span class="dim"> · {[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</span>{' '}
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
         <CompareButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
@@ -78,7 +78,7 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
           <Since at={waitingSince} />
         </Figure>
       ) : (
-        <Figure label={turn.isOwnerAlive ? 'silent for; its process is alive' : 'silent for'}>
+        <Figure label={turn.isOwnerAlive ? 'silent for (process alive)' : 'silent for'}>
           <Since at={lastAt} />
         </Figure>
       )}

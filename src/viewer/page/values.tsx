@@ -127,17 +127,17 @@ function useWhole(
       const part = await fetchJson<ValuePart>(`${path}?${query}`)
       setFetched(fetched + part.text)
     } catch (error) {
-      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be read.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'Loading failed.')
     }
   }
   const more =
     missing === 0 ? null : (
       <p class="small">
         {path === undefined ? (
-          `${humanCount(missing)} characters more`
+          `${humanCount(missing)} more characters`
         ) : (
           <button type="button" class="quiet" onClick={() => void fetchMore()}>
-            {humanCount(missing)} characters more
+            {humanCount(missing)} more characters
           </button>
         )}
         {problem}
@@ -183,7 +183,7 @@ function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
           {entries.length > most && (
             <li>
               <button type="button" class="quiet" onClick={() => setMost(most * 10)}>
-                {countOf(entries.length - most, 'more')}
+                {humanCount(entries.length - most)} more
               </button>
             </li>
           )}
@@ -234,7 +234,7 @@ function LongText({ text }: { readonly text: string }): JSX.Element {
       <pre>{visibleValue(part)}</pre>
       {isLong && (
         <button type="button" class="quiet" onClick={() => setAll(!isAll)}>
-          {isAll ? 'Less' : `All of it: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}
+          {isAll ? 'Show less' : `Show all: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}
         </button>
       )}
     </div>

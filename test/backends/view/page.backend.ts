@@ -363,7 +363,7 @@ describe('a turn', () => {
 
 test('what is open is there when it begins, grows, and goes when it ends', async () => {
   await page.goto(viewer.url)
-  await page.getByText('Nothing is open').waitFor()
+  await page.getByText('No turn is running').waitFor()
   const root: SpanNote = {
     id: 'd000000000000001',
     trace: 'd'.repeat(32),
@@ -386,7 +386,7 @@ test('what is open is there when it begins, grows, and goes when it ends', async
   // Nobody has said which process writes this file.
   expect(await card.textContent()).toMatch(/Process exited|Running/)
   viewer.write('open.jsonl', exportLine(tool, root))
-  await page.getByText('Nothing is open').waitFor()
+  await page.getByText('No turn is running').waitFor()
 })
 
 test('a turn that is silent for long while its process lives stays open, and says so', async () => {
@@ -410,12 +410,12 @@ test('a turn that is silent for long while its process lives stays open, and say
   viewer.write('1000-1.jsonl', noteLine(root, tool))
   await page.goto(viewer.url)
   const card = page.locator('.open-card.is-hung', { hasText: 'Run all tests' })
-  await card.getByText(/^Silent for 41 m \d\d s, its process is alive · open for 41 m/).waitFor()
+  await card.getByText(/^Silent for 41 m \d\d s \(process alive\) · open for 41 m/).waitFor()
   await card.getByRole('link', { name: 'Run all tests' }).click()
-  await page.getByText('silent for; its process is alive').waitFor()
+  await page.getByText('silent for (process alive)').waitFor()
   viewer.write('1000-1.jsonl', exportLine(tool, root))
   await page.goto(viewer.url)
-  await page.getByText('Nothing is open').waitFor()
+  await page.getByText('No turn is running').waitFor()
 })
 
 test('what an agent is at is there while it runs, and its turn is drawn to its end', async () => {
@@ -444,7 +444,7 @@ test('what an agent is at is there while it runs, and its turn is drawn to its e
   await page.getByRole('treeitem', { name: /tool\.terminal.*completed/ }).waitFor()
   await page.getByText('completed', { exact: true }).first().waitFor()
   await page.goto(viewer.url)
-  await page.getByText('Nothing is open').waitFor()
+  await page.getByText('No turn is running').waitFor()
 })
 
 test('what is hostile is text, wherever it stands', async () => {
@@ -576,7 +576,7 @@ test('numbers are charts, and tables for those who do not see them', async () =>
 
 test('two turns stand side by side', async () => {
   await page.goto(viewer.at(`/compare?a=${TRACE_ID}&b=${MANY}`))
-  await page.getByText('only on the left').first().waitFor()
+  await page.getByText('left only').first().waitFor()
   await page.getByText('first difference').waitFor()
 })
 

@@ -102,8 +102,8 @@ describe('a span is told for people', () => {
       { namespace: 'acme', statusMessage: 'exit 1' },
     )
     expect(told(span)).toEqual([
-      'Secrets were taken out before this was stored: [REDACTED] stands in their place.',
-      'What was longer than content_capture allows was cut before it was stored; the rest is nowhere.',
+      'Secrets were masked before storage and appear as [REDACTED].',
+      'Values over the content_capture limit were truncated before storage. The rest was not stored.',
       'Command (acme.tool.command)',
       'Arguments (gen_ai.tool.call.arguments)',
       'Result (gen_ai.tool.call.result)',
