@@ -3,7 +3,7 @@ import { humanDuration } from '../build/reading/human-figures.js'
 import { clipSegments, segment, segmentsWidth } from '../build/reading/segments.js'
 import { summarize } from '../build/reading/trace-summary.js'
 import { headerFigures, headerTime, headerTitle } from '../build/reading/tree-header.js'
-import { endingOf, inputText, outputText, titleOf, treeRows } from '../build/reading/tree-rows.js'
+import { inputText, outputText, rowEnding, rowTitle, treeRows } from '../build/reading/tree-rows.js'
 
 const PAD = 28
 const ROW = 24
@@ -113,13 +113,13 @@ function planLayout(rows, width) {
     PAD -
     Math.min(
       260,
-      cells(row => segmentsWidth(endingOf(row))),
+      cells(row => segmentsWidth(rowEnding(row))),
     )
   const output = ending - GAP - cells(row => outputText(row.facts.tokens).length)
   const input = output - 3 * CELL
   const duration = input - cells(row => inputText(row.facts.tokens).length) - GAP
   const barEnd = duration - cells(row => humanDuration(row.facts.durationMillis).length) - GAP
-  const titles = most(row => indentOf(row.step) + 14 + segmentsWidth(titleOf(row)) * CELL)
+  const titles = most(row => indentOf(row.step) + 14 + segmentsWidth(rowTitle(row)) * CELL)
   const title = PAD + 10
   const titleWidth = Math.min(titles, (barEnd - title) * 0.64)
   const bar = title + titleWidth + GAP
@@ -167,14 +167,14 @@ function drawRow(row, y, tree, layout) {
   const base = y + 4.5
   return [
     `<circle cx="${PAD + 5 + indent}" cy="${coordinate(y)}" r="3.5" fill="${color}"/>`,
-    textAt(layout.title + indent + 6, base, clipSegments(titleOf(row), Math.floor(layout.titleCells - indent / CELL))),
+    textAt(layout.title + indent + 6, base, clipSegments(rowTitle(row), Math.floor(layout.titleCells - indent / CELL))),
     ...bar(row, y, tree, layout, color),
     textAt(layout.duration, base, [segment('plain', humanDuration(facts.durationMillis))], 'end'),
     ...tokens(row, base, layout),
     textAt(
       layout.ending,
       base,
-      clipSegments(endingOf(row), Math.floor((layout.width - PAD - layout.ending) / CELL + 0.5)),
+      clipSegments(rowEnding(row), Math.floor((layout.width - PAD - layout.ending) / CELL + 0.5)),
     ),
   ]
 }
