@@ -14,8 +14,8 @@ Without any configuration hookspan writes traces to a local log and sends nothin
 
 ## Where values come from
 
-Each source wins over those before it, key by key; the two maps, \`resource_attributes\` and \`global_tags\`, are put
-together entry by entry.
+Each source wins over those before it, key by key; the map \`resource_attributes\` is put together
+entry by entry.
 
 1. the defaults;
 2. the file: the one that \`HOOKSPAN_CONFIG\` names, else \`$XDG_CONFIG_HOME/hookspan/config.yaml\` (that is

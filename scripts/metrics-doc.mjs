@@ -18,7 +18,7 @@ in the name of a label is an underscore. The dashboard and the alerts in \`obser
 `
 
 const LABELS_INTRO = `No label holds an id, a path, a command or anything that a person wrote. Where agents may name things freely, the first
-\`metrics_label_limit\` (100) values of a label are kept apart and the rest becomes \`other\`. An instrument has at most 2000
+100 values of a label are kept apart and the rest becomes \`other\`. An instrument has at most 2000
 series; a counter counts what is beyond them in one with \`overflow="true"\`.
 `
 

@@ -70,7 +70,7 @@ export const SPAN_KINDS = [
     kind: 'skill',
     title: 'A skill that is loaded, from then to the end of the turn.',
     about:
-      'It has no hook: a successful `skill_view`, or any tool that reads a path with a `skills` segment, opens it. `skill_spans: false` does without.',
+      'It has no hook: a successful `skill_view`, or any tool that reads a path with a `skills` segment, opens it.',
     key: 'its name; once a turn',
     parent: 'the root',
     status: 'OK',

@@ -47,7 +47,7 @@ How to read the tables:
 
 const EVERY_SPAN = `## On every span
 
-Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below; each span
+Status OK is set on what went well, ERROR where the kind says so below; each span
 with ERROR has an \`error.type\`, which is how it ended where no error was named.
 
 A span is as long as what is known of it, and no time is made up: it has length zero where it began and ended in the same
@@ -101,8 +101,8 @@ of its children were still at work. The same holds for a side call after the end
 const RESOURCE = `## On the resource
 
 \`service.name\`, \`service.instance.id\`, \`telemetry.sdk.*\`, \`telemetry.distro.*\`, \`process.pid\`, \`process.runtime.*\`,
-\`host.name\`, \`host.arch\`, \`os.type\`, \`openinference.project.name\` with \`project_name\`, and what \`resource_attributes\` and
-\`global_tags\` hold. With \`deterministic_ids\` those of the process and the machine are left out.
+\`host.name\`, \`host.arch\`, \`os.type\`, \`openinference.project.name\` with \`project_name\`, and what
+\`resource_attributes\` holds. With \`deterministic_ids\` those of the process and the machine are left out.
 `
 
 const MARKED = new Set(['hermes.span.incomplete', 'hermes.span.retroactive', 'hermes.correlation'])

@@ -31,7 +31,6 @@ export type { BackendStats, LogCounts, MetricReader, SpanCounts, SpanProcessor }
 export type { KeyName, UserBackend, UserValue } from './plugin/config/types.ts'
 export type { UserConfig } from './plugin/config/user-config.ts'
 export { createPlugin } from './plugin/create-plugin.ts'
-export type { Logger } from './plugin/diagnostics.ts'
 export type * from './plugin/plugin.ts'
 export { register } from './plugin/register.ts'
 export type * from './plugin/wrappers/handles.ts'

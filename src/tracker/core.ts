@@ -271,11 +271,11 @@ export class Core {
   }
 
   #createInstruments(): Instruments {
-    const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
+    const { meter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
     const { catchUp, draw } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, emitGenAiNext: draw.nextMetrics, labelLimit, catchUp, isMuted: this.#isReadAgain },
+      { namespace, emitGenAi, emitGenAiNext: draw.nextMetrics, catchUp, isMuted: this.#isReadAgain },
       {
         hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

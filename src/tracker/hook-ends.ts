@@ -279,7 +279,7 @@ export class HookEnds {
   /** Opens a skill span after a tool that loaded a skill. It lasts until the end of the turn. */
   #openSkill({ turn, start }: OpenSpan, fired: AnyHookEvent): void {
     const { tracker, options } = this.#needs
-    if (!options.skillSpans || turn.root === undefined || turn.over) return
+    if (turn.root === undefined || turn.over) return
     const evidence = skillOfEnded(start as KeptTool | undefined, fired.payload)
     if (evidence === undefined || toolOutcomeOf(fired, options.draw).outcome !== 'completed') return
     const place = slot('skill', evidence.name)

@@ -8,7 +8,6 @@ import type { AnyHookEvent } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
 import { nameByModel } from './late-model.ts'
 import type { LogEvents } from './log-events.ts'
-import { labelled, type RootLabel } from './root-span.ts'
 import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
@@ -24,7 +23,6 @@ export interface TrackerOptions {
   readonly instruments: Instruments
   readonly guard: Guard
   /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
-  readonly statusOk: boolean
   /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
@@ -39,8 +37,6 @@ export interface StartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  /** The suffix of the span's name. */
-  readonly label?: RootLabel | undefined
   /**
    * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
    * there is none.
@@ -94,7 +90,7 @@ export class SpanTracker {
     const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
     this.#options.seedIds?.(turn.memory.seed, turn.memory.nextSeed(options.slot))
     const span = tracer.startSpan(
-      options.label === undefined ? name : labelled(name, options.label),
+      name,
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )
@@ -242,7 +238,7 @@ export class SpanTracker {
   }
 
   #drawEnd(open: OpenSpan, fired: AnyHookEvent, ended: Drawn, options: EndOptions): void {
-    const { draw, guard, statusOk } = this.#options
+    const { draw, guard } = this.#options
     const { general, own } = draw.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
     const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, ended)
@@ -267,7 +263,7 @@ export class SpanTracker {
       open.turn.totals.signs.errors += 1
       const message = error.message === undefined ? {} : { message: error.message }
       open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
-    } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
+    } else open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
   #enrich(open: OpenSpan, fired: AnyHookEvent, end?: EndFacts): void {

@@ -2,7 +2,7 @@ import type { SessionStart } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { type ReceivedHook, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
-import { agentNameOf, callerOf, rootAttributes, rootLabel, rootLinks, rootParent } from './root-span.ts'
+import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { session as sessionDefinition } from './spans/session.ts'
 import { type Session, Turn } from './turn.ts'
@@ -87,9 +87,7 @@ export class TurnOpening {
       isExplicit: incoming.isExplicit,
       ...(links.length === 0 ? {} : { links }),
       attributes: rootAttributes(options, turn, payload),
-      label: rootLabel(options, turn),
     })
-    session.firstRoot ??= turn.root.span.spanContext()
     session.previous = undefined
     if (turn.delegation !== undefined) lifecycle.delegations.childStarted(turn.delegation, turn)
     lifecycle.add(turn, fired.at)

@@ -85,8 +85,6 @@ export class Session {
   readonly remembered: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
   belonging: Belonging | undefined
-  /** Used only with `trace_scope: session`, where later turns go under it. */
-  firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
   /** Memory of spans that belong to no turn. */
   looseMemory: TurnMemory | undefined

@@ -127,7 +127,7 @@ export class Scrapes {
     this.say(
       'series',
       `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
-        'Lower metrics_label_limit',
+        'A backend gets all of them',
     )
   }
 }

@@ -18,9 +18,7 @@ export interface HoldingSettings {
 export interface PipelineSettings {
   readonly serviceName: string
   readonly projectName?: string
-  /** Override `globalTags`. */
   readonly resourceAttributes: StringMap
-  readonly globalTags: StringMap
   readonly version: string
   readonly backends: readonly BackendConfig[]
   /** Prefix of the names of log events. */

@@ -51,7 +51,6 @@ const KEYS = {
     about: 'Further resource attributes',
     otel: ['OTEL_RESOURCE_ATTRIBUTES'],
   },
-  global_tags: { type: 'map', default: {}, about: 'Resource attributes too; `resource_attributes` win over them' },
 
   namespace: {
     type: 'text',
@@ -67,15 +66,6 @@ const KEYS = {
       'Sets of names, side by side; a backend `langfuse` adds its own, `gen_ai_next` what OpenTelemetry has not released',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
-  root_label: {
-    type: 'enum',
-    values: ['none', 'agent', 'session'],
-    default: 'none',
-    about: 'What follows the names of roots, for lists that show no more: nothing, the agent, or the session, too',
-  },
-  span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },
-  usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },
-  trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'What one trace holds' },
   sample_rate: {
     type: 'number',
     max: 1,
@@ -92,26 +82,6 @@ const KEYS = {
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
   preview_max_chars: { type: 'chars', default: 1200, about: 'Length of a preview' },
-  tool_input_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'The same, for arguments of tools',
-  },
-  tool_output_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'The same, for results of tools',
-  },
-  llm_input_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'The same, for what a model is sent',
-  },
-  llm_output_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'The same, for what a model answers',
-  },
   content_max_chars: {
     type: 'chars',
     // Honeycomb cuts longer values, JSON or not.
@@ -122,9 +92,8 @@ const KEYS = {
     type: 'bool',
     default: false,
     closed: false,
-    about: 'The whole history as input of the llm span',
+    about: 'The whole history as input of the llm span, up to 20 000 characters',
   },
-  conversation_history_max_chars: { type: 'chars', default: 20_000, about: 'Length of that history' },
   capture_sender_id: { type: 'bool', default: false, closed: false, about: 'Who wrote to the agent: `user.id`' },
   redact: {
     type: 'bool',
@@ -170,13 +139,7 @@ const KEYS = {
     default: 1500,
     about: 'Longest time that a host which awaits its hooks waits for that flush',
   },
-  skill_spans: { type: 'bool', default: true, about: 'A span for each skill that a turn loads' },
   emit_genai_metrics: { type: 'bool', default: true, about: 'The `gen_ai.*` metrics beside our own' },
-  metrics_label_limit: {
-    type: 'integer',
-    default: 100,
-    about: 'Values of an open-ended metric label that are kept apart; the rest become `other`',
-  },
   metrics_interval_ms: {
     type: 'millis',
     min: 1,
@@ -248,15 +211,13 @@ export type KeyName = keyof KeyTable
 
 export interface KeyRow {
   readonly type: KeyTable[KeyName]['type']
-  /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost` and `follows`. */
+  /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost`. */
   readonly default?: unknown
   /** The value if the configured one is unusable, instead of the next lower source: privacy fails closed. */
   readonly closed?: unknown
   readonly about: string
   /** If true, the default is the name of the host, if there is one. */
   readonly fromHost?: boolean
-  /** The key whose value is the default. */
-  readonly follows?: KeyName
   /** Limits of a number, inclusive. */
   readonly min?: number
   readonly max?: number

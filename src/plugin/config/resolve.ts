@@ -86,7 +86,6 @@ class Resolver {
 
   resolve(): Pick<Resolution, 'config' | 'sources'> {
     for (const key of KEY_NAMES) this.#resolveKey(key)
-    for (const key of KEY_NAMES) this.#follow(key)
     // Reported last, because only now the fallback values are known.
     this.#tellBroken()
     for (const { key, reason, place, level } of this.#rejected) {
@@ -145,11 +144,6 @@ class Resolver {
     }
     const value = { value: reading.value, source }
     this.#held.set(key, KEY_ROWS[key].type === 'map' ? merged(this.#get(key), value) : value)
-  }
-
-  #follow(key: KeyName): void {
-    const { follows } = KEY_ROWS[key]
-    if (follows && this.#get(key).value === undefined) this.#held.set(key, this.#get(follows))
   }
 
   // The SDK would correct this too, but only report it to its own log.

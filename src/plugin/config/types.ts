@@ -39,7 +39,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
+type Absent<Row> = Row extends { default: unknown } ? never : undefined
 
 /** The resolved configuration: every key with a valid value. */
 export type ResolvedConfig = {

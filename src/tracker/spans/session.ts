@@ -8,7 +8,7 @@ import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
 import { inferenceProvider } from './model-provider.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
-import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
+import { addSummary, type TurnTotals } from './turn-totals.ts'
 
 /** The end of a turn: the host's payload and the facts that the core adds. */
 export interface TurnEnd extends SessionEnd {
@@ -202,7 +202,6 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, draw)
     attributes.set(own.samplingReason, judged(payload, error, draw))
-    if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
   },
   tell({ payload }, draw) {

@@ -71,12 +71,8 @@ export interface AttributeOptions {
   /** True if metric points of `gen_ai_next` are recorded, too. */
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
-  /** The suffix of root names. */
-  readonly rootLabel: 'none' | 'agent' | 'session'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
-  /** Write the turn's usage on the root too. */
-  readonly usageOnRoot: boolean
   /** Computes the cost of a request; undefined if costs are not computed. */
   readonly pricing: Pricing | undefined
   /** The rules of tail sampling; undefined without tail sampling. */
