@@ -1,10 +1,10 @@
 // docs/configuration.md, out of the tables that the program itself reads.
 import { BACKENDS } from '../build/delivery/backends/rows.js'
-import { BACKEND_FIELDS } from '../build/plugin/config/backend-types.js'
+import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
 import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
-import { KEEP_FIELDS } from '../build/plugin/config/keep-config.js'
+import { KEEP_FIELDS } from '../build/plugin/config/keep.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/plugin/config/keys.js'
-import { PRICE_FIELDS } from '../build/plugin/config/prices-config.js'
+import { PRICE_FIELDS } from '../build/plugin/config/prices.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 

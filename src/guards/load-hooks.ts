@@ -22,7 +22,7 @@ export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Prom
   // Imported lazily, so that hooks defined in code do not load this.
   const [{ resolveConfig }, { hookProblems }, { hookSettings, loadConfiguredHooks }] = await Promise.all([
     import('../plugin/config/resolve.ts'),
-    import('../plugin/config/hook-problems.ts'),
+    import('../plugin/config/resolve.ts'),
     import('./configured-hooks.ts'),
   ])
   const resolution = resolveConfig({ code: { hooks } })

@@ -4,7 +4,7 @@ import type { BackendStats, MetricReader, SpanProcessor } from '../delivery/pipe
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { LogAbout } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
-import type { UserConfig } from './config/user-config.ts'
+import type { UserConfig } from './config/types.ts'
 import type { RunTurn } from './wrappers/handles.ts'
 
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../tracker/enrichment.ts'

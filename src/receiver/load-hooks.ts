@@ -1,7 +1,6 @@
 import type { ControlHooks } from '../guards/index.ts'
-import { hookProblems } from '../plugin/config/hook-problems.ts'
 import type { Environment } from '../plugin/config/paths.ts'
-import { resolveConfig } from '../plugin/config/resolve.ts'
+import { hookProblems, resolveConfig } from '../plugin/config/resolve.ts'
 import type { Decider, DeciderTrace } from './decider.ts'
 
 /** A module that never finishes loading must not block events. */

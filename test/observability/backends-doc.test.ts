@@ -4,7 +4,7 @@ import type { BackendType } from '../../src/delivery/backends/backend-config.ts'
 import type { BackendRow } from '../../src/delivery/backends/row.ts'
 import { BACKENDS, backendRow } from '../../src/delivery/backends/rows.ts'
 import { planBackend } from '../../src/delivery/pipeline/backend-plan.ts'
-import { BACKEND_FIELDS } from '../../src/plugin/config/backend-types.ts'
+import { BACKEND_FIELDS } from '../../src/plugin/config/backends.ts'
 import { blocks, PAGES } from '../support/pages.ts'
 import { compose, text } from './stack-files.ts'
 

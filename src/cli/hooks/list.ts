@@ -7,8 +7,7 @@ import {
 } from '../../guards/configured-hooks.ts'
 import { isThere } from '../../guards/folder-files.ts'
 import { projectFolderOf } from '../../guards/trust.ts'
-import { hookProblems } from '../../plugin/config/hook-problems.ts'
-import { resolveConfig } from '../../plugin/config/resolve.ts'
+import { hookProblems, resolveConfig } from '../../plugin/config/resolve.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { columns } from './columns.ts'
 

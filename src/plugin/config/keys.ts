@@ -252,3 +252,14 @@ export function variableOf(key: KeyName): string {
 export function isKeyName(name: string): name is KeyName {
   return Object.hasOwn(KEYS, name)
 }
+
+/** The longest silence of a turn with open work, and thus the time within which another process may continue it. */
+export function openWorkTtlMillisOf({
+  root_span_ttl_ms,
+  open_work_ttl_ms,
+}: {
+  readonly root_span_ttl_ms: number
+  readonly open_work_ttl_ms: number
+}): number {
+  return Math.max(root_span_ttl_ms, open_work_ttl_ms)
+}

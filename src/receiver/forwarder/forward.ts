@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeDirectory, stateHome } from '../../plugin/config/paths.ts'
-import { type ReceiverPlace, receiverPlace } from '../../plugin/config/receiver-place.ts'
+import { homeDirectory, type ReceiverPlace, receiverPlace, stateHome } from '../../plugin/config/paths.ts'
 import { NOTHING, type Said, type Wanted, wantedBy } from './asking.ts'
 import type { HookEvent } from './hook-event.ts'
 import { readInput } from './input.ts'

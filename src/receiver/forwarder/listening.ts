@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { readOwnFile } from '../../delivery/trace-log/private-place.ts'
-import { type ReceiverPlace, TOKEN } from '../../plugin/config/receiver-place.ts'
+import { type ReceiverPlace, TOKEN } from '../../plugin/config/paths.ts'
 
 export interface Listening {
   readonly token: string

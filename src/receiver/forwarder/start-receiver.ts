@@ -1,6 +1,6 @@
 import { futimesSync, lstatSync, writeSync } from 'node:fs'
 import { OPEN, withOwnFile } from '../../delivery/trace-log/private-place.ts'
-import type { ReceiverPlace } from '../../plugin/config/receiver-place.ts'
+import type { ReceiverPlace } from '../../plugin/config/paths.ts'
 
 /** Interval between starts: an agent fires dozens of hooks while a receiver starts, or if none can start. */
 const TRY_AGAIN_MILLIS = 10_000

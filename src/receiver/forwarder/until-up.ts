@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { ReceiverPlace } from '../../plugin/config/receiver-place.ts'
+import type { ReceiverPlace } from '../../plugin/config/paths.ts'
 import { listening } from './listening.ts'
 
 /** A receiver starts within half a second, or longer on a busy machine. Agents wait for five seconds. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { SPOOL_LIMITS } from '../../../src/plugin/config/receiver-place.ts'
+import { SPOOL_LIMITS } from '../../../src/plugin/config/paths.ts'
 import { type Address, writeAddress } from '../../../src/receiver/address.ts'
 import { EventSpool } from '../../../src/receiver/event-spool.ts'
 import { makePlace, placeOf, tokenOf } from '../../../src/receiver/place.ts'

@@ -1,8 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../../../src/plugin/config/keys.ts'
 import { resolveConfig } from '../../../src/plugin/config/resolve.ts'
-import type { BackendConfig, ResolvedConfig } from '../../../src/plugin/config/types.ts'
-import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import type { BackendConfig, ResolvedConfig, UserConfig } from '../../../src/plugin/config/types.ts'
 import { resolved, scratchHome } from './scratch-home.ts'
 
 test('without any configuration every key has the default that the specification gives', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { receiverPlace } from '../../../src/plugin/config/receiver-place.ts'
+import { receiverPlace } from '../../../src/plugin/config/paths.ts'
 import { isWhole, saidBy, wantedBy } from '../../../src/receiver/forwarder/asking.ts'
 import { untilUp } from '../../../src/receiver/forwarder/until-up.ts'
 import { until } from '../../support/until.ts'

@@ -1,11 +1,54 @@
-import { warnUnknown } from './collections.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { LISTED_PRICES, type OwnPrice, type OwnRates, PRICE_FIELDS, type PricesConfig } from './prices-config.ts'
-import { type Reading, refuse, report, type Site, within } from './reading.ts'
-import { readBool, readNumber } from './scalars.ts'
+import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { readBool, readNumber, warnUnknown } from './values.ts'
+
+/** The configured prices of requests: the user's own, then the list of known models. */
+export interface PricesConfig {
+  /** Ordered as written. The first entry that matches a model counts. */
+  readonly own: readonly OwnPrice[]
+}
+
+export interface OwnPrice {
+  /** `model` or `provider/model`, with `*` for any characters. */
+  readonly model: string
+  /** Undefined: the rates of the list. */
+  readonly rates: OwnRates | undefined
+  /** Price multipliers by service tier, in lower case. */
+  readonly service_tiers: Readonly<Record<string, number>>
+}
+
+/** US dollars for a million tokens. */
+export interface OwnRates {
+  readonly input: number
+  readonly output: number
+  readonly cache_read: number | undefined
+  readonly cache_write: number | undefined
+  readonly cache_write_1h: number | undefined
+}
+
+/** The form in which users write it. 0 is a model that costs nothing. */
+export type UserPrice =
+  | 0
+  | ({ readonly [Field in keyof OwnRates]?: number | undefined } & {
+      readonly service_tiers?: Readonly<Record<string, number>> | undefined
+    })
+
+export type UserPrices = Readonly<Record<string, UserPrice>>
+
+/** The fields of an entry of `prices`. `docs/configuration.md` is generated from this. */
+export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
+  input: 'US dollars for a million tokens of input; with `output` it stands in place of what the list says',
+  output: 'The same, of output, reasoning included',
+  cache_read: 'The same, of input that was read from a cache; default: `input`',
+  cache_write: 'The same, of input that was written to a cache; default: `input`',
+  cache_write_1h: 'The same, of what was written to be kept for an hour; default: `cache_write`',
+  service_tiers: 'A mapping of tiers, such as `batch` or `priority`, to what they multiply a price by',
+}
+
+const LISTED_PRICES: PricesConfig = Object.freeze({ own: Object.freeze([]) })
 
 /** Reads `true`, `false`, or a mapping of models to prices. An unusable entry is reported, and the rest counts. */
-export function readPrices(value: Plain, site: Site): Reading<PricesConfig | undefined> {
+export function readPrices(value: Plain, site: Site): ReadResult<PricesConfig | undefined> {
   if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
   const isOn = readBool(value)
   if ('reason' in isOn) return refuse(value, 'true, false or a mapping of models to prices')
@@ -22,7 +65,7 @@ function readOwn(map: PlainMap, site: Site): readonly OwnPrice[] {
   })
 }
 
-function readPrice(model: string, value: Plain, site: Site): Reading<OwnPrice> {
+function readPrice(model: string, value: Plain, site: Site): ReadResult<OwnPrice> {
   if (!isPlainMap(value)) {
     const nothing = readNumber(value, { min: 0, max: 0 })
     if ('reason' in nothing) return refuse(value, '0 or a mapping of rates')
