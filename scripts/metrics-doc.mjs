@@ -7,7 +7,7 @@ import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Metrics
 
-\`hermes.\` is the \`namespace\`, a configuration key. \`emit_genai_metrics: false\` leaves out those that begin with \`gen_ai.\`.
+\`hermes.\` is the \`namespace\`, a configuration key. Without \`gen_ai\` among the \`conventions\`, those that begin with \`gen_ai.\` are left out.
 There are two ways out, both in [backends/local.md](backends/local.md#prometheus-and-grafana): **pushed** over OTLP, or **scraped** from
 hookspan's own endpoint (\`prometheus: {port: 9464}\`). Without either they go nowhere.
 `

@@ -8,7 +8,6 @@ import type { Logger } from './plugin.ts'
 const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
 
 const toStderr = (line: string): void => {
-  // Most plugins never print a line.
   withCore(core => core.writeTo, writeAnyway)(process.stderr, `${line}\n`)
 }
 

@@ -100,7 +100,7 @@ export function attributeOptionsOf(
   return {
     names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
-    nextMetrics: config.emit_genai_metrics && config.conventions.includes('gen_ai_next'),
+    nextMetrics: config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
@@ -135,7 +135,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     namespace: config.namespace,
     parent: config.parent,
     delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
-    emitGenAiMetrics: config.emit_genai_metrics,
+    emitGenAiMetrics: config.conventions.includes('gen_ai'),
     rootSpanTtlMillis: config.root_span_ttl_ms,
     openWorkTtlMillis: openWorkTtlMillisOf(config),
     flushOnSessionEnd: config.force_flush_on_session_end,

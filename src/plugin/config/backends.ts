@@ -24,12 +24,10 @@ export function isShownField(name: string): boolean {
   return rows.length > 0 && rows.every(([, { secret }]) => !secret)
 }
 
-/** True if the value is a path, in which `~/` is the home directory. */
 function isPathField(name: string): boolean {
   return OPTIONS.some(([key, { path }]) => key === name && path)
 }
 
-/** The fields that every backend has. `docs/configuration.md` is generated from this. */
 export const BACKEND_FIELDS = {
   type: 'One of the types below; the only field that must be there',
   name: 'Names it in messages and statistics; default: the type',
@@ -50,11 +48,8 @@ export const BACKEND_FIELDS = {
 } as const
 
 export interface BackendEndpoint {
-  /** The URL without credentials. */
   readonly url: string
-  /** The URL's credentials, as a header. */
   readonly authorization?: string
-  /** A likely mistake in the URL. */
   readonly doubt?: string
 }
 
@@ -316,7 +311,6 @@ const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   client_key: readPath,
 }
 
-/** Reads the fields with a default by type. An unusable value is reported, and the default applies. */
 function readPreferences(fields: Fields): Partial<BackendConfig> {
   const preferences: Record<string, unknown> = {}
   for (const [name, read] of Object.entries(PREFERENCES)) {

@@ -2,7 +2,6 @@ import { isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
 import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
 import { readBool, readList, readNumber, warnUnknown } from './values.ts'
 
-/** The rules that select the turns to keep. */
 export interface KeepConfig {
   readonly errors: boolean
   readonly denied: boolean
@@ -16,10 +15,8 @@ export interface KeepConfig {
   readonly max_bytes: number
 }
 
-/** The form in which users write it. */
 export type UserKeep = { readonly [Field in keyof KeepConfig]?: KeepConfig[Field] | undefined }
 
-/** The fields of `keep`. `docs/configuration.md` is generated from this. */
 export const KEEP_FIELDS: Readonly<Record<keyof KeepConfig, string>> = {
   errors: 'Something in it failed, a child agent included; default: `true`',
   denied: 'An approval was not granted, or a tool was stopped; default: `false`',

@@ -139,7 +139,6 @@ const KEYS = {
     default: 1500,
     about: 'Longest time that a host which awaits its hooks waits for that flush',
   },
-  emit_genai_metrics: { type: 'bool', default: true, about: 'The `gen_ai.*` metrics beside our own' },
   metrics_interval_ms: {
     type: 'millis',
     min: 1,
@@ -206,7 +205,6 @@ const KEYS = {
 } as const
 
 export type KeyTable = typeof KEYS
-/** The name of a key. */
 export type KeyName = keyof KeyTable
 
 export interface KeyRow {
@@ -216,12 +214,9 @@ export interface KeyRow {
   /** The value if the configured one is unusable, instead of the next lower source: privacy fails closed. */
   readonly closed?: unknown
   readonly about: string
-  /** If true, the default is the name of the host, if there is one. */
   readonly fromHost?: boolean
-  /** Limits of a number, inclusive. */
   readonly min?: number
   readonly max?: number
-  /** Closed vocabulary of an `enum`, or of the elements of a `list`. */
   readonly values?: readonly string[]
   readonly pattern?: 'namespace'
   /** Separator of a `list` written as one text. Default: a comma. */
@@ -232,7 +227,6 @@ export interface KeyRow {
   readonly otel?: readonly string[]
 }
 
-/** Defaults for all keys of a type. `chars` is the length of a text. */
 const OF_TYPE: { readonly [Type in KeyRow['type']]?: Partial<KeyRow> } = {
   number: { min: 0 },
   integer: { min: 1 },

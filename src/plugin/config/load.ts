@@ -16,7 +16,6 @@ export interface ConfigFile {
 /** A file that exists and cannot be used. It may contain any setting. */
 export interface BrokenFile {
   readonly path?: undefined
-  /** The file, or the variable that names it. */
   readonly key: string
   readonly fault: string
   readonly place?: string
@@ -85,7 +84,7 @@ function statOf(path: string): Stats | undefined {
 function readFile(path: string): ParsedText | TextFault {
   try {
     const stats = statSync(path)
-    // ReadResult a pipe or a device would block the host until data arrives.
+    // Reading a pipe or a device would block the host until data arrives.
     if (!stats.isFile()) return { fault: 'it is not a file' }
     return stats.size > MAX_BYTES ? { fault: 'it is larger than 1 MiB' } : parseYaml(readFileSync(path, 'utf8'))
   } catch (error) {
@@ -131,7 +130,6 @@ function isLiteralText(value: Plain): boolean {
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g
 const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
-/** Expands `${VAR}` and `${VAR:-default}` in every string of a file. An unset variable makes the string unusable. */
 function expandVariables(value: Plain, env: Environment): Plain {
   if (typeof value === 'string') return expandText(value, env)
   if (Array.isArray(value)) return value.map(element => expandVariables(element, env))

@@ -233,7 +233,6 @@ function sameTransport(one: Draft, other: Draft): boolean {
   return transportOf(one) === transportOf(other)
 }
 
-/** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, count as the same address. */
 function transportOf({ fields }: Draft): string {
   const endpoint = String(fields['endpoint'])
   const address = fields['exact_endpoint']

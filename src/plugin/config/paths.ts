@@ -1,7 +1,6 @@
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 
-/** Names of environment variables and their values. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Undefined if the variable is not set or blank: OpenTelemetry's rule, and ours. */
@@ -25,7 +24,6 @@ function baseDirectory(env: Environment, name: string, home: string, ...fallback
   return named !== undefined && isAbsolute(named) ? named : join(home, ...fallback)
 }
 
-/** The directory of the trace log and the debug log: `$XDG_STATE_HOME/hookspan`, or else `~/.local/state/hookspan`. */
 export function stateDirectory(env: Environment, home: string): string {
   return join(baseDirectory(env, 'XDG_STATE_HOME', home, '.local', 'state'), 'hookspan')
 }
@@ -71,7 +69,6 @@ export interface ReceiverPlace {
   readonly starting: string
 }
 
-/** @param stateHome as returned by `stateHome` in `paths.ts` */
 export function receiverPlace(stateHome: string): ReceiverPlace {
   const directory = join(stateHome, 'receiver')
   return {

@@ -2,18 +2,14 @@ import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plai
 import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
 import { readBool, readNumber, warnUnknown } from './values.ts'
 
-/** The configured prices of requests: the user's own, then the list of known models. */
 export interface PricesConfig {
-  /** Ordered as written. The first entry that matches a model counts. */
   readonly own: readonly OwnPrice[]
 }
 
 export interface OwnPrice {
   /** `model` or `provider/model`, with `*` for any characters. */
   readonly model: string
-  /** Undefined: the rates of the list. */
   readonly rates: OwnRates | undefined
-  /** Price multipliers by service tier, in lower case. */
   readonly service_tiers: Readonly<Record<string, number>>
 }
 
@@ -35,7 +31,6 @@ export type UserPrice =
 
 export type UserPrices = Readonly<Record<string, UserPrice>>
 
-/** The fields of an entry of `prices`. `docs/configuration.md` is generated from this. */
 export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
   input: 'US dollars for a million tokens of input; with `output` it stands in place of what the list says',
   output: 'The same, of output, reasoning included',

@@ -34,7 +34,6 @@ const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, 
   keep: (value, _, site) => readKeep(value, site),
 }
 
-/** Reads a key's value as its row says. Undefined if no value is set (absent, null, blank text). */
 export function readValue(row: KeyRow, value: Plain, site: Site): ReadResult | undefined {
   return isBlank(value) ? undefined : READERS[row.type](value, row, site)
 }

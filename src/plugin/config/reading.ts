@@ -27,7 +27,6 @@ export class Problems {
     return [...this.#found.values(), ...this.#notShown('error'), ...this.#notShown('warning')]
   }
 
-  /** `place`: file and line, or variable. */
   add(level: ProblemLevel, key: string, text: string, place?: string, outcome?: Consequence): void {
     if (this.#count[level] >= MAX_PROBLEMS) {
       this.#count[level] += 1
@@ -64,7 +63,6 @@ export function showName(name: string): string {
   return SHOWN_NAME.test(name) ? name : '(a name that is not shown)'
 }
 
-/** `a, b or c` */
 export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
@@ -74,7 +72,6 @@ export type ReadResult<Value = unknown> = { readonly value: Value } | { readonly
 
 /** The location of a value, and the receiver of reports about the parts that are left out. */
 export interface Site {
-  /** `backends[0].endpoint` */
   readonly path: string
   /** The path with hidden parts removed, for messages. */
   readonly name: string
@@ -82,7 +79,6 @@ export interface Site {
   readonly problems: Problems
   readonly env: Environment
   readonly home: string
-  /** `config.yaml line 7`, or a variable's name. */
   place(path: string): string
 }
 
@@ -95,7 +91,6 @@ export function report(site: Site, text: string, outcome?: Consequence, level: P
   site.problems.add(level, site.name, text, site.place(site.path), outcome)
 }
 
-/** Builds the reason for refusing a value. If `hidden`, only its kind is shown, because it may be a secret. */
 export function refuse(value: Plain, expected: string, hidden = false): { readonly reason: string } {
   if (value instanceof Unusable && value.reason !== undefined) return { reason: value.reason }
   return { reason: `expected ${expected}, got ${describe(value, hidden)}` }

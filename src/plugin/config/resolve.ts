@@ -18,12 +18,9 @@ import {
 } from './sources.ts'
 import type { ConfigSource, Resolution, ResolvedConfig, UserConfig } from './types.ts'
 
-/** The input of `resolveConfig`. All fields are optional. */
 export interface ConfigInput {
   readonly code?: UserConfig | undefined
-  /** Default: the process's environment. */
   readonly env?: Environment | undefined
-  /** Home directory. Default: the user's. */
   readonly home?: string | undefined
   /** The agent product, if it is the only one: `hermes`, `pi`. */
   readonly hostName?: string | undefined

@@ -42,7 +42,6 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
 
 type Absent<Row> = Row extends { default: unknown } ? never : undefined
 
-/** The resolved configuration: every key with a valid value. */
 export type ResolvedConfig = {
   readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]>
 }
@@ -78,7 +77,6 @@ interface UserValueOfType {
   /** Also in short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
   backends: readonly (UserBackend | string)[]
   prometheus: boolean | Partial<PrometheusAddress>
-  /** A string is the folder. */
   hooks: boolean | string | UserHooks
   prices: boolean | UserPrices
   keep: boolean | UserKeep
@@ -86,19 +84,16 @@ interface UserValueOfType {
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>
 
-/** The value of one key as options in code accept it. */
 export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
 
 export interface ConfigSource {
   readonly from: 'default' | 'file' | 'environment' | 'code'
-  /** `config.yaml line 7`, or the variable's name. */
   readonly detail?: string
 }
 
 export interface Resolution {
   /** The configuration file that was read. Undefined if there is none, or it cannot be used. */
   readonly file: string | undefined
-  /** The key of the problem that explains why the file cannot be used. */
   readonly broken: ConfigProblem['key'] | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>

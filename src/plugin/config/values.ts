@@ -92,7 +92,6 @@ export interface ListRules {
   readonly private?: boolean
 }
 
-/** Reads a list of texts, or one text with separators. An unusable element is reported and left out. */
 export function readList(value: Plain, rules: ListRules, site: Site): ReadResult<readonly string[]> {
   const elements = typeof value === 'string' ? splitText(value, rules.separator ?? ',') : value
   if (!Array.isArray(elements)) return refuse(value, 'a list', rules.private)
@@ -118,7 +117,6 @@ function readElement(element: Plain, rules: ListRules): ReadResult<string> {
   return 'value' in reading && reading.value !== '' ? reading : refuse(element, 'text', rules.private)
 }
 
-/** Reads a mapping of names to texts, or `name=value,…`. Its values never appear in a message. */
 export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
   if (typeof value === 'string') return { value: readPairs(value, site) }
   if (!isPlainMap(value)) return refuse(value, 'a mapping of names to texts', true)
@@ -130,7 +128,6 @@ export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
   return { value: kept }
 }
 
-/** Parses `name=value,…`, percent-encoded. A malformed pair is reported and left out. */
 export function readPairs(text: string, site: Site): StringMap {
   const { pairs, faults } = parsePairs(text)
   for (const index of faults) {
@@ -171,7 +168,6 @@ function parsePair(entry: string): { name: string; value: string } | undefined {
 
 const LOOPBACK: PrometheusAddress = { host: '127.0.0.1', port: 9464 }
 
-/** Reads `true`, `{host, port}` or `host:port`. Undefined means off. */
 export function readPrometheus(value: Plain, site: Site): ReadResult<PrometheusAddress | undefined> {
   if (isPlainMap(value)) {
     warnUnknown(value, ['host', 'port'], site)

@@ -13,7 +13,6 @@ export interface CarryOptions {
   readonly traceparent?: (() => string | undefined) | undefined
 }
 
-/** The keys of `params._meta` that the protocol reserves for trace context. */
 interface TraceContextFields {
   readonly traceparent: string
   readonly tracestate?: string

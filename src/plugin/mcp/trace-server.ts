@@ -132,7 +132,6 @@ class ServerCalls {
     }
   }
 
-  /** Handles an outgoing message, which may be the answer to a call. */
   answered(message: unknown): void {
     try {
       const all = isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]
@@ -220,7 +219,6 @@ function failureIn(answer: unknown): Attributes | undefined {
   return peek(peek(answer, 'result'), 'isError') === true ? { [GENERAL.errorType]: TOOL_ERROR } : undefined
 }
 
-/** The length of a `tracestate` that W3C requires to be kept. */
 const TRACESTATE_CHARACTERS = 512
 
 interface McpCaller {
@@ -247,12 +245,10 @@ function callerOf(message: unknown, extra: unknown): McpCaller {
   }
 }
 
-/** The headers of the HTTP request with the message. Undefined over stdio. */
 function headersOf(extra: unknown): unknown {
   return peek(peek(extra, 'requestInfo'), 'headers') ?? peek(peek(extra, 'request'), 'headers')
 }
 
-/** `network.transport` and the protocol version of a message, if its HTTP request has them. */
 function httpFacts(extra: unknown): { readonly transport?: 'tcp'; readonly version?: string | undefined } {
   const headers = headersOf(extra)
   return headers === undefined ? {} : { transport: 'tcp', version: textOf(headerOf(headers, 'mcp-protocol-version')) }
@@ -267,7 +263,6 @@ function hopOf(extra: unknown, base: Context): SpanContext | undefined {
   return carriedBy(key => headerOf(headers, key))
 }
 
-/** Reads a header of a `Headers` object, or of a plain object with lower-case names. */
 function headerOf(headers: unknown, name: string): unknown {
   if (typeof peek(headers, 'get') === 'function') return (headers as Headers).get(name)
   const value = peek(headers, name)

@@ -10,7 +10,6 @@ export function loadPriceList(): typeof import('@pydantic/genai-prices') {
 /** The version and release date of the list, recorded so that figures can be compared. */
 export const PRICE_LIST = 'genai-prices 0.1.8 (2026-09-23)'
 
-/** The list's names for well-known providers, if they differ. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['x_ai', 'x-ai'],
   ['azure.ai.openai', 'azure'],
@@ -55,7 +54,6 @@ function unitPrices(listed: ModelPrice): UnitPrices | undefined {
   const requests = listed['requests_kcount']
   return {
     input,
-    // An embedding model has none.
     output: rate('output_mtok') ?? 0,
     cacheRead: rate('cache_read_mtok'),
     cacheWrite: rate('cache_write_mtok'),
@@ -65,7 +63,6 @@ function unitPrices(listed: ModelPrice): UnitPrices | undefined {
   }
 }
 
-/** Region prefix of Bedrock's model names. */
 const REGION = /^(?:us|us-gov|eu|apac|au|ca|jp|sa|global)\./
 /** Suffixes that do not make it another model: Bedrock's version, Claude's long context, a date, `latest`. */
 const VERSIONS = [/-v\d{1,2}(?::\d{1,2})?$/, /\[1m\]$/, /[-@]\d{4}-?\d{2}-?\d{2}$/, /-latest$/]
@@ -85,7 +82,6 @@ function namesIn(rule: MatchLogic): string[] {
   return 'contains' in rule ? [rule.contains] : []
 }
 
-/** True if the listed model has this name, not only a common prefix. */
 function isSameModel(name: string, { id, match }: ModelInfo): boolean {
   const wanted = bare(name)
   return [id, ...namesIn(match)].some(known => bare(known) === wanted)

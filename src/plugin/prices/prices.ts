@@ -11,14 +11,12 @@ interface Bill extends Omit<Cost, 'dollars'> {
 }
 
 interface Resolved {
-  /** The quarter of an hour for which the prices hold. */
   readonly slot: number
   readonly bill: Bill | undefined
 }
 
 /** Some providers are cheaper at night, from a quarter or half past the hour. */
 const SLOT_MILLIS = 900_000
-/** Limits the cached models. If there are more, the cache is cleared. */
 const MODELS_LIMIT = 256
 /** Limits the warnings about models without a price: a router may use hundreds of models. */
 const LINES_LIMIT = 20
@@ -92,7 +90,6 @@ function isMeant(pattern: OwnPrice['model'], { provider, model }: PricedRequest)
   return matches(parts, model.toLowerCase()) || matches(parts, `${provider}/${model}`.toLowerCase())
 }
 
-/** True if the text consists of these parts in this order, with any text between them. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...rest] = parts
   const last = rest.pop()

@@ -15,7 +15,6 @@ export interface UnitPrices {
   readonly output: TokenRate
   readonly cacheRead?: TokenRate | undefined
   readonly cacheWrite?: TokenRate | undefined
-  /** For cache entries that last an hour. */
   readonly cacheWriteLong?: TokenRate | undefined
   readonly reasoning?: TokenRate | undefined
   /** US dollars per request, independent of its tokens. */

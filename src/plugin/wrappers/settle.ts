@@ -2,7 +2,6 @@ import { types } from 'node:util'
 
 type Stream = AsyncIterable<unknown>
 
-/** Callbacks for the end of a run. Neither may throw. */
 export interface SettleListener {
   readonly ended: (value: unknown) => void
   readonly failed: (error: unknown) => void

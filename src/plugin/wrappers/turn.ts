@@ -44,7 +44,6 @@ function idIn(options: unknown, key: string, make: () => string): string {
   return idOf(peek(options, key)) ?? make()
 }
 
-/** Generates an id that is unique if the turn's id is. */
 function madeId(course: Course): string {
   course.made += 1
   return `${course.ids.turn_id}:${course.made}`
@@ -68,7 +67,6 @@ function picked<Said, Key extends keyof Said & string>(said: Said, keys: readonl
   return found as Pick<Said, Key>
 }
 
-/** Emits only the first end of a span. */
 function once<Said>(tell: (said: Said) => void): (said: Said) => void {
   let isTold = false
   return said => {
@@ -158,7 +156,6 @@ function tellEnd(emit: Emit, ids: TurnIds, said: TurnEnding): void {
   emit('on_session_end', ending)
 }
 
-/** The operations of a turn or a tool. Requests inside a tool own only the tool calls inside it. */
 function workOf(course: Course, inside?: ToolIds): TurnOperations {
   let asking = inside?.api_request_id
   return {
@@ -276,7 +273,6 @@ function failedBy(error: unknown): ApiError {
 const GRANTED = 'once'
 const DENIED = 'deny'
 
-/** Synonyms of the two choices that the hooks define. */
 const SAME_WORD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [true, GRANTED],
   ['allow', GRANTED],

@@ -36,7 +36,6 @@ test('without any configuration every key has the default that the specification
     propagate_context: true,
     force_flush_on_session_end: true,
     force_flush_wait_ms: 1500,
-    emit_genai_metrics: true,
     metrics_interval_ms: 60_000,
     prometheus: undefined,
     span_batch_max_queue_size: 2048,
