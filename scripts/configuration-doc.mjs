@@ -1,4 +1,4 @@
-// docs/configuration.md, out of the tables that the program itself reads.
+// docs/configuration.md, generated from the tables that the program reads.
 import { BACKENDS } from '../build/delivery/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
 import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
@@ -10,35 +10,33 @@ import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Configuration
 
-Without any configuration hookspan writes traces to a local log and sends nothing anywhere. Everything below is optional.
+Everything is optional. Without a configuration, hookspan writes traces to a local log and sends nothing.
 
-## Where values come from
+## Sources
 
-Each source wins over those before it, key by key; the map \`resource_attributes\` is put together
-entry by entry.
+Later sources override earlier ones, key by key; the map \`resource_attributes\` is merged entry by entry.
 
 1. the defaults;
-2. the file: the one that \`HOOKSPAN_CONFIG\` names, else \`$XDG_CONFIG_HOME/hookspan/config.yaml\` (that is
-   \`~/.config/hookspan/config.yaml\`; \`config.yml\` and \`config.json\` are read, too);
+2. the file: \`HOOKSPAN_CONFIG\`, else \`$XDG_CONFIG_HOME/hookspan/config.yaml\` (\`~/.config/hookspan/config.yaml\`; \`config.yml\` and
+   \`config.json\` work, too);
 3. the environment: OpenTelemetry's own variables, then \`HOOKSPAN_<KEY>\`;
-4. options given in code.
+4. options in code.
 
-The working directory is never looked at, and \`HOOKSPAN_CONFIG\` has to be an absolute path (\`~/\` is fine). An agent is
-often started inside a repository that somebody else wrote; a file in there must not be able to send your prompts
-to a place of its author's choice. For the same reason a backend whose address cannot be used is left out: it never
-falls back to a default address.
+**The working directory is never read**, and \`HOOKSPAN_CONFIG\` must be an absolute path (\`~/\` is allowed). Agents often start inside a
+repository by another author; a file in it must not be able to send your prompts to that author's server. For the same reason, a backend
+with an invalid address is dropped and never falls back to a default address.
 
-\`hookspan config\` shows every value that is in force and where it came from; \`hookspan config --check\` fails when something
-in the configuration is wrong. Anything wrong is one line on standard error, and the next lower source counts:
+Run \`hookspan config\` to see every value in force and its source. \`hookspan config --check\` fails if the configuration has an error. Each
+error is one line on standard error, and the next lower source applies:
 
 \`\`\`text
 config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000
 \`\`\`
 
-What is set for privacy fails closed. Where \`content_capture\` says something that is none of its words, or its name is
-misspelt (\`content_captrue\`), it is \`off\`, whatever a lower source says; so it is, unless a higher source says otherwise, when
-there is a file that cannot be read or parsed. In the same way \`redact\` is on then, and \`capture_sender_id\` and
-\`capture_conversation_history\` are off. Nothing else of a file that cannot be parsed counts. A blank value, in a file or in a variable, is the same as none.
+**Privacy settings fail closed.** An invalid value of \`content_capture\`, or a misspelt key (\`content_captrue\`), means \`off\`, whatever a lower
+source sets. So does a file that cannot be read or parsed, unless a higher source sets the key. In the same cases \`redact\` is on, and
+\`capture_sender_id\` and \`capture_conversation_history\` are off. No other part of an unparsable file applies. A blank value, in a file or in
+a variable, means not set.
 
 ## An example
 
@@ -55,8 +53,8 @@ backends:
       authorization: Bearer \${COLLECTOR_TOKEN}
 \`\`\`
 
-YAML 1.2, or JSON. \`\${NAME}\` and \`\${NAME:-default}\` in any text stand for an environment variable, \`$\${\` for the characters
-themselves. A variable that is not set is reported, and what needed it is left out.
+The format is YAML 1.2 or JSON. In any text, \`\${NAME}\` and \`\${NAME:-default}\` insert an environment variable, and \`$\${\` is a literal
+\`\${\`. An unset variable is reported, and the value that needs it is dropped.
 `
 
 function keyTable() {
@@ -70,15 +68,14 @@ function keyTable() {
 }
 
 const OTEL_NOTES = {
-  OTEL_SDK_DISABLED: '`true` switches off',
-  OTEL_RESOURCE_ATTRIBUTES: '`name=value,…`, percent-encoded; `service.name` in it is the name of the service',
-  OTEL_TRACES_SAMPLER:
-    '`always_on`, `always_off`, `traceidratio`, and the same with `parentbased_`; always parent-based here',
+  OTEL_SDK_DISABLED: '`true` disables hookspan',
+  OTEL_RESOURCE_ATTRIBUTES: '`name=value,…`, percent-encoded; its `service.name` is the service name',
+  OTEL_TRACES_SAMPLER: '`always_on`, `always_off`, `traceidratio`, also with `parentbased_`; always parent-based here',
   OTEL_TRACES_SAMPLER_ARG: 'the ratio',
-  OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: 'caps what the defaults and the file say',
+  OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: 'upper limit of the defaults and the file',
   OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT:
     '`true`, `SPAN_ONLY`, `SPAN_AND_EVENT`: full; `false`, `NO_CONTENT`, `EVENT_ONLY`: off',
-  OTEL_METRICS_EXPORTER: '`prometheus` among them switches it on',
+  OTEL_METRICS_EXPORTER: 'a list with `prometheus` enables it',
   'OTEL_{TRACES,METRICS,LOGS}_EXPORTER': '`otlp`, `none`; for traces also `console`',
 }
 
@@ -88,7 +85,7 @@ function otelTable() {
     for (const name of KEY_ROWS[key].otel ?? []) fed.set(name, [...(fed.get(name) ?? []), code(key)])
   }
   const rows = [...fed].map(([name, keys]) => [code(name), keys.join(', '), OTEL_NOTES[name] ?? ''])
-  return table(['variable', 'key', 'how it is read'], rows)
+  return table(['variable', 'key', 'values'], rows)
 }
 
 function fieldTable(fields) {
@@ -129,7 +126,7 @@ function typeTable() {
       Object.entries(row.options).map(ownField).join('<br>'),
     ]
   })
-  return table(['type', 'is', 'default endpoint', 'protocol', 'takes', 'fields of its own'], rows)
+  return table(['type', 'backend', 'default endpoint', 'protocol', 'signals', 'own fields'], rows)
 }
 
 /** The page, ending in a line break. */
@@ -139,26 +136,26 @@ export function configurationDoc() {
 ${INTRO}
 ## Keys
 
-Durations are milliseconds (\`_ms\`). In a variable a list is separated by commas (\`redact_patterns\`: by line breaks), a map
-is \`name=value,…\`, and backends are written in short, such as \`HOOKSPAN_BACKENDS=console,phoenix=http://127.0.0.1:6006\`.
+Durations are in milliseconds (\`_ms\`). In a variable, separate a list by commas (\`redact_patterns\`: by line breaks), write a map as
+\`name=value,…\`, and backends in short form: \`HOOKSPAN_BACKENDS=console,phoenix=http://127.0.0.1:6006\`.
 
 ${keyTable()}
 
 ## Backends
 
-\`backends\` is a list. Each entry has a \`type\`, and whatever of these fields is to differ from what the type prefers:
+\`backends\` is a list. Each entry has a \`type\`, and any of these fields to override the defaults of that type:
 
 ${fieldTable(BACKEND_FIELDS)}
 
-Every field can be named with \`_env\` instead: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, so that
-the file holds no secret. Credentials inside an address (\`https://user:password@…\`) become a header. An entry can also be
-written in short: \`console\`, \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
+Any field also works with the suffix \`_env\`: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, which keeps the secret out of
+the file. Credentials in an address (\`https://user:password@…\`) become a header. Short forms of an entry are \`console\`,
+\`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
 
 ${typeTable()}
 
 ## Hooks
 
-[Hooks that act](hook-folders.md), from files. \`false\` loads none, a path alone is \`global_dir\`, and a mapping has these fields:
+[Guards](guards.md) from folders. \`false\` loads none, a path is \`global_dir\`, and a mapping has these fields:
 
 ${fieldTable(HOOKS_FIELDS)}
 
@@ -172,14 +169,14 @@ hooks:
       allow: [build, dist]
 \`\`\`
 
-\`isolate: true\` runs a file in a thread of its own; \`required: true\` blocks everything as long as the file is not loaded. What else is there
-the file is handed: texts, lists and mappings; a text that is a number, \`true\` or \`false\` becomes that. Of two sources the
-later one counts whole.
+\`isolate: true\` runs a file in its own thread; \`required: true\` blocks every turn and tool until the file is loaded. All other entries are
+passed to the file as texts, lists and mappings; a text that is a number, \`true\` or \`false\` is converted. A later source replaces the whole
+value.
 
 ## Prices
 
-[What requests cost](cost.md), where the agent does not say. \`true\` takes the list of known models. A mapping puts prices of your own
-before it: of \`model\` or \`provider/model\`, with \`*\` for any characters, each 0 or a mapping of these fields:
+[Prices of requests](cost.md) for which the agent reports no cost. \`true\` uses the list of known models. A mapping puts your own prices
+first: keys are \`model\` or \`provider/model\`, with \`*\` for any characters; values are 0 or a mapping of these fields:
 
 ${fieldTable(PRICE_FIELDS)}
 
@@ -190,11 +187,11 @@ prices:
     service_tiers: { batch: 0.5 }
 \`\`\`
 
-Of two sources the later one counts whole.
+A later source replaces the whole value.
 
-## Turns worth keeping
+## Tail sampling
 
-[Which turns are sent to the backends](sampling.md), once they are over; the local log has them all. A mapping of these fields:
+\`keep\` selects the turns [to send to the backends](sampling.md), at their end; the local log has all of them. A mapping of these fields:
 
 ${fieldTable(KEEP_FIELDS)}
 
@@ -209,15 +206,17 @@ keep:
 
 ## OpenTelemetry's variables
 
-They win over the file, and \`HOOKSPAN_<KEY>\` wins over them.
+They override the file, and \`HOOKSPAN_<KEY>\` overrides them.
 
 ${otelTable()}
 
-Where no \`backends\` are configured at all, \`OTEL_EXPORTER_OTLP_ENDPOINT\` (or that of a signal) makes one backend \`otlp\`, with its
-headers, timeout, compression, protocol, certificate, client certificate and its key. To the general address \`/v1/traces\`, \`/v1/metrics\` or \`/v1/logs\` is
-appended where it is missing; that of a signal is used as it is. Where those of metrics differ from those of traces, there is a second
-one, \`otlp-metrics\`. Logs are sent only where \`OTEL_LOGS_EXPORTER=otlp\` or \`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT\` asks for them, by
-\`otlp-logs\` where they travel differently. \`OTEL_TRACES_EXPORTER=console\` adds a backend \`console\`; \`none\` switches a signal off. An empty list,
-\`backends: []\`, keeps these variables from sending anything anywhere.
+Without \`backends\`, \`OTEL_EXPORTER_OTLP_ENDPOINT\` (or that of a signal) creates a backend \`otlp\` with its headers, timeout, compression,
+protocol, certificate, client certificate and key.
+
+- \`/v1/traces\`, \`/v1/metrics\` or \`/v1/logs\` is appended to the general address if missing; the address of a signal is used as it is.
+- If the variables of metrics differ from those of traces, a second backend \`otlp-metrics\` is created.
+- Logs are sent only with \`OTEL_LOGS_EXPORTER=otlp\` or \`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT\`, by \`otlp-logs\` if their variables differ.
+- \`OTEL_TRACES_EXPORTER=console\` adds a backend \`console\`; \`none\` turns a signal off.
+- An empty list, \`backends: []\`, makes these variables send nothing.
 `
 }

@@ -1,5 +1,5 @@
-// What an editor shows of a key, a field or a hook are the words of the documentation: the tables that say them are put into
-// the declarations that are published, so that the source says each once.
+// Copies the descriptions of keys, fields and hooks from the tables into the published declarations, for editors. The source
+// has each description once.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,7 +7,7 @@ import { code } from './markdown.mjs'
 
 const UNSET = { prometheus: 'off', hooks: 'the folder below' }
 
-/** What is in force where nothing is set, in words. */
+/** The default value in words. */
 export function defaultOf({ default: value, fromHost, follows, type }) {
   if (follows) return `as ${code(follows)}`
   const own = typeof value === 'object' ? Object.values(value).join(', ') : value
@@ -21,7 +21,7 @@ function rangeOf({ type, min, max, values }) {
   return min === undefined ? '' : ` (${type === 'integer' || type === 'chars' ? 'whole number, ' : ''}≥ ${min})`
 }
 
-/** What a key is about, and what it can be set to. */
+/** The description of a key and its allowed values. */
 export function aboutKey(row) {
   return row.about + rangeOf(row)
 }
@@ -42,14 +42,14 @@ function sentence(text) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** The declaration with a comment above each member of the interface that the table knows. */
+/** Returns the declaration with a comment above each member of the interface. */
 function withWords(declaration, name, words) {
   const [whole, head, body] = new RegExp(`(export interface ${name} \\{\\n)([\\s\\S]*?\\n)\\}`).exec(declaration)
   const said = body.replace(/^ {4}(?:readonly )?(\w+)/gm, (line, member) => `    /** ${words[member]} */\n${line}`)
   return declaration.replace(whole, () => `${head}${said}}`)
 }
 
-/** @param compiled the folder with what the compiler made of `src` */
+/** @param compiled the folder with the compiled `src` */
 export async function writeWords(compiled) {
   const load = path => import(pathToFileURL(join(compiled, path)).href)
   const edit = (path, change) => writeFileSync(join(compiled, path), change(readFileSync(join(compiled, path), 'utf8')))

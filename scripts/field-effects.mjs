@@ -1,4 +1,4 @@
-// What each field of a payload is for, found out by leaving it away: no list that somebody has to keep.
+// The effects of each payload field, found by removing the field: no list to maintain.
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe } from './observed-spans.mjs'
 
@@ -11,7 +11,7 @@ const EVERYTHING = {
 /** `llm.input_messages.0.message.role` → `llm.input_messages` */
 const family = name => name.replace(/\.\d+\..*$/, '')
 
-/** All that can be told of a span, as attribute or words → value. */
+/** All facts of a span: attribute or description → value. */
 function factsOf({ name, attributes, events, links, status, endAt }) {
   const facts = new Map()
   for (const [attribute, value] of attributes) {
@@ -26,7 +26,7 @@ function factsOf({ name, attributes, events, links, status, endAt }) {
   return facts
 }
 
-/** Spans are known by kind and start: their names and ids may be what is left away. */
+/** Spans are identified by kind and start, because names and ids may be removed. */
 function outcome(hook, gone) {
   const records = COMPLETE_RECORDS.map(record => {
     if (record.hook !== hook) return record
@@ -48,7 +48,7 @@ function differences(before, after) {
   return changed
 }
 
-/** Field by field away, in this order: where one field stands in for another, only the second one's going shows. */
+/** Removes field by field, in this order: if one field is a fallback for another, only the second removal shows. */
 function shed(hook, fields, effects) {
   const gone = []
   let before = outcome(hook, gone)
@@ -60,7 +60,7 @@ function shed(hook, fields, effects) {
   }
 }
 
-/** Field → what changes with it, for one hook; empty where nothing on a span does. */
+/** Field → its effects on spans, for one hook. */
 export function fieldEffects(hook, fields) {
   const effects = new Map(fields.map(field => [field, new Set()]))
   shed(hook, fields, effects)

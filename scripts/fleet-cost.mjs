@@ -1,5 +1,5 @@
 /**
- * What a turn costs a fleet: requests and bytes to the gateway, counted at a server of this process. The figures of docs/fleet.md:
+ * Measures requests and bytes of a turn to the gateway, at a server in this process. The figures of docs/receiver.md:
  *
  *     npm run build && node scripts/fleet-cost.mjs
  *

@@ -1,4 +1,4 @@
-// What the generated pages are made of.
+// Markdown building blocks of the generated pages.
 
 export const code = text => `\`${text}\``
 

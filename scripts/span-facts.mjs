@@ -1,9 +1,9 @@
-// Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
+// The attributes of each span kind, when they are set, and the settings that they need: observed, not declared.
 import { GEN_AI, GEN_AI_NEXT, GENERAL, OPENINFERENCE, OWN } from '../build/contract/semconv/index.js'
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 
-/** In this order: what the first run writes needs nothing, what only a later one writes needs what it is named for. */
+/** In order: attributes of the first run need no setting; those that first occur in a later run need its setting. */
 const RUNS = [
   ['', { content_capture: 'off' }],
   ['content', { content_capture: 'preview' }],
@@ -17,7 +17,7 @@ const RUNS = [
   ['`gen_ai_next`', { conventions: ['own', 'gen_ai_next'] }],
 ]
 
-/** A name of v1.41 that stands on further spans since is listed as one of v1.41. */
+/** Names of v1.41 that later versions put on more spans are listed under v1.41. */
 const LATER = Object.entries(GEN_AI_NEXT).filter(([, name]) => !Object.values(GEN_AI).includes(name))
 
 const CONVENTIONS = {
@@ -48,7 +48,7 @@ function typeOf(value) {
   return Array.isArray(value) ? 'string[]' : typeof value
 }
 
-/** The recordings first: their values make better examples. Each run on its own, for no turn is to meet another. */
+/** The recordings come first because their values are better examples. Each runs separately, so that turns do not meet. */
 function allSpans(options) {
   const sources = [recording('demo-session.jsonl'), recording('hermes-turn.jsonl'), COMPLETE_RECORDS]
   return sources.flatMap(records => observe(records, options))

@@ -1,4 +1,4 @@
-// Writes everything in the repository that is made from the code: npm run docs
+// Writes all generated files of the repository: npm run docs
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
@@ -11,7 +11,7 @@ import { metricsDoc } from './metrics-doc.mjs'
 import { spansDoc } from './spans-doc.mjs'
 import { picture } from './tree-picture.mjs'
 
-/** Path from the top of the repository → what makes its text. */
+/** Path in the repository → function that returns its text. */
 export const GENERATED = new Map([
   ['docs/configuration.md', configurationDoc],
   ['docs/hooks.md', hooksDoc],

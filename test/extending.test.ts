@@ -8,19 +8,22 @@ import { ROOT, read } from './support/pages.ts'
 const home = mkdtempSync(join(tmpdir(), 'hookspan-extending-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Each program of the page, with what the page says that it prints. */
-const PROGRAMS = [...read('docs/extending.md').matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g)].map(
+/** The part of docs/own-agent.md whose programs have their output below them. */
+const PAGE = read('docs/own-agent.md').split('\n## Extend hookspan\n')[1] ?? ''
+
+/** Each program with the output that the page shows. */
+const PROGRAMS = [...PAGE.matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g)].map(
   ([, program = '', printed = '']) => ({ program, printed }),
 )
 
-test('there is a program for each way to extend', () => {
+test('shows a program for each way to extend', () => {
   const options = ['enrich', 'redact', 'spanProcessors', 'metricReaders', 'logger', 'tags']
   const shown = options.filter(option => PROGRAMS.some(({ program }) => new RegExp(`\\b${option}\\b`).test(program)))
   expect(shown).toEqual(options)
-  expect(PROGRAMS).toHaveLength([...read('docs/extending.md').matchAll(/```js\n/g)].length)
+  expect(PROGRAMS).toHaveLength([...PAGE.matchAll(/```js\n/g)].length)
 })
 
-test.each(PROGRAMS)('the page says what is printed by\n$program', ({ program, printed }) => {
+test.each(PROGRAMS)('prints what the page shows:\n$program', ({ program, printed }) => {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home },

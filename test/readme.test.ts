@@ -196,8 +196,8 @@ describe('pictures', () => {
   })
 })
 
-test('the example of docs/testing.md is the one that is tested', () => {
-  const [example] = blocks(read('docs/testing.md'), 'ts')
+test('the test in docs/own-agent.md is the one that runs', () => {
+  const [example] = blocks(read('docs/own-agent.md'), 'ts')
   expect(example).toBe(read('test/testing-example.test.ts').replace("'../src/testing.ts'", "'hookspan/testing'"))
 })
 

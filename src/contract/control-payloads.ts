@@ -1,13 +1,13 @@
 import type { Identity } from './identity.ts'
 import type { ControlAction, ControlFailure, ControlPhase, ControlVerdict } from './vocabulary.ts'
 
-/** The hooks of control hooks: user functions that inspect an agent's actions and may decide about them. */
+/** The hooks of guards: user functions that inspect an agent's actions and may decide about them. */
 
 /** `pre_control_hook` */
 export interface ControlHookStart extends Identity {
   /** Pairs the end with the start; each run has its own. Without it no span is written */
   readonly hook_run_id?: string | null | undefined
-  /** Name of the control hook */
+  /** Name of the guard */
   readonly hook_name?: string | undefined
   /** Step that the hook inspects: `before_turn`, `after_turn`, `before_model`, `after_model`, `before_tool` or `after_tool` */
   readonly hook_phase?: ControlPhase | undefined

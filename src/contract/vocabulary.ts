@@ -22,16 +22,16 @@ export type HookResult = 'ok' | 'ignored' | 'duplicate' | 'error'
 /** Choices that let the tool run. */
 export const GRANTING_CHOICES: ReadonlySet<string> = new Set(['once', 'session', 'always', 'smart_approve'])
 
-/** Step of the agent that a control hook inspects. */
+/** Step of the agent that a guard inspects. */
 export type ControlPhase = 'before_turn' | 'after_turn' | 'before_model' | 'after_model' | 'before_tool' | 'after_tool'
 
-/** Decision of a control hook. */
+/** Decision of a guard. */
 export type ControlVerdict = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask' | 'failed'
 
-/** Effect of a control hook's decision in the host. */
+/** Effect of a guard's decision in the host. */
 export type ControlAction = 'ran' | 'blocked' | 'rewritten' | 'injected' | 'retried' | 'asked' | 'none'
 
-/** Kind of failure of a control hook. */
+/** Kind of failure of a guard. */
 export type ControlFailure = 'threw' | 'timed_out' | 'nonsense'
 
 export const CONTROL_PHASES: ReadonlySet<string> = new Set<ControlPhase>([

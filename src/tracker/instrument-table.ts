@@ -35,11 +35,11 @@ const GEN_AI_LABELS = [
   'gen_ai.response.model',
 ] as const
 
-function tokenCounter(which: string): InstrumentRow {
+function tokenCounter(description: string): InstrumentRow {
   return {
     kind: 'counter',
     unit: '{token}',
-    description: `${which} of model requests`,
+    description,
     labels: [LABEL.model, LABEL.provider, LABEL.part],
     recorded: 'api and auxiliary end, non-zero',
   }
@@ -56,7 +56,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   turnDuration: {
     kind: 'histogram',
     unit: 's',
-    description: 'Duration of a turn, waiting for people included',
+    description: 'Duration of a turn, including waits for the user',
     labels: [LABEL.kind, LABEL.finalStatus],
     buckets: TURN_SECONDS,
     recorded: 'root end',
@@ -64,9 +64,9 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   samplingTurns: {
     kind: 'counter',
     unit: '{turn}',
-    description: 'Turns that were judged, by why their traces are kept; `none` where they are not',
+    description: 'Sampled turns by the reason to keep their trace; `none` if it is not kept',
     labels: [LABEL.reason, LABEL.early],
-    recorded: 'root end, with `keep`; `early` where there was no room to hold more of the trace',
+    recorded: 'root end, with `keep`; `early` if memory for the trace ran out',
   },
   toolCalls: {
     kind: 'counter',
@@ -81,19 +81,19 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     description: 'Duration of a tool call',
     labels: [LABEL.toolName, LABEL.outcome],
     buckets: TOOL_MILLIS,
-    recorded: 'tool end, when the duration is known',
+    recorded: 'tool end, if the duration is known',
   },
-  tokensInput: tokenCounter('Input tokens, cached included,'),
-  tokensOutput: tokenCounter('Output tokens, reasoning included,'),
-  tokensCacheRead: tokenCounter('Input tokens read from a cache'),
-  tokensCacheWrite: tokenCounter('Input tokens written to a cache'),
-  tokensReasoning: tokenCounter('Output tokens spent on reasoning'),
+  tokensInput: tokenCounter('Input tokens of model requests, including cached ones'),
+  tokensOutput: tokenCounter('Output tokens of model requests, including reasoning'),
+  tokensCacheRead: tokenCounter('Input tokens that model requests read from a cache'),
+  tokensCacheWrite: tokenCounter('Input tokens that model requests wrote to a cache'),
+  tokensReasoning: tokenCounter('Output tokens that model requests spent on reasoning'),
   cost: {
     kind: 'counter',
     unit: '{dollar}',
-    description: 'US dollars that model requests cost, as far as it is known',
+    description: 'Known cost of model requests in US dollars',
     labels: [LABEL.model, LABEL.provider, LABEL.agent],
-    recorded: 'api and auxiliary end, where the agent or `prices` says it',
+    recorded: 'api and auxiliary end, if the agent or `prices` gives the cost',
   },
   apiDuration: {
     kind: 'histogram',
@@ -115,7 +115,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     unit: '{attempt}',
     description: 'Failed attempts that may be retried',
     labels: [LABEL.model, LABEL.provider],
-    recorded: 'api error that is retryable',
+    recorded: 'retryable api error',
   },
   subagentCount: {
     kind: 'counter',
@@ -150,24 +150,24 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   hookRuns: {
     kind: 'counter',
     unit: '{run}',
-    description: 'Runs of control hooks, by what they said',
+    description: 'Runs of guards by verdict',
     labels: [LABEL.hookName, LABEL.phase, LABEL.verdict, LABEL.failure],
-    recorded: 'control hook end, also where nothing is drawn; `failure` where it failed',
+    recorded: 'guard end, also without a span; `failure` if it failed',
   },
   hookDuration: {
     kind: 'histogram',
     unit: 'ms',
-    description: 'Duration of a run of a control hook',
+    description: 'Duration of a run of a guard',
     labels: [LABEL.hookName, LABEL.phase],
     buckets: CONTROL_MILLIS,
-    recorded: 'control hook end, when the duration is known; not of sums',
+    recorded: 'guard end, if the duration is known; not for sums',
   },
   skillInferred: {
     kind: 'counter',
     unit: '{hit}',
     description: 'Tool calls that loaded a skill',
     labels: [LABEL.skillName, LABEL.source],
-    recorded: 'skill seen',
+    recorded: 'skill detected',
   },
   genAiTokenUsage: {
     kind: 'histogram',
@@ -221,7 +221,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     unit: '{span}',
     description: 'Spans that hookspan had to end itself',
     labels: [LABEL.reason],
-    recorded: 'when it ends one',
+    recorded: 'end by hookspan',
   },
   spansOpen: {
     kind: 'up_down_counter',
@@ -240,7 +240,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   exportSpans: {
     kind: 'counter',
     unit: '{span}',
-    description: 'Spans handed to a backend, by what became of them',
+    description: 'Spans passed to a backend, by result',
     labels: [LABEL.backend, LABEL.result],
     recorded: 'delivery',
   },
@@ -253,11 +253,11 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   },
 }
 
-function nextCounter(which: string): InstrumentRow {
+function nextCounter(description: string): InstrumentRow {
   return {
     kind: 'counter',
     unit: '{token}',
-    description: `${which} of model requests`,
+    description,
     labels: [...GEN_AI_LABELS, TOKEN_MODALITY],
     recorded: 'api end, non-zero',
   }
@@ -284,11 +284,11 @@ export const NEXT_INSTRUMENTS: { readonly [Key in NextMetricKey]: InstrumentRow 
     GEN_AI_LABELS,
     OPERATION_SECONDS,
   ),
-  nextUsageInput: nextCounter('Input tokens, cached included,'),
-  nextUsageOutput: nextCounter('Output tokens, reasoning included,'),
-  nextUsageCacheRead: nextCounter('Input tokens read from a cache'),
-  nextUsageCacheWrite: nextCounter('Input tokens written to a cache'),
-  nextUsageReasoning: nextCounter('Output tokens spent on reasoning'),
+  nextUsageInput: nextCounter('Input tokens of model requests, including cached ones'),
+  nextUsageOutput: nextCounter('Output tokens of model requests, including reasoning'),
+  nextUsageCacheRead: nextCounter('Input tokens that model requests read from a cache'),
+  nextUsageCacheWrite: nextCounter('Input tokens that model requests wrote to a cache'),
+  nextUsageReasoning: nextCounter('Output tokens that model requests spent on reasoning'),
   nextOperationInput: nextHistogram('{token}', 'Input tokens of one model request', GEN_AI_LABELS, TOKENS),
   nextOperationOutput: nextHistogram('{token}', 'Output tokens of one model request', GEN_AI_LABELS, TOKENS),
   nextInferenceCalls: nextHistogram('{call}', 'Model requests of one turn of an agent', AGENT_LABELS, CALLS),

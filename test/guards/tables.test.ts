@@ -15,7 +15,7 @@ import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../../src/guards/
 import { TOOL_KINDS, type ToolCall } from '../../src/guards/tool-call.ts'
 import type { AnyVerdict } from '../../src/guards/verdict.ts'
 
-const PAGE = readFileSync(new URL('../../docs/control-hooks.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../docs/guards.md', import.meta.url), 'utf8')
 
 /** Each is compared with the real agent by the live suite of that agent. */
 const AGENTS: Readonly<Record<string, Capabilities | undefined>> = {
@@ -33,7 +33,7 @@ const AGENTS: Readonly<Record<string, Capabilities | undefined>> = {
 }
 const COLUMNS = ['beforeTurn', 'beforeModel', 'afterModel', 'beforeTool', 'afterTool', 'afterTurn']
 
-test.each(Object.entries(AGENTS))('what hooks can decide in %s is what the page says', (agent, able) => {
+test.each(Object.entries(AGENTS))('lists the decisions that %s supports', (agent, able) => {
   const decided = new Map(
     tableOf(able ?? {}).map(({ phase, decisions }) => [phase as string, decisions.join(', ') || '–']),
   )
@@ -84,13 +84,13 @@ const DECISIONS: { readonly [D in AnyVerdict['decision']]: true } = {
   ...{ pass: true, block: true, rewrite: true, inject: true, retry: true, ask: true },
 }
 
-test('the members of a hook are those of the page', () => {
-  const rows = rowsBelow('| member | is |')
+test('lists every member of a guard', () => {
+  const rows = rowsBelow('| member of a guard | meaning |')
   expect(rows.flatMap(([member]) => named(member)).sort()).toEqual(Object.keys(MEMBERS).sort())
 })
 
-test('what a phase is handed and may decide is what the page says', () => {
-  const rows = rowsBelow('| phase | its event | may decide |')
+test('lists the event and the decisions of every phase', () => {
+  const rows = rowsBelow('| phase | fields of the event | may decide |')
   expect(rows.map(([phase]) => named(phase)[0]).sort()).toEqual([...PHASE_NAMES].sort())
   for (const [phase, event, decided] of rows) {
     const [name] = named(phase) as [Phase]
@@ -100,22 +100,22 @@ test('what a phase is handed and may decide is what the page says', () => {
   }
 })
 
-test('what a hook is handed beside the event, and what a tool is, is what the page says', () => {
-  const lineOf = (begin: string): string[] => named(PAGE.slice(PAGE.indexOf(begin)).split('\n\n')[0])
-  expect(lineOf('The event is frozen. `ctx` has')).toEqual(expect.arrayContaining(Object.keys(CONTEXT)))
-  const tool = lineOf('`tool` says in one language')
+test('lists every member of ctx and every field of a tool', () => {
+  const namedBelow = (head: string): string[] => rowsBelow(head).flatMap(cells => cells.flatMap(named))
+  expect(namedBelow('| member of `ctx` | meaning |')).toEqual(expect.arrayContaining(Object.keys(CONTEXT)))
+  const tool = namedBelow('| field of `tool` | meaning |')
   expect(tool).toEqual(expect.arrayContaining([...Object.keys(TOOL), ...TOOL_KINDS]))
 })
 
-test('what a hook may return is what the page says', () => {
-  const returned = rowsBelow('| a hook returns | and then |').flatMap(
+test('lists every return value of a guard', () => {
+  const returned = rowsBelow('| a guard returns | effect |').flatMap(
     ([cell]) => cell?.match(/(?<=`)[a-z]+(?=\()/g) ?? [],
   )
   expect(returned.sort()).toEqual(Object.keys(DECISIONS).sort())
 })
 
-test('every ready-made hook is on the page, with options that it has', () => {
-  const rows = rowsBelow('| hook | does |')
+test('lists every ready-made guard, with existing options only', () => {
+  const rows = rowsBelow('| guard | effect |')
   const onPage = rows.flatMap(([cell]) => [...(cell ?? '').matchAll(/`(\w+)\((?:\{ (.*?) \})?\)`/g)])
   expect(onPage.map(([, name]) => name).sort()).toEqual(Object.keys(builtin).sort())
   for (const [, name = '', options] of onPage) {

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { BaseSequencer, startVitest } from 'vitest/node'
 
 const HEAD = [
-  'what happens',
+  'failure',
   'runs',
-  'spans told',
+  'spans emitted',
   'delivered once',
   'repeated',
   'counted as lost',

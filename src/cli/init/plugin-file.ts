@@ -110,7 +110,7 @@ function isOurs(text: string, { name, module: folder = name }: PluginFolderHost)
   return (
     lines.length === 1 &&
     module !== undefined &&
-    module.endsWith(join('/hosts', folder, 'index.js').replaceAll('\\', '/'))
+    module.endsWith(join('/agents', folder, 'index.js').replaceAll('\\', '/'))
   )
 }
 

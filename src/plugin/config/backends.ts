@@ -29,22 +29,21 @@ function isPathField(name: string): boolean {
 }
 
 export const BACKEND_FIELDS = {
-  type: 'One of the types below; the only field that must be there',
-  name: 'Names it in messages and statistics; default: the type',
-  endpoint: 'http(s) URL: base, or the full URL of a signal; default: that of the type',
-  exact_endpoint:
-    'Use the endpoint as it is; default: `/v1/traces`, `/v1/metrics` or `/v1/logs` is appended where it is missing',
-  headers: 'Mapping of HTTP headers; they win over those that the type makes',
-  protocol: '`http/json` or `http/protobuf`; default: what the type prefers',
+  type: 'One of the types below; the only required field',
+  name: 'Name in messages and statistics; default: the type',
+  endpoint: 'http(s) URL: base, or the full URL of a signal; default: by type',
+  exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
+  headers: 'Mapping of HTTP headers; they override those of the type',
+  protocol: '`http/json` or `http/protobuf`; default: by type',
   compression: '`gzip` or `none`',
-  timeout_ms: 'Longest time of one request, retries included; default: `span_batch_export_timeout_ms`',
-  traces: 'Send traces; default: where the type takes them',
-  metrics: 'Send metrics; default: where the type takes them',
+  timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
+  traces: 'Send traces; default: if the type accepts them',
+  metrics: 'Send metrics; default: if the type accepts them',
   logs: 'Send [log events](opentelemetry.md#log-events); default: no',
-  temporality: 'Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers',
+  temporality: 'Metric temporality: `cumulative`, `delta` or `lowmemory`; default: by type',
   certificate: 'Path of a PEM file with the certificate authorities to trust',
-  client_certificate: 'Path of a PEM file with the certificate to show to the server (mTLS), and those in between',
-  client_key: 'Path of a PEM file with its key, without a passphrase',
+  client_certificate: 'Path of a PEM file with the client certificate (mTLS) and its intermediates',
+  client_key: 'Path of a PEM file with the key of that certificate, without a passphrase',
 } as const
 
 export interface BackendEndpoint {

@@ -12,12 +12,11 @@ export type HookFileOptions = Readonly<Record<string, unknown>>
 export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
 
 export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
-  global_dir: 'Folder of your own hooks, absolute or with `~/`; default: `hooks` beside the configuration file',
+  global_dir: 'Folder of your own guards, absolute or with `~/`; default: `hooks` beside the configuration file',
   project_local:
-    'Load `.hookspan/hooks` of a project, too, where a program calls `loadHooks({ project })`, once you have trusted it: `hookspan hooks trust`; default: `false`',
-  time_limit_ms: 'Longest time that all hooks of a phase may take together; default: 10000',
-  options:
-    'A mapping of file names to what each file is handed; `isolate` and `required` among it are said of the file',
+    'Load `.hookspan/hooks` of a project in programs that call `loadHooks({ project })`, after `hookspan hooks trust`; default: `false`',
+  time_limit_ms: 'Time limit of all guards of a phase together; default: 10000',
+  options: 'Mapping of file names to the options of each file; `isolate` and `required` apply to the file itself',
 }
 
 export const HOOKS_DEFAULT: HooksConfig = Object.freeze({

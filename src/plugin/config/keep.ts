@@ -18,17 +18,17 @@ export interface KeepConfig {
 export type UserKeep = { readonly [Field in keyof KeepConfig]?: KeepConfig[Field] | undefined }
 
 export const KEEP_FIELDS: Readonly<Record<keyof KeepConfig, string>> = {
-  errors: 'Something in it failed, a child agent included; default: `true`',
-  denied: 'An approval was not granted, or a tool was stopped; default: `false`',
-  slower_than_ms: 'It took longer',
-  waits_count: 'Whether waiting for a person counts as slow; default: `false`',
-  cost_over: 'It cost more, in US dollars, as far as that is known',
-  tokens_over: 'It used more tokens, input and output together',
-  tools: 'One of these tools was called, in whichever case it is written',
-  rate: 'Of the rest this share, from 0 to 1, by the trace id alone: whoever has the same rate chooses the same traces',
-  hold: 'Whether the rest is kept from the backends; `false` sends everything and says on each root what it is. Default: `true`',
+  errors: 'Keep turns with an error, also in a child agent; default: `true`',
+  denied: 'Keep turns with a refused approval or a blocked tool; default: `false`',
+  slower_than_ms: 'Keep turns that took longer',
+  waits_count: 'Count time spent waiting for the user as part of the duration; default: `false`',
+  cost_over: 'Keep turns with a higher known cost, in US dollars',
+  tokens_over: 'Keep turns with more tokens, input and output together',
+  tools: 'Keep turns that called one of these tools; case-insensitive',
+  rate: 'Fraction of the other turns to keep, 0 to 1, by trace id: processes with the same rate choose the same traces',
+  hold: 'Do not send other turns; `false` sends everything and records the reason on each root. Default: `true`',
   max_bytes:
-    'Of the spans of turns that go on, in memory; beyond it the largest turn is judged by what is known of it. Default: `67108864`',
+    'Maximum memory for spans of open turns; beyond it, the largest turn is sampled early. Default: `67108864`',
 }
 
 export const KEEP_DEFAULT: KeepConfig = Object.freeze({

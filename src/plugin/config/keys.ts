@@ -3,11 +3,11 @@
  * `docs/configuration.md` all derive from these rows.
  */
 const KEYS = {
-  enabled: { type: 'bool', default: true, about: 'Off: nothing is recorded', otel: ['OTEL_SDK_DISABLED'] },
+  enabled: { type: 'bool', default: true, about: 'Record traces and metrics', otel: ['OTEL_SDK_DISABLED'] },
   backends: {
     type: 'backends',
     default: [],
-    about: 'Where traces and metrics are sent; none: the local trace log only, nothing leaves the machine',
+    about: 'Where to send traces and metrics. None: local trace log only, nothing leaves the machine',
     otel: [
       'OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_,LOGS_}{ENDPOINT,HEADERS,TIMEOUT,COMPRESSION,PROTOCOL,CERTIFICATE,CLIENT_CERTIFICATE,CLIENT_KEY}',
       'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
@@ -19,17 +19,17 @@ const KEYS = {
   local_log_max_bytes: {
     type: 'integer',
     default: 268_435_456,
-    about: 'Size of the local trace log above which its oldest part goes',
+    about: 'Maximum size of the local trace log; the oldest part is removed first',
   },
   local_log_max_age_hours: {
     type: 'number',
     default: 168,
-    about: 'Age above which a part of the local trace log goes',
+    about: 'Maximum age of a part of the local trace log',
   },
   log_flush_ms: {
     type: 'millis',
     default: 100,
-    about: 'Longest time that something recorded stays in memory before it is in the local trace log',
+    about: 'Maximum time from recording to writing to the local trace log',
   },
 
   service_name: {
@@ -41,14 +41,14 @@ const KEYS = {
   },
   project_name: {
     type: 'text',
-    about: '`openinference.project.name`: the project that Phoenix files the traces under',
+    about: '`openinference.project.name`: the project in Phoenix',
     otel: ['OTEL_PROJECT_NAME'],
   },
   agent_name: { type: 'text', fromHost: true, about: '`gen_ai.agent.name` of the turns' },
   resource_attributes: {
     type: 'map',
     default: {},
-    about: 'Further resource attributes',
+    about: 'Additional resource attributes',
     otel: ['OTEL_RESOURCE_ATTRIBUTES'],
   },
 
@@ -56,7 +56,7 @@ const KEYS = {
     type: 'text',
     pattern: 'namespace',
     default: 'hermes',
-    about: 'First part of the names of our own attributes and metrics',
+    about: "Prefix of hookspan's own attributes and metrics",
   },
   conventions: {
     type: 'list',
@@ -65,11 +65,11 @@ const KEYS = {
     about:
       'Sets of names, side by side; a backend `langfuse` adds its own, `gen_ai_next` what OpenTelemetry has not released',
   },
-  span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
+  span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'Naming scheme of spans' },
   sample_rate: {
     type: 'number',
     max: 1,
-    about: 'Share of traces that are recorded, parent-based; not set: all',
+    about: 'Fraction of traces to record, parent-based. Not set: all',
     otel: ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
   },
 
@@ -78,23 +78,28 @@ const KEYS = {
     values: ['off', 'preview', 'full'],
     default: 'preview',
     closed: 'off',
-    about: 'Prompts, arguments, results: none at all, clipped one-line previews, or whole values',
+    about: 'Content of prompts, arguments and results: none, truncated one-line previews, or whole values',
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
-  preview_max_chars: { type: 'chars', default: 1200, about: 'Length of a preview' },
+  preview_max_chars: { type: 'chars', default: 1200, about: 'Maximum length of a preview' },
   content_max_chars: {
     type: 'chars',
     // Honeycomb cuts longer values, JSON or not.
     default: 65_535,
-    about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
+    about: 'Maximum size of one value with `content_capture: full`, in bytes of UTF-8',
   },
   capture_conversation_history: {
     type: 'bool',
     default: false,
     closed: false,
-    about: 'The whole history as input of the llm span, up to 20 000 characters',
+    about: 'Record the whole history, up to 20 000 characters, as input of the llm span',
   },
-  capture_sender_id: { type: 'bool', default: false, closed: false, about: 'Who wrote to the agent: `user.id`' },
+  capture_sender_id: {
+    type: 'bool',
+    default: false,
+    closed: false,
+    about: 'Record the sender of a message: `user.id`',
+  },
   redact: {
     type: 'bool',
     default: true,
@@ -106,44 +111,42 @@ const KEYS = {
     private: true,
     separator: '\n',
     default: [],
-    about: 'Further regular expressions whose matches are masked',
+    about: 'Additional regular expressions to mask',
   },
 
-  root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'A turn without a record for so long is over' },
+  root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'End a turn after this time without a record' },
   open_work_ttl_ms: {
     type: 'millis',
     default: 86_400_000,
-    about:
-      'The same for a turn in which a tool, an approval, a request or a child agent is open; never less than `root_span_ttl_ms`',
+    about: 'The same for a turn with an open tool, approval, request or child agent; at least `root_span_ttl_ms`',
   },
-  delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
+  delegating_tools: { type: 'list', default: [], about: 'Additional tools that start a child agent' },
   parent: {
     type: 'enum',
     values: ['link', 'nest', 'active'],
     default: 'link',
-    about: 'A turn is linked to its caller (`traceparent`), or nested below it; `active`: or below the active span',
+    about: 'Link a turn to its caller (`traceparent`), or make it a child; `active`: also a child of the active span',
   },
   propagate_context: {
     type: 'bool',
     default: true,
-    about:
-      'Hand the trace context (`traceparent`) to model requests and to the processes of tools, where the host lets us',
+    about: 'Pass the trace context (`traceparent`) to model requests and tool processes, if the host supports it',
   },
   force_flush_on_session_end: {
     type: 'bool',
     default: true,
-    about: 'Flush all backends when a turn ends, and at its answer if the host has fired no hook about a session',
+    about: 'Flush all backends at the end of a turn; at its answer if the host emits no session hooks',
   },
   force_flush_wait_ms: {
     type: 'millis',
     default: 1500,
-    about: 'Longest time that a host which awaits its hooks waits for that flush',
+    about: 'Maximum time that a host which awaits its hooks waits for that flush',
   },
   metrics_interval_ms: {
     type: 'millis',
     min: 1,
     default: 60_000,
-    about: 'How often metrics are pushed',
+    about: 'Interval between metric pushes',
     otel: ['OTEL_METRIC_EXPORT_INTERVAL'],
   },
   prometheus: {
@@ -154,52 +157,53 @@ const KEYS = {
   span_batch_max_queue_size: {
     type: 'integer',
     default: 2048,
-    about: 'Spans that wait for a backend in memory',
+    about: 'Maximum spans in memory for one backend',
     otel: ['OTEL_BSP_MAX_QUEUE_SIZE'],
   },
   span_batch_schedule_delay_ms: {
     type: 'millis',
     default: 1000,
-    about: 'Longest time that a span waits for its batch to fill',
+    about: 'Maximum time that a span waits for its batch to fill',
     otel: ['OTEL_BSP_SCHEDULE_DELAY'],
   },
   span_batch_max_export_batch_size: {
     type: 'integer',
     default: 128,
-    about: 'Spans in one request',
+    about: 'Maximum spans in one request',
     otel: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE'],
   },
   span_batch_export_timeout_ms: {
     type: 'millis',
     default: 10_000,
-    about: 'Longest time that one request may take, retries included, to a backend without a `timeout_ms`',
+    about: 'Time limit of a request, retries included, for a backend without `timeout_ms`',
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
   },
 
   prices: {
     type: 'prices',
     about:
-      'What requests cost, where no agent says it: `true` (a list of known models), or a mapping of models to prices',
+      'Prices of requests for which the agent reports no cost: `true` (a list of known models), or a mapping of models to prices',
   },
 
   keep: {
     type: 'keep',
-    about: 'Which turns are sent, once they are over: `true` (those in which something failed), or a mapping of rules',
+    about:
+      'Tail sampling, which selects the turns to send at their end: `true` (turns with errors), or a mapping of rules',
   },
 
   hooks: {
     type: 'hooks',
-    about: 'Hooks that act, from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',
+    about: 'Guards from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',
   },
   deterministic_ids: {
     type: 'bool',
     default: false,
-    about: 'Trace and span ids derived from host, session, turn and key: a replay gives the same ids',
+    about: 'Derive trace and span ids from host, session, turn and key, so that a replay gives the same ids',
   },
   handle_signals: {
     type: 'bool',
     default: false,
-    about: 'Flush on SIGINT and SIGTERM; raise them again, unless the host listens to them itself',
+    about: 'Flush on SIGINT and SIGTERM, then raise them again unless the host handles them',
   },
   debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
 } as const

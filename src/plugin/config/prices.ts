@@ -32,12 +32,12 @@ export type UserPrice =
 export type UserPrices = Readonly<Record<string, UserPrice>>
 
 export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
-  input: 'US dollars for a million tokens of input; with `output` it stands in place of what the list says',
-  output: 'The same, of output, reasoning included',
-  cache_read: 'The same, of input that was read from a cache; default: `input`',
-  cache_write: 'The same, of input that was written to a cache; default: `input`',
-  cache_write_1h: 'The same, of what was written to be kept for an hour; default: `cache_write`',
-  service_tiers: 'A mapping of tiers, such as `batch` or `priority`, to what they multiply a price by',
+  input: 'US dollars a million input tokens; with `output`, it replaces the prices of the list',
+  output: 'US dollars a million output tokens, reasoning included',
+  cache_read: 'US dollars a million input tokens read from a cache; default: `input`',
+  cache_write: 'US dollars a million input tokens written to a cache; default: `input`',
+  cache_write_1h: 'The same for a cache with a lifetime of an hour; default: `cache_write`',
+  service_tiers: 'Mapping of tiers, such as `batch` or `priority`, to price multipliers',
 }
 
 const LISTED_PRICES: PricesConfig = Object.freeze({ own: Object.freeze([]) })

@@ -66,7 +66,7 @@ test('a minute of trouble', async () => {
   )
   tally.end(
     3,
-    'a minute with two collectors that go down, hang, close connections, answer 503, 429 and 413, and late, by turns and by chance',
+    'a minute with two collectors that go down, hang, reset connections, answer late or with 503, 429 and 413, in turn and at random',
     figures,
   )
 })
@@ -93,5 +93,5 @@ test('rejected in part', async () => {
       inScene(scene => beRejected(scene, protocol, tally)),
     ),
   )
-  tally.end(4, 'a collector that takes requests and rejects some of the spans in them', 'JSON and protobuf')
+  tally.end(4, 'a collector that accepts requests and rejects some of their spans', 'JSON and protobuf')
 })

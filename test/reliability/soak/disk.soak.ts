@@ -34,8 +34,8 @@ async function fill(scene: Scene, seed: number, tally: Tally, isDown: boolean): 
 }
 
 test.for([
-  [false, 'the disk is full: delivery goes on from memory'],
-  [true, 'the disk is full and nothing listens for a while: what can neither be kept nor delivered is counted'],
+  [false, 'full disk: delivery continues from memory'],
+  [true, 'full disk and no collector for a while: spans that can be neither stored nor delivered are counted'],
 ] as const)('%s %s', async ([isDown, what]) => {
   const tally = new Tally()
   await inParallel([...Array(ROUNDS).keys()], 1, seed =>

@@ -69,7 +69,7 @@ test('killed at any moment', async () => {
   const isWhole = tally.runs === RUNS ? '' : `, of ${RUNS}: there was no time for more`
   tally.end(
     1,
-    'killed with `kill -9` at any moment, two backends, one of them well, the other one well, down, slow or unwell; the next process delivers',
+    '`kill -9` at any moment with two backends, one healthy, the other healthy, down, slow or failing; the next process delivers',
     `${kills} kills${isWhole}`,
   )
 })

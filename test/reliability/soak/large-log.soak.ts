@@ -59,7 +59,7 @@ async function replay(scene: Scene, protocol: (typeof PROTOCOLS)[number], tally:
   await heir.finish()
   tally.add(scene, sink)
   if (!(more <= MOST_MORE_BYTES)) tally.problems.push(`${mebi(more)} more than with nothing to do`)
-  return `${protocol}: ${mebi(bytes)} in ${seconds.toFixed(0)} s, ${mebi(more)} more RSS than with nothing to do`
+  return `${protocol}: ${mebi(bytes)} in ${seconds.toFixed(0)} s, ${mebi(more)} more RSS than when idle`
 }
 
 test('a large log', async () => {

@@ -57,7 +57,7 @@ async function sitOut(scene: Scene, sink: ChaosSinkProcess, tally: Tally): Promi
   tally.addSums(told + heirs, deliveries, { lost, counted: 0, unsaved: 0, crashed: 0 })
   if (lost > 0) tally.problems.push(`${lost} are lost: ${scene.stderrOfHosts()}`)
   if (!(growth.late - growth.early <= MOST_GROWTH_BYTES)) tally.problems.push('memory has grown')
-  const memory = `heap and buffers ${mebi(growth.early)} early, ${mebi(growth.late)} late, ${mebi(growth.rss)} RSS at the most`
+  const memory = `heap and buffers ${mebi(growth.early)} early, ${mebi(growth.late)} late, ${mebi(growth.rss)} RSS at most`
   return `${mebi(logBytes)} in the log; ${memory}; all there ${(caughtUpMillis / 1000).toFixed(0)} s after its end`
 }
 
@@ -96,5 +96,5 @@ test('a long outage', async () => {
       }
     }),
   )
-  tally.end(2, `a collector is down for as many spans as 200 a second are in ten minutes`, figures)
+  tally.end(2, `a collector is down for the spans of ten minutes at 200 a second`, figures)
 })

@@ -35,7 +35,7 @@ test('three writers, four heirs', async () => {
   )
   tally.end(
     5,
-    'three processes share a directory and are killed while nothing listens; four that start at once deliver what they left',
+    'three processes share a directory and are killed without a collector; four that start at once deliver their spans',
     `${ROUNDS * 3} kills`,
   )
 })
@@ -65,7 +65,7 @@ test('bursts', async () => {
   )
   tally.end(
     6,
-    '10 000 spans in one tick; the process ends, or exits in the same tick, with a collector or without; the next process delivers the rest',
+    '10 000 spans in one tick; the process ends, or exits in the same tick, with or without a collector; the next process delivers the rest',
     'JSON and protobuf',
   )
 })
