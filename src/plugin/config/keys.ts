@@ -209,6 +209,7 @@ const KEYS = {
 } as const
 
 export type KeyTable = typeof KEYS
+/** The name of a key. */
 export type KeyName = keyof KeyTable
 
 export interface KeyRow {

@@ -84,6 +84,7 @@ interface UserValueOfType {
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>
 
+/** The value of one key as options in code accept it. */
 export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
 
 export interface ConfigSource {
