@@ -51,9 +51,9 @@ export class RecordReader {
   async *read(input: Readable, onTaken?: (bytes: number) => void): AsyncGenerator<RecordEntry, void> {
     const splitter = new LineSplitter()
     for await (const chunk of input) {
-      for (const line of splitter.push(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#entries(line)
+      for (const line of splitter.splitChunk(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#entries(line)
     }
-    const last = splitter.finish()
+    const last = splitter.endLine()
     if (last !== undefined) yield* this.#entries(last)
     yield* this.#endRun()
   }

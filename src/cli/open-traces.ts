@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listOpenSegments } from '../delivery/trace-log/index.ts'
 import { type OpenTurn, openTurns } from '../reading/open-turns.ts'
-import { type OpenTrace, TraceFollower } from '../reading/trace-follower.ts'
+import { type RunningTrace, TraceFollower } from '../reading/trace-follower.ts'
 import type { TraceTree } from '../reading/trace-forest.ts'
 import { listSegments } from '../reading/trace-log.ts'
 
@@ -15,8 +15,8 @@ export async function ownedSegments(stateDirectory: string, now: number): Promis
 }
 
 /** The traces that no process continues. The next process will end their open spans. */
-export function leftBehind(open: readonly OpenTrace[], owned: SegmentOwners): ReadonlySet<TraceTree> {
-  const isLeft = ({ notedIn }: OpenTrace): boolean => ![...notedIn].some(path => owned.get(path) === true)
+export function leftBehind(open: readonly RunningTrace[], owned: SegmentOwners): ReadonlySet<TraceTree> {
+  const isLeft = ({ notedIn }: RunningTrace): boolean => ![...notedIn].some(path => owned.get(path) === true)
   return new Set(open.filter(isLeft).map(({ tree }) => tree))
 }
 
@@ -41,7 +41,7 @@ export class OpenTraces {
     await this.#follower.poll()
     // Poll again if a span began before the segments that were read.
     if (this.#hasEarlier()) await this.#follower.poll()
-    const open = this.#follower.open()
+    const open = this.#follower.runningTraces()
     const left = leftBehind(open, this.#owned)
     const trees = open.map(({ tree }) => tree)
     return openTurns(trees, now, tree => left.has(tree))
@@ -49,7 +49,7 @@ export class OpenTraces {
 
   #hasEarlier(): boolean {
     const sinceAt = this.#follower
-      .open()
+      .runningTraces()
       .reduce((first, { tree }) => Math.min(first, tree.startAt), Number.POSITIVE_INFINITY)
     const isEarlier = sinceAt < this.#sinceAt
     this.#sinceAt = sinceAt

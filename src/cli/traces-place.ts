@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stateDirectory } from '../plugin/config/paths.ts'
-import { parsed } from '../reading/attribute-value.ts'
+import { parseJson } from '../reading/attribute-value.ts'
 import { countOf } from '../reading/human-figures.ts'
 import { listSegments } from '../reading/trace-log.ts'
 import { type CommandIo, WrongUse } from './command.ts'
@@ -159,11 +159,11 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   if (!isWhole && lines.length > 1) lines.pop()
   const filled = lines.filter(line => line.trim() !== '')
   if (filled.length === 0) return doubtful('there is nothing but blanks in it')
-  const values = filled.map(parsed).filter(value => value !== undefined)
+  const values = filled.map(parseJson).filter(value => value !== undefined)
   const host = values.map(hostOfHead).find(each => each !== undefined)
   const known = values.map(value => ofRecord(value, host, path)).find(each => each !== undefined)
   if (known !== undefined) return known
-  if (isWhole && parsed(text) !== undefined)
+  if (isWhole && parseJson(text) !== undefined)
     return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
   if (values.length > 0) return doubtful('its lines are other JSON, no OTLP: there is no "resourceSpans" in them')
   if (/^\s*[{[]/.test(text))

@@ -1,14 +1,11 @@
-import { parsed } from './attribute-value.ts'
+import { parseJson } from './attribute-value.ts'
 import { commonPairs } from './common-pairs.ts'
 
 /** Longer texts are compared line by line without parsing: parsing megabytes of JSON does not improve the diff. */
 const MAX_JSON_CHARS = 200_000
-/** Lines compared per text. The remainder is compared as one more line. */
 const MAX_LINES = 2_000
-/** Guards against hostile input. */
 const MAX_DEPTH = 50
 
-/** A line of a diff: in both texts, only in the first, or only in the second. As stored, not made printable. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string
@@ -21,7 +18,7 @@ export interface DiffLine {
 export function argumentLines(text: string): string[] {
   if (text === '') return []
   const lines: string[] = []
-  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parseJson(text)
   if (value === undefined || typeof value === 'string') lines.push(...splitLines(value ?? text))
   else writeValue(lines, value, '', 0)
   if (lines.length <= MAX_LINES) return lines
@@ -47,7 +44,7 @@ export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[
 
 /** Joins the string values of a JSON text and ignores their keys: agents name the same argument differently. */
 export function argumentTexts(text: string): string {
-  const value = text.length > MAX_JSON_CHARS ? undefined : parsed(text)
+  const value = text.length > MAX_JSON_CHARS ? undefined : parseJson(text)
   if (typeof value !== 'object' || value === null) return text.trim()
   const found: string[] = []
   const open: unknown[] = [value]
@@ -62,7 +59,6 @@ function splitLines(text: string): string[] {
   return text.split(/\r?\n/)
 }
 
-/** Like an indented `JSON.stringify`, but with sorted keys, multi-line strings as lines, and a limited depth. */
 function writeValue(lines: string[], value: unknown, name: string, depth: number): void {
   const indent = '  '.repeat(depth)
   if (typeof value === 'string' && value.includes('\n')) {

@@ -17,8 +17,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Parses JSON. Returns undefined if the text is cut or is not JSON. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -31,7 +30,6 @@ function emptyRecord<Value>(): Record<string, Value> {
   return Object.create(null) as Record<string, Value>
 }
 
-/** Reads a list of OTLP `{key, value}` pairs; malformed entries are skipped. */
 export function readAttributes(pairs: unknown, depth = 0): Attributes {
   const attributes = emptyRecord<AttributeValue>()
   if (!Array.isArray(pairs)) return attributes
@@ -41,7 +39,6 @@ export function readAttributes(pairs: unknown, depth = 0): Attributes {
   return attributes
 }
 
-/** Reads an OTLP `AnyValue` in its JSON form. An empty or unknown one is null. */
 function readAnyValue(value: unknown, depth = 0): AttributeValue {
   if (!isRecord(value)) return null
   if (depth > MAX_DEPTH) return '…'

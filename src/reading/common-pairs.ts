@@ -1,4 +1,3 @@
-/** Limits the search: after this many consecutive differences, the best path found so far is kept. */
 const MAX_EDITS = 500
 
 export type Pair = readonly [a: number, b: number]
@@ -11,8 +10,8 @@ export type Pair = readonly [a: number, b: number]
 export function commonPairs(a: readonly string[], b: readonly string[], mostEdits: number = MAX_EDITS): Pair[] {
   const pairs: Pair[] = []
   for (let from: Pair = [0, 0]; from[0] < a.length && from[1] < b.length; ) {
-    const stretch = new Stretch(a, b, from)
-    stretch.search(mostEdits)
+    const stretch = new EditSearch(a, b, from)
+    stretch.findPath(mostEdits)
     for (const pair of stretch.pairs()) pairs.push(pair)
     from = stretch.end
   }
@@ -22,7 +21,7 @@ export function commonPairs(a: readonly string[], b: readonly string[], mostEdit
 const NOWHERE = -1
 
 /** Both lists from one pair of indices up to where the search ended. Indices inside are relative to that start. */
-class Stretch {
+class EditSearch {
   readonly #a: readonly string[]
   readonly #b: readonly string[]
   readonly #from: Pair
@@ -30,7 +29,6 @@ class Stretch {
   readonly #lengthB: number
   /** Per number of edits, the index in `a` reached on each diagonal (index in `a` minus index in `b`). */
   readonly #reached: Int32Array[] = []
-  /** The diagonal on which the search ended, as an index into the last entry of `#reached`. */
   #best = 0
 
   constructor(a: readonly string[], b: readonly string[], from: Pair) {
@@ -41,7 +39,7 @@ class Stretch {
     this.#lengthB = b.length - from[1]
   }
 
-  search(mostEdits: number): void {
+  findPath(mostEdits: number): void {
     for (let edits = 0; edits <= mostEdits; edits++) {
       const now = new Int32Array(edits + 1)
       let furthest = -1
@@ -73,23 +71,21 @@ class Stretch {
       for (let x = (this.#reached[edits]?.[index] ?? 0) - 1; x >= entered; x--) {
         pairs.push([fromA + x, fromB + x - diagonal])
       }
-      if (edits > 0 && this.#over(index, edits) === entered) index -= 1
+      if (edits > 0 && this.#skipA(index, edits) === entered) index -= 1
     }
     return pairs.reverse()
   }
 
   #enter(index: number, edits: number): number {
-    return edits === 0 ? 0 : Math.max(this.#over(index, edits), this.#down(index, edits))
+    return edits === 0 ? 0 : Math.max(this.#skipA(index, edits), this.#skipB(index, edits))
   }
 
-  /** Skips an entry of `a`. */
-  #over(index: number, edits: number): number {
+  #skipA(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index - 1] ?? NOWHERE
     return x === NOWHERE || x >= this.#lengthA ? NOWHERE : x + 1
   }
 
-  /** Skips an entry of `b`. */
-  #down(index: number, edits: number): number {
+  #skipB(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index] ?? NOWHERE
     return x === NOWHERE || x - (2 * index - edits) > this.#lengthB ? NOWHERE : x
   }

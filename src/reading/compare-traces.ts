@@ -18,20 +18,16 @@ export interface ComparedStep {
 export interface ComparedSide {
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
-  /** The models requested, in order of first use; printable. */
   readonly models: readonly string[]
-  /** Milliseconds from start to end of each turn, added up, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars of the requests with a known cost; undefined if there are none. */
   readonly cost: number | undefined
   /** Requests that used tokens and have no known cost. `cost` does not include them. */
   readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
-  /** Attempts beyond the first of each request. */
   readonly retries: number
   readonly tools: number
   readonly subagents: number
@@ -75,7 +71,6 @@ const LIKENESS: readonly ((step: TurnStep) => string)[] = [
   // Agents name their tools and arguments differently.
   ({ kind, name, argumentText }) => JSON.stringify([kind, argumentTexts(argumentText) || [name]]),
   ({ kind, name }) => JSON.stringify([kind, bareName(name)]),
-  // Two child agents match whatever they are named.
   ({ kind, name, steps }) => JSON.stringify(kind === 'subagent' || steps.length > 0 ? [kind] : [kind, bareName(name)]),
 ]
 
@@ -100,13 +95,12 @@ function align(a: readonly TurnStep[], b: readonly TurnStep[], depth: number): C
     }
     for (const left of b.slice(atB, partner)) only(left, 'b')
     atB = partner + 1
-    steps.push(paired(stepA, stepB, depth))
+    steps.push(pairSteps(stepA, stepB, depth))
   }
   for (const left of b.slice(atB)) only(left, 'b')
   return steps
 }
 
-/** Maps each step of `a` to its partner in `b`. Fixed pairs stay; the gaps between them are matched by weaker keys. */
 function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap<number, number> {
   const partners = new Map<number, number>()
   for (const keyOf of LIKENESS) {
@@ -138,7 +132,7 @@ function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB:
   return gaps
 }
 
-function paired(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
+function pairSteps(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
   const isTold = a.argument.length > 0 && b.argument.length > 0
   const isOther = isTold && argumentTexts(a.argumentText) !== argumentTexts(b.argumentText)
   const found: readonly (readonly [Difference, boolean])[] = [

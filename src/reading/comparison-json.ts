@@ -2,7 +2,6 @@ import type { ComparedSide, ComparedStep, Comparison } from './compare-traces.ts
 import { jsonLine } from './tree-json.ts'
 import type { TurnStep } from './turn-steps.ts'
 
-/** A comparison as a line of JSON: every step, equal ones included, with its full diff. */
 export function comparisonJson(comparison: Comparison): string {
   const { a, b, steps, firstDifference } = comparison
   return jsonLine({

@@ -1,23 +1,21 @@
 import type { DiffLine } from './argument-lines.ts'
 import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } from './compare-traces.ts'
-import { type ComparisonRow, comparisonRows, type RowFigures } from './comparison-rows.ts'
-import { figureLines } from './comparison-table.ts'
 import { displayLines, displayText } from './display-text.ts'
-import { displayWidth, padStartToWidth } from './display-width.ts'
-import { countOf, humanCount, humanDuration } from './human-figures.ts'
+import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
+import { countOf, humanCost, humanCount, humanDuration } from './human-figures.ts'
 import {
-  apart,
-  blank,
+  alignEnds,
+  blankSegment,
   clipSegments,
+  joinSegments,
   paintLine,
-  type Segment,
   segment,
   segmentsWidth,
-  spaced,
+  type TextSegment,
   type Tone,
 } from './segments.ts'
-import { ARROW, GAP } from './tree-columns.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
+import { ARROW, GAP } from './tree-text.ts'
 import type { TurnStep } from './turn-steps.ts'
 
 export interface ComparisonTextOptions {
@@ -25,18 +23,16 @@ export interface ComparisonTextOptions {
   readonly color: boolean
 }
 
-type Line = readonly Segment[]
+type Line = readonly TextSegment[]
 
 const MIN_WIDTH = 20
 /** Below these widths, tokens and then durations are left out to keep room for names. */
 const TOKENS_FROM = 90
 const LENGTHS_FROM = 50
 const MAX_INDENT = 12
-/** Diff lines shown per step. `--json` prints all of them. */
 const MAX_DIFF_LINES = 24
 const DIFF_CONTEXT = 1
 
-/** Two turns or sessions side by side for the terminal, joined by line ends. No line is wider than `width`. */
 export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
   const width = Math.max(MIN_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
@@ -47,7 +43,7 @@ export function renderComparison(comparison: Comparison, options: ComparisonText
     [],
     ...figureLines(comparison),
     [],
-    verdict(comparison),
+    resultLine(comparison),
     [],
     ...(rows.length === 0 ? [] : [headLine(columns, width)]),
     ...rows.flatMap(row => rowLines(row, columns, width)),
@@ -67,21 +63,21 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
   ]
   const right = segment('dim', summary === undefined ? '' : `${headerTime(summary)}${GAP}${shortTraceId(first)}`)
   const room = width - segmentsWidth(left) - GAP.length
-  return room < displayWidth(right.text) ? left : apart(left, [right], width)
+  return room < displayWidth(right.text) ? left : alignEnds(left, [right], width)
 }
 
-function verdict({ steps, firstDifference }: Comparison): Line {
+function resultLine({ steps, firstDifference }: Comparison): Line {
   const step = firstDifference === undefined ? undefined : steps[firstDifference]
   if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]
   const count = steps.filter(isDifferent).length
   const more = ` (${humanCount(count)} of ${countOf(steps.length, 'step')} ${count === 1 ? 'differs' : 'differ'})`
-  return [segment('strong', 'First difference: '), segment('warn', sentence(step)), segment('dim', more)]
+  return [segment('strong', 'First difference: '), segment('warn', differenceText(step)), segment('dim', more)]
 }
 
-function sentence({ a, b, differences }: ComparedStep): string {
-  if (b === undefined) return a === undefined ? '' : `only A has ${labelOf(a)}`
-  if (a === undefined) return `only B has ${labelOf(b)}`
-  return `${labelOf({ ...a, hint: '' })}, ${differences.map(each => DIFFERENCE_TEXTS[each](a, b)).join(', ')}`
+function differenceText({ a, b, differences }: ComparedStep): string {
+  if (b === undefined) return a === undefined ? '' : `only A has ${stepLabel(a)}`
+  if (a === undefined) return `only B has ${stepLabel(b)}`
+  return `${stepLabel({ ...a, hint: '' })}, ${differences.map(each => DIFFERENCE_TEXTS[each](a, b)).join(', ')}`
 }
 
 const DIFFERENCE_TEXTS = {
@@ -91,13 +87,12 @@ const DIFFERENCE_TEXTS = {
   attempts: (a: TurnStep, b: TurnStep) => `${countOf(a.attempts, 'attempt')}${ARROW}${b.attempts}`,
 } as const
 
-function labelOf({ kind, name, hint }: TurnStep): string {
+function stepLabel({ kind, name, hint }: TurnStep): string {
   const named = kind === 'tool' || kind === 'other' ? name : [kind, name].filter(text => text !== '').join(' ')
   return hint === '' ? named : `${named}  ${hint.slice(0, 60)}`
 }
 
 interface Columns {
-  /** Cells; 0 = the column is left out. */
   readonly length: number
   readonly tokens: number
 }
@@ -123,7 +118,7 @@ function tokensText(figures: RowFigures | undefined): string {
 function headLine({ length, tokens }: Columns, width: number): Line {
   const cell = (text: string, cells: number): string => (cells === 0 ? '' : GAP + padStartToWidth(text, cells))
   const head = [cell('A', length), cell('B', length), cell('A tokens', tokens), cell('B tokens', tokens)].join('')
-  return apart([], [segment('dim', head)], width)
+  return alignEnds([], [segment('dim', head)], width)
 }
 
 function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
@@ -131,8 +126,8 @@ function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
   if (first === undefined) return []
   const { mark, tone } = markOf(first)
   const indent = '  '.repeat(Math.min(MAX_INDENT, first.depth))
-  const left = [segment(tone, `${mark} `), blank(indent.length), ...titleOf(row, first)]
-  const line = apart(left, figureCells(row, columns), width)
+  const left = [segment(tone, `${mark} `), blankSegment(indent.length), ...titleOf(row, first)]
+  const line = alignEnds(left, figureCells(row, columns), width)
   const diff = row.kind === 'step' ? diffLinesOf(first.argumentDiff, indent.length + 4) : []
   return [line, ...diff]
 }
@@ -143,17 +138,17 @@ function markOf(step: ComparedStep): { readonly mark: string; readonly tone: Ton
   return isDifferent(step) ? { mark: '~', tone: 'warn' } : { mark: '=', tone: 'dim' }
 }
 
-function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): Segment[] {
+function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): TextSegment[] {
   if (kind === 'alike') return [segment('dim', `… ${countOf(steps.length, 'step')} alike`)]
   const step = first.a ?? first.b
   if (step === undefined) return []
   const { a, b, differences } = first
-  const name = segment(toneOf(step), labelOf({ ...step, hint: '' }))
+  const name = segment(toneOf(step), stepLabel({ ...step, hint: '' }))
   const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
   const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
   const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
   const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')} in it` : '')
-  return spaced([name, ...notes, held, times], '  ')
+  return joinSegments([name, ...notes, held, times], '  ')
 }
 
 /** If the arguments differ, their diff is shown below instead of the hint. */
@@ -175,8 +170,8 @@ function toneOf({ kind, isError }: TurnStep): Tone {
   return isError ? 'error' : TONES[kind]
 }
 
-function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): Segment[] {
-  const cell = (text: string, cells: number): Segment =>
+function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): TextSegment[] {
+  const cell = (text: string, cells: number): TextSegment =>
     segment('plain', cells === 0 ? '' : GAP + padStartToWidth(text, cells))
   return [
     cell(lengthText(a), length),
@@ -192,8 +187,157 @@ function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
   )
   const shown = near.slice(0, MAX_DIFF_LINES).map(({ sign, text }): Line => {
     const tone = sign === '-' ? 'error' : sign === '+' ? 'ok' : 'dim'
-    return [blank(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
+    return [blankSegment(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
   })
   if (near.length <= MAX_DIFF_LINES) return shown
-  return [...shown, [blank(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)]]
+  return [
+    ...shown,
+    [blankSegment(indent), segment('dim', `… and ${countOf(near.length - MAX_DIFF_LINES, 'line')} more`)],
+  ]
+}
+
+export interface ComparisonRow {
+  readonly kind: 'step' | 'alike' | 'repeats'
+  readonly steps: readonly ComparedStep[]
+  readonly a: RowFigures | undefined
+  readonly b: RowFigures | undefined
+}
+
+export interface RowFigures {
+  readonly millis: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+const MIN_FOLDED = 5
+
+function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
+  const rows: ComparisonRow[] = []
+  for (const run of runsOf(steps)) {
+    const [first] = run
+    if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
+    else if (run.length >= MIN_FOLDED) rows.push(rowOf('repeats', run))
+    else rows.push(...run.map(step => rowOf('step', [step])))
+  }
+  return rows
+}
+
+function isAlike(step: ComparedStep): boolean {
+  return step.depth > 0 && !isDifferent(step)
+}
+
+function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
+  const runs: ComparedStep[][] = []
+  let runKey: string | undefined
+  for (const step of steps) {
+    const key = isAlike(step) ? 'alike' : repeatKey(step)
+    const run = runs.at(-1)
+    if (run === undefined || key === undefined || key !== runKey) runs.push([step])
+    else run.push(step)
+    runKey = key
+  }
+  return runs
+}
+
+function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
+  const only = a ?? b
+  if (only === undefined || (a !== undefined && b !== undefined)) return undefined
+  if (only.kind !== 'tool' || only.isError || only.steps.length > 0) return undefined
+  return JSON.stringify([depth, a !== undefined, only.name, only.outcome?.text])
+}
+
+function alikeRows(run: readonly ComparedStep[]): ComparisonRow[] {
+  const middle = run.slice(1, -1)
+  const singly = (steps: readonly ComparedStep[]): ComparisonRow[] => steps.map(step => rowOf('step', [step]))
+  if (middle.length < MIN_FOLDED) return singly(run)
+  return [...singly(run.slice(0, 1)), rowOf('alike', middle), ...singly(run.slice(-1))]
+}
+
+function rowOf(kind: ComparisonRow['kind'], steps: readonly ComparedStep[]): ComparisonRow {
+  return { kind, steps, a: figuresOf(steps, 'a'), b: figuresOf(steps, 'b') }
+}
+
+function figuresOf(steps: readonly ComparedStep[], side: 'a' | 'b'): RowFigures | undefined {
+  const own = steps.map(step => step[side]).filter(step => step !== undefined)
+  if (own.length === 0) return undefined
+  const depth = steps.reduce((least, step) => Math.min(least, step.depth), Number.POSITIVE_INFINITY)
+  // An outer step already includes its inner steps.
+  const outer = steps.filter(step => step.depth === depth).map(step => step[side])
+  const sum = (figure: (step: TurnStep) => number): number =>
+    outer.reduce((total, step) => total + (step === undefined ? 0 : figure(step)), 0)
+  return {
+    millis: sum(({ millis }) => millis),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+  }
+}
+
+interface Figure {
+  readonly label: string
+  readonly of: (side: ComparedSide) => number | undefined
+  readonly text: (figure: number) => string
+  /** The row is shown if a side has at least this many. Default 1. */
+  readonly from?: number
+  readonly isPartial?: (side: ComparedSide) => boolean
+}
+
+const FIGURES: readonly Figure[] = [
+  { label: 'turns', of: side => side.turns, text: humanCount, from: 2 },
+  { label: 'time at work', of: side => side.millis, text: humanDuration, from: 0 },
+  { label: 'waiting for a person', of: side => side.personMillis, text: humanDuration },
+  { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
+  { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
+  {
+    label: 'cost',
+    of: side => side.cost,
+    text: humanCost,
+    from: Number.MIN_VALUE,
+    isPartial: side => side.requestsOfUnknownCost > 0,
+  },
+  { label: 'requests', of: side => side.requests, text: humanCount, from: 0 },
+  { label: 'retries', of: side => side.retries, text: humanCount },
+  { label: 'tools', of: side => side.tools, text: humanCount, from: 0 },
+  { label: 'sub-agents', of: side => side.subagents, text: humanCount },
+  { label: 'errors', of: side => side.errors, text: humanCount },
+]
+
+function figureLines({ a, b }: Comparison): (readonly TextSegment[])[] {
+  const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
+    ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
+  )
+  const cells = rows.map(({ figure, inA, inB }) => {
+    const [isPartialA, isPartialB] = [figure.isPartial?.(a) ?? false, figure.isPartial?.(b) ?? false]
+    const change = isPartialA || isPartialB ? '' : changeText(inA, inB, figure)
+    return [figure.label, textOf(inA, figure, isPartialA), textOf(inB, figure, isPartialB), change]
+  })
+  const head = ['', 'A', 'B', 'change']
+  const widths = head.map((title, column) =>
+    Math.max(displayWidth(title), ...cells.map(row => displayWidth(row[column] ?? ''))),
+  )
+  return [head, ...cells].map((row, index) => {
+    const [label = '', inA = '', inB = '', change = ''] = row
+    const [labels = 0, left = 0, right = 0] = widths
+    const tone = index === 0 ? 'dim' : 'plain'
+    return [
+      segment('dim', GAP + padEndToWidth(label, labels)),
+      segment(tone, GAP + padStartToWidth(inA, left) + GAP + padStartToWidth(inB, right)),
+      segment('dim', GAP + change),
+    ]
+  })
+}
+
+function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean): string {
+  if (figure === undefined) return '–'
+  return isPartial ? `at least ${text(figure)}` : text(figure)
+}
+
+function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
+  if (inA === undefined || inB === undefined) return ''
+  const change = inB - inA
+  if (text(Math.abs(change)) === text(0)) return '='
+  const sign = change > 0 ? '+' : '-'
+  const percent = (Math.abs(change) / inA) * 100
+  // A change of more than tenfold is plain without a percentage.
+  const share = percent >= 1_000 ? '' : ` (${sign}${humanCount(percent)} %)`
+  return `${sign}${text(Math.abs(change))}${share}`
 }

@@ -1,12 +1,11 @@
-import { type PathPart, stepsBackwards } from './path-steps.ts'
-import { isPersonWait } from './person-wait.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { DisplayKind } from './segments.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { isApprovalWait } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-export interface PathSection {
+export interface CriticalPathSection {
   readonly span: StoredSpan
-  /** Epoch milliseconds. */
   readonly fromAt: number
   readonly toAt: number
   /** `person`: a wait for the user; `gap`: between the steps of an agent, where nothing is traced. */
@@ -14,12 +13,10 @@ export interface PathSection {
 }
 
 export interface CriticalPath {
-  /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
-  readonly sections: readonly PathSection[]
+  readonly sections: readonly CriticalPathSection[]
   readonly workMillis: number
   readonly personMillis: number
   readonly gapMillis: number
-  /** A span is still running, so the last end is not known yet. */
   readonly isProvisional: boolean
 }
 
@@ -32,7 +29,7 @@ const MAX_LEVELS = 64
  */
 export function criticalPath(tree: TraceTree): CriticalPath {
   const namespace = namespaceOfTree(tree)
-  const sections: PathSection[] = []
+  const sections: CriticalPathSection[] = []
   const open = [...stepsBackwards(partsOf(tree, namespace), tree.startAt, tree.endAt)]
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
     const { part, fromAt, toAt } = step
@@ -52,21 +49,24 @@ export function criticalPath(tree: TraceTree): CriticalPath {
   return { sections, ...sumsOf(sections), isProvisional: tree.isRunning }
 }
 
-function sumsOf(sections: readonly PathSection[]): { workMillis: number; personMillis: number; gapMillis: number } {
+function sumsOf(sections: readonly CriticalPathSection[]): {
+  workMillis: number
+  personMillis: number
+  gapMillis: number
+} {
   const sums = { work: 0, person: 0, gap: 0 }
   for (const { part, fromAt, toAt } of sections) sums[part] += toAt - fromAt
   return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
 }
 
-/** The type of a part's time that no inner part covers. For an agent whose steps are stored, it is the gap between two steps. */
-function ownPart({ span, kind, inner }: PathPart, namespace: string): PathSection['part'] {
-  if (isPersonWait(span, namespace)) return 'person'
+function ownPart({ span, kind, inner }: PathPart, namespace: string): CriticalPathSection['part'] {
+  if (isApprovalWait(span, namespace)) return 'person'
   const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
   return isFrame && inner.length > 0 ? 'gap' : 'work'
 }
 
 function partsOf(tree: TraceTree, namespace: string): PathPart[] {
-  const parts = new Map<SpanNode, PathPart>()
+  const parts = new Map<TraceNode, PathPart>()
   const holders = new Map<PathPart, PathPart>()
   const roots: PathPart[] = []
   for (const { node, parent } of walkTree(tree)) {
@@ -83,7 +83,7 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
     parts.set(node, part)
     holders.set(part, holder)
     part.endAt = Math.min(part.endAt, holder.endAt)
-    if (above.kind === 'api' && holders.get(above) === holder) part.asker = above
+    if (above.kind === 'api' && holders.get(above) === holder) part.requestedBy = above
     if (isAwaited(part, above)) holder.inner.push(part)
   }
   return roots
@@ -91,8 +91,17 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
 
 function partOf(span: StoredSpan, namespace: string): PathPart {
   const endAt = Math.max(span.startAt, span.endAt)
-  const kind = drawnKind(new SpanAttributes(span, namespace))
-  return { span, kind, startAt: span.startAt, endAt, inner: [], asker: undefined, isBackground: false, isTaken: false }
+  const kind = displayKind(new SpanAttributes(span, namespace))
+  return {
+    span,
+    kind,
+    startAt: span.startAt,
+    endAt,
+    inner: [],
+    requestedBy: undefined,
+    isBackground: false,
+    isOnPath: false,
+  }
 }
 
 /**
@@ -103,7 +112,7 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
   let holder = above
   for (let level = 0; level < MAX_LEVELS; level++) {
-    const hasRoom = !holdsNothing(holder)
+    const hasRoom = !isLeaf(holder)
     if (hasRoom && isChildAgent(part) && !isMostlyIn(part, holder)) part.isBackground = true
     const next = holders.get(holder)
     if (hasRoom && (part.isBackground ? part.endAt <= holder.endAt : isMostlyIn(part, holder))) return holder
@@ -125,10 +134,142 @@ function isAwaited({ kind, span }: PathPart, above: PathPart): boolean {
   return kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
 }
 
-function holdsNothing({ kind }: PathPart): boolean {
+function isLeaf({ kind }: PathPart): boolean {
   return kind === 'api' || kind === 'auxiliary' || kind === 'skill'
 }
 
 function isMostlyIn(part: PathPart, holder: PathPart): boolean {
   return part.endAt - holder.endAt <= holder.endAt - part.startAt
+}
+
+/** A span as the critical path sees it: inside the part during which it ran, which is not always its parent. */
+export interface PathPart {
+  readonly span: StoredSpan
+  readonly kind: DisplayKind
+  /** Epoch milliseconds. A part that outlasts its holder is cut at the holder's end: nothing waited for the rest. */
+  readonly startAt: number
+  endAt: number
+  readonly inner: PathPart[]
+  requestedBy: PathPart | undefined
+  isBackground: boolean
+  isOnPath: boolean
+}
+
+export interface PathStep {
+  readonly part: PathPart
+  readonly fromAt: number
+  readonly toAt: number
+}
+
+/**
+ * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.
+ */
+function isOffMainLine({ kind, isBackground }: PathPart): boolean {
+  return isBackground || kind === 'auxiliary' || kind === 'hook' || kind === 'other'
+}
+
+/**
+ * Yields the parts awaited in a period, latest first and without overlap. The agent loop defines the dependencies: a request
+ * waits for the tools of the request before it, and a tool waits for the request that asked for it. Other parts, such as a side
+ * call or a background tool, fill the remaining gaps.
+ */
+function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: number): Generator<PathStep, void> {
+  const line = new MainLine(parts)
+  const others = new Fillers(parts)
+  let cursor = toAt
+  while (cursor > fromAt) {
+    const part = line.takeLastEndedBefore(cursor)
+    const until = part === undefined ? fromAt : Math.max(fromAt, Math.min(part.endAt, cursor))
+    for (const step of others.fillGap(until, cursor)) {
+      yield step
+      cursor = step.fromAt
+    }
+    if (part === undefined) return
+    part.isOnPath = true
+    const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: Math.min(until, cursor) }
+    if (step.fromAt >= step.toAt) continue
+    yield step
+    cursor = step.fromAt
+  }
+}
+
+class MainLine {
+  readonly #requests: readonly PathPart[]
+  /** The parts that each request asked for, latest end last. The first entry has those before any request. */
+  readonly #asked: PathPart[][]
+  #at: number
+  #isAsked = false
+
+  constructor(parts: readonly PathPart[]) {
+    const line = parts.filter(part => !isOffMainLine(part)).sort((a, b) => a.startAt - b.startAt)
+    this.#requests = line.filter(({ kind }) => kind === 'api')
+    this.#asked = Array.from({ length: this.#requests.length + 1 }, () => [])
+    this.#at = this.#requests.length
+    const places = new Map(this.#requests.map((request, index) => [request, index + 1]))
+    let begun = 0
+    for (const part of line) {
+      if (part.kind === 'api') begun += 1
+      else this.#asked[(part.requestedBy && places.get(part.requestedBy)) ?? begun]?.push(part)
+    }
+    // Among parts with the same end the longest is taken first: it did not wait for the others.
+    for (const group of this.#asked) group.sort((a, b) => a.endAt - b.endAt || b.startAt - a.startAt)
+  }
+
+  /** The awaited part with the latest end at or before `cursor`. A part that ends later was not waited for. */
+  takeLastEndedBefore(cursor: number): PathPart | undefined {
+    for (; this.#at > 0; this.#stepBack()) {
+      const request = this.#requests[this.#at - 1]
+      const asked = this.#lastAsked(cursor)
+      const isOver = request !== undefined && request.endAt <= cursor
+      if (asked !== undefined && !(isOver && request.endAt > asked.endAt)) {
+        this.#asked[this.#at]?.pop()
+        this.#isAsked = true
+        return asked
+      }
+      if (request !== undefined && !request.isOnPath && (isOver || this.#isAsked)) {
+        this.#stepBack()
+        return request
+      }
+    }
+    const asked = this.#lastAsked(cursor)
+    this.#asked[0]?.pop()
+    return asked
+  }
+
+  #stepBack(): void {
+    this.#at -= 1
+    this.#isAsked = false
+  }
+
+  #lastAsked(cursor: number): PathPart | undefined {
+    const group = this.#asked[this.#at] ?? []
+    for (let last = group.at(-1); last !== undefined; last = group.at(-1)) {
+      if (!last.isOnPath && last.endAt <= cursor) return last
+      group.pop()
+    }
+    return undefined
+  }
+}
+
+class Fillers {
+  readonly #parts: readonly PathPart[]
+  #next = 0
+
+  constructor(parts: readonly PathPart[]) {
+    this.#parts = [...parts].sort((a, b) => b.endAt - a.endAt || a.startAt - b.startAt)
+  }
+
+  /** Latest first. Call with times that never increase. */
+  *fillGap(fromAt: number, toAt: number): Generator<PathStep, void> {
+    let cursor = toAt
+    for (let part = this.#parts[this.#next]; part !== undefined; part = this.#parts[this.#next]) {
+      if (part.endAt <= fromAt) return
+      this.#next += 1
+      const step = { part, fromAt: Math.max(fromAt, part.startAt), toAt: part.endAt }
+      if (part.isOnPath || step.toAt > cursor || step.fromAt >= step.toAt) continue
+      part.isOnPath = true
+      cursor = step.fromAt
+      yield step
+    }
+  }
 }

@@ -7,7 +7,6 @@ const ASCII = /^[\x20-\x7e]*$/
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u
 const EMOJI = /^\p{Emoji_Presentation}$/u
 
-/** First and last code point of the wide blocks. Emoji are matched by their Unicode property. */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2329, 0x232a],
@@ -62,10 +61,6 @@ export function clipToWidth(text: string, width: number): string {
   return width < 1 ? '' : `${clipped.trimEnd()}…`
 }
 
-/**
- * Splits the text into pieces of at most `width` cells, at least one piece. Breaks at a blank if the last third of a piece has
- * one.
- */
 export function wrapToWidth(text: string, width: number): string[] {
   const pieces: string[] = []
   let piece = ''

@@ -1,16 +1,16 @@
-import { parsed } from './attribute-value.ts'
+import { parseJson } from './attribute-value.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
 import {
   answerOf,
-  type Call,
-  type Request,
   systemPromptOf,
   type Trajectory,
-  type Turn,
+  type TrajectoryCall,
+  type TrajectoryRequest,
+  type TrajectoryTurn,
   trajectoriesOf,
 } from './trajectory.ts'
-import { instant } from './tree-json.ts'
+import { isoInstant } from './tree-json.ts'
 
 /**
  * Agent Trajectory Interchange Format of harbor, one document per session. Other readers expect 1.7, and 1.8 accepts it. Spans,
@@ -25,17 +25,17 @@ interface Numbers {
   dollars: number
 }
 
-type Json = Record<string, unknown>
+type JsonFields = Record<string, unknown>
 
 export function exportAtif(trees: readonly TraceTree[]): readonly object[] {
   return trajectoriesOf(trees).map(each => documentOf(each))
 }
 
-function documentOf(trajectory: Trajectory, trajectoryId?: string): Json {
-  const writer = new Writer()
+function documentOf(trajectory: Trajectory, trajectoryId?: string): JsonFields {
+  const writer = new AtifWriter()
   const [first] = trajectory.turns
   const system = first === undefined ? '' : systemPromptOf(first)
-  if (system !== '') writer.add({ source: 'system', message: system })
+  if (system !== '') writer.addStep({ source: 'system', message: system })
   for (const turn of trajectory.turns) writer.addTurn(turn)
   const { agent, agentVersion, sessionId } = trajectory
   const model = trajectory.turns.flatMap(({ requests }) => requests).map(({ span }) => modelOf(span))[0]
@@ -50,26 +50,26 @@ function documentOf(trajectory: Trajectory, trajectoryId?: string): Json {
   })
 }
 
-class Writer {
-  readonly steps: Json[] = []
-  readonly children: Json[] = []
+class AtifWriter {
+  readonly steps: JsonFields[] = []
+  readonly children: JsonFields[] = []
   readonly #sums: Numbers = { prompt: 0, completion: 0, cached: 0, dollars: 0 }
 
-  add(step: Json): Json {
+  addStep(step: JsonFields): JsonFields {
     const numbered = compact({ step_id: this.steps.length + 1, ...step })
     this.steps.push(numbered)
     return numbered
   }
 
   /** Attempts without an answer make no step of their own: they are attached to the answer that followed. */
-  addTurn(turn: Turn): void {
-    this.add({
+  addTurn(turn: TrajectoryTurn): void {
+    this.addStep({
       source: 'user',
       message: turn.input,
-      timestamp: instant(turn.span.span.startAt),
+      timestamp: isoInstant(turn.span.span.startAt),
       extra: extraOf(turn.span),
     })
-    let failed: Json[] = []
+    let failed: JsonFields[] = []
     const answered = turn.requests.filter(request => !request.failed)
     for (const request of turn.requests) {
       if (request.failed) failed.push(extraOf(request.span))
@@ -81,24 +81,24 @@ class Writer {
     }
     const isUntold = answered.length === 0 && turn.output !== ''
     if (turn.calls.length > 0 || turn.children.length > 0 || failed.length > 0 || isUntold) {
-      this.add({
+      this.addStep({
         source: 'agent',
         message: isUntold ? turn.output : '',
-        timestamp: instant(turn.span.span.endAt),
+        timestamp: isoInstant(turn.span.span.endAt),
         observation: this.#observation(turn.calls, true, turn.children),
         extra: failed.length === 0 ? undefined : { failed_attempts: failed },
       })
     }
   }
 
-  #addAnswer(request: Request, fallback: string, failed: readonly Json[]): void {
+  #addAnswer(request: TrajectoryRequest, fallback: string, failed: readonly JsonFields[]): void {
     const { span, calls } = request
     const { text, reasoning } = answerOf(request)
     const model = modelOf(span)
-    this.add({
+    this.addStep({
       source: 'agent',
-      message: text || (calls.length === 0 ? span.whole('output.value') || fallback : ''),
-      timestamp: instant(span.span.endAt),
+      message: text || (calls.length === 0 ? span.rawText('output.value') || fallback : ''),
+      timestamp: isoInstant(span.span.endAt),
       model_name: model,
       reasoning_content: reasoning || undefined,
       tool_calls: calls.length === 0 ? undefined : calls.map(toolCall),
@@ -109,7 +109,11 @@ class Writer {
   }
 
   /** @param isAlone no request of this step asked for these calls, so that there is no source id */
-  #observation(calls: readonly Call[], isAlone: boolean, others: readonly Trajectory[]): Json | undefined {
+  #observation(
+    calls: readonly TrajectoryCall[],
+    isAlone: boolean,
+    others: readonly Trajectory[],
+  ): JsonFields | undefined {
     const results = calls.map(call =>
       compact({
         source_call_id: isAlone ? undefined : call.id,
@@ -123,7 +127,7 @@ class Writer {
     return results.length === 0 ? undefined : { results }
   }
 
-  #embed(children: readonly Trajectory[]): Json[] | undefined {
+  #embed(children: readonly Trajectory[]): JsonFields[] | undefined {
     if (children.length === 0) return undefined
     return children.map(child => {
       const id = `${child.sessionId}#${this.children.length + 1}`
@@ -132,7 +136,7 @@ class Writer {
     })
   }
 
-  #metrics(span: SpanAttributes): Json | undefined {
+  #metrics(span: SpanAttributes): JsonFields | undefined {
     const prompt = span.number('gen_ai.usage.input_tokens', 'llm.token_count.prompt')
     const completion = span.number('gen_ai.usage.output_tokens', 'llm.token_count.completion')
     const cached = span.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
@@ -155,7 +159,7 @@ class Writer {
     })
   }
 
-  finalMetrics(): Json {
+  finalMetrics(): JsonFields {
     const { prompt, completion, cached, dollars } = this.#sums
     return compact({
       total_prompt_tokens: prompt,
@@ -167,8 +171,8 @@ class Writer {
   }
 }
 
-function toolCall(call: Call): Json {
-  const given = parsed(call.arguments)
+function toolCall(call: TrajectoryCall): JsonFields {
+  const given = parseJson(call.arguments)
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
   // Only an object is passed on. Cut or other arguments are kept as raw text.
   const args = isObject ? given : call.arguments === '' ? {} : { _raw: call.arguments }
@@ -176,23 +180,22 @@ function toolCall(call: Call): Json {
 }
 
 function modelOf(span: SpanAttributes): string | undefined {
-  return span.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
+  return span.rawText('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
 }
 
-/** Our own fields; other readers may ignore them. */
-function extraOf({ span }: SpanAttributes, more: Json = {}): Json {
+function extraOf({ span }: SpanAttributes, more: JsonFields = {}): JsonFields {
   return compact({
     ...more,
     trace_id: span.traceId,
     span_id: span.spanId,
-    start: instant(span.startAt),
-    end: instant(span.endAt),
+    start: isoInstant(span.startAt),
+    end: isoInstant(span.endAt),
     status: span.status,
     error_type: typeof span.attributes['error.type'] === 'string' ? span.attributes['error.type'] : undefined,
   })
 }
 
 /** Removes undefined fields: readers distinguish `null` from an absent field. */
-function compact(fields: Json): Json {
+function compact(fields: JsonFields): JsonFields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

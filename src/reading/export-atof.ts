@@ -1,12 +1,11 @@
-import { parsed } from './attribute-value.ts'
-import type { DrawnKind } from './segments.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { parseJson } from './attribute-value.ts'
+import type { DisplayKind } from './segments.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { jsonLine } from './tree-json.ts'
 
-/** The format's name of each kind. Other kinds are `custom`, with our kind as subtype. */
-const CATEGORY: { readonly [Kind in DrawnKind]?: string } = {
+const CATEGORY: { readonly [Kind in DisplayKind]?: string } = {
   session: 'agent',
   llm: 'function',
   api: 'llm',
@@ -36,7 +35,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
   for (const { node, parent } of walkTree(tree)) {
     const { span } = node
     const attributes = new SpanAttributes(span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     const [startMicros, endMicros] = extent(node)
     const profile = profileOf(kind, attributes)
     const common = {
@@ -44,7 +43,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       atof_version: '0.1',
       uuid: uuidOf(span),
       parent_uuid: parent === undefined ? null : uuidOf(parent.node.span),
-      name: kind === 'tool' ? attributes.whole('gen_ai.tool.name', 'tool.name') || span.name : span.name,
+      name: kind === 'tool' ? attributes.rawText('gen_ai.tool.name', 'tool.name') || span.name : span.name,
       attributes: [],
       category: CATEGORY[kind] ?? 'custom',
       category_profile: profile,
@@ -72,19 +71,18 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
 }
 
 /** The format requires an end after the start, so an instant span lasts one microsecond. */
-function extent({ span }: SpanNode): [number, number] {
+function extent({ span }: TraceNode): [number, number] {
   const start = Math.round(span.startAt * 1000)
   return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]
 }
 
-function profileOf(kind: DrawnKind, attributes: SpanAttributes): object | null {
-  if (kind === 'tool') return { tool_call_id: attributes.whole('gen_ai.tool.call.id', 'tool.id') || null }
+function profileOf(kind: DisplayKind, attributes: SpanAttributes): object | null {
+  if (kind === 'tool') return { tool_call_id: attributes.rawText('gen_ai.tool.call.id', 'tool.id') || null }
   if (kind !== 'api' && kind !== 'auxiliary') return CATEGORY[kind] === undefined ? { subtype: kind } : null
-  return { model_name: attributes.whole('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
+  return { model_name: attributes.rawText('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
 }
 
-/** Usage is known only at the end of a request. */
-function answeredProfile(profile: object | null, kind: DrawnKind, attributes: SpanAttributes): object | null {
+function answeredProfile(profile: object | null, kind: DisplayKind, attributes: SpanAttributes): object | null {
   if (kind !== 'api' && kind !== 'auxiliary') return profile
   const usage = {
     prompt_tokens: attributes.number('gen_ai.usage.input_tokens', 'llm.token_count.prompt'),
@@ -95,29 +93,28 @@ function answeredProfile(profile: object | null, kind: DrawnKind, attributes: Sp
     cost: attributes.number('llm.cost.total'),
   }
   const isUsed = Object.values(usage).some(count => count !== undefined)
-  const model = attributes.whole('gen_ai.response.model') || undefined
+  const model = attributes.rawText('gen_ai.response.model') || undefined
   if (!isUsed && model === undefined) return profile
   return { ...profile, annotated_response: { model, usage: isUsed ? usage : undefined } }
 }
 
 function dataOf(attributes: SpanAttributes, name: string): unknown {
-  const text = attributes.whole(name)
-  return text === '' ? null : (parsed(text) ?? text)
+  const text = attributes.rawText(name)
+  return text === '' ? null : (parseJson(text) ?? text)
 }
 
-/** Our own field; other readers may ignore it. */
 function outcomeOf(attributes: SpanAttributes): object {
-  const outcome = attributes.whole('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
+  const outcome = attributes.rawText('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
   return { outcome: outcome || undefined }
 }
 
-function metadataOf(span: StoredSpan, kind: DrawnKind, attributes: SpanAttributes): object {
+function metadataOf(span: StoredSpan, kind: DisplayKind, attributes: SpanAttributes): object {
   return {
     kind,
-    agent_name: attributes.whole('gen_ai.agent.name') || undefined,
+    agent_name: attributes.rawText('gen_ai.agent.name') || undefined,
     trace_id: span.traceId,
     span_id: span.spanId,
-    session_id: attributes.whole('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,
+    session_id: attributes.rawText('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,
   }
 }
 

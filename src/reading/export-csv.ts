@@ -1,8 +1,8 @@
 import { displayText } from './display-text.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
 import { type TraceTree, walkTree } from './trace-forest.ts'
-import { instant } from './tree-json.ts'
+import { isoInstant } from './tree-json.ts'
 
 const COLUMNS = [
   ...['trace_id', 'span_id', 'parent_span_id', 'session_id', 'agent', 'depth', 'kind', 'name'],
@@ -24,7 +24,7 @@ function* rowsOf(tree: TraceTree): Generator<Row, void> {
   for (const { node, depth } of walkTree(tree)) {
     const { span } = node
     const attributes = new SpanAttributes(span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
     yield {
       trace_id: displayText(span.traceId),
@@ -35,7 +35,7 @@ function* rowsOf(tree: TraceTree): Generator<Row, void> {
       depth,
       kind,
       name: displayText(span.name),
-      start: instant(span.startAt),
+      start: isoInstant(span.startAt),
       duration_ms: span.endAt - span.startAt,
       status: span.status,
       error_type: attributes.text('error.type'),

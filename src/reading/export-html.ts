@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto'
-import { type CriticalPath, criticalPath } from './critical-path.ts'
-import { spanRows } from './export-rows.ts'
-import { EXPORT_STYLE } from './export-style.ts'
-import { htmlText, spansHtml } from './html-text.ts'
-import { countOf, humanDuration, humanInstant } from './human-figures.ts'
+import type { Attributes, AttributeValue } from './attribute-value.ts'
+import { type CriticalPath, type CriticalPathSection, criticalPath } from './critical-path.ts'
+import { HIDDEN } from './display-text.ts'
+import { type FoldedCalls, foldRepeats, isFolded } from './fold-repeats.ts'
+import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
+import { segment, type TextSegment } from './segments.ts'
 import { sharedContent, sharedContentLines } from './shared-content.ts'
-import { asOf, type TraceTree } from './trace-forest.ts'
+import { namespaceOfTree } from './span-attributes.ts'
+import type { StoredSpan } from './stored-span.ts'
+import { type SubtreeSum, subtreeSums } from './subtree-sums.ts'
+import { asOf, type TraceNode, type TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
+import { rowEnding, rowTitle, type TreeRow, tokensText, treeRows } from './tree-rows.ts'
+import type { Extent } from './tree-text.ts'
 
 /**
  * Turns as one self-contained page: no script, no other file, no request, and all content escaped as text. Yielded in pieces,
@@ -18,8 +24,8 @@ export function* exportHtml(stored: readonly TraceTree[], now: number): Generato
   const trees = stored.map(tree => asOf(tree, now))
   const [first] = trees
   const title = first === undefined ? 'No traces' : titleText(first, trees.length)
-  yield `${head(title)}<body>\n<h1>${htmlText(title)}</h1>\n`
-  yield `<p class="dim">${countOf(trees.length, 'trace')}, written by hookspan on ${htmlText(humanInstant(now))}</p>\n`
+  yield `${head(title)}<body>\n<h1>${escapeHtml(title)}</h1>\n`
+  yield `<p class="dim">${countOf(trees.length, 'trace')}, written by hookspan on ${escapeHtml(humanInstant(now))}</p>\n`
   yield* preview(trees)
   for (const tree of trees) yield* turn(tree)
   yield '</body>\n</html>\n'
@@ -41,7 +47,7 @@ function head(title: string): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${htmlText(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${EXPORT_STYLE}</style>
 </head>
 `
@@ -49,21 +55,20 @@ function head(title: string): string {
 
 function* preview(trees: readonly TraceTree[]): Generator<string, void> {
   yield '<details class="note"><summary>What is in here, and what was masked or cut</summary>\n<ul>\n'
-  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${htmlText(line.trim())}</li>\n`
+  for (const line of sharedContentLines(sharedContent(trees))) yield `<li>${escapeHtml(line.trim())}</li>\n`
   yield '</ul>\n</details>\n'
 }
 
 function* turn(tree: TraceTree): Generator<string, void> {
   const summary = summarize(tree)
   const path = criticalPath(tree)
-  yield `<section>\n<h2>${spansHtml(headerTitle(summary, tree.traceId))}</h2>\n`
-  yield `<p>${spansHtml(headerFigures(summary))}</p>\n<p>${htmlText(pathText(path))}</p>\n`
-  yield `<p class="dim">${htmlText(headerTime(summary))} · trace ${htmlText(tree.traceId)}</p>\n`
+  yield `<section>\n<h2>${segmentsHtml(headerTitle(summary, tree.traceId))}</h2>\n`
+  yield `<p>${segmentsHtml(headerFigures(summary))}</p>\n<p>${escapeHtml(pathText(path))}</p>\n`
+  yield `<p class="dim">${escapeHtml(headerTime(summary))} · trace ${escapeHtml(tree.traceId)}</p>\n`
   yield* spanRows(tree, path)
   yield '</section>\n'
 }
 
-/** `What was waited for: 6.2 s of work, 5.5 s of a person, 2.4 s between steps`. */
 function pathText({ workMillis, personMillis, gapMillis, isProvisional }: CriticalPath): string {
   const parts: readonly (readonly [string, number])[] = [
     ['of work', workMillis],
@@ -73,3 +78,228 @@ function pathText({ workMillis, personMillis, gapMillis, isProvisional }: Critic
   const told = parts.filter(([, millis]) => millis > 0).map(([what, millis]) => `${humanDuration(millis)} ${what}`)
   return `What was waited for${isProvisional ? ' so far' : ''}: ${told.join(', ') || 'nothing'}`
 }
+
+const MAX_CHARS = 100_000
+const BAR_UNITS = 1_000
+const MIN_UNITS = 2
+
+function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
+  const sums = subtreeSums(tree)
+  const folds = foldsOf(tree, sums)
+  const sections = sectionsBySpan(path)
+  let left = 0
+  for (const row of treeRows(tree)) {
+    const { node, depth } = row.step
+    const fold = folds.get(node)
+    if (fold !== undefined) {
+      left = fold.sum.spanCount
+      yield foldHead(fold, depth, tree)
+    }
+    yield spanRow(row, tree, sums.get(node), sections.get(node.span) ?? [])
+    if (left === 1) yield '</details>\n'
+    left -= 1
+  }
+}
+
+/** Folds by their first call. A fold never contains another one: nested folds are slower to read. */
+function foldsOf(tree: TraceTree, sums: ReadonlyMap<TraceNode, SubtreeSum>): ReadonlyMap<TraceNode, FoldedCalls> {
+  const namespace = namespaceOfTree(tree)
+  const folds = new Map<TraceNode, FoldedCalls>()
+  const open = [tree.roots]
+  for (let siblings = open.pop(); siblings !== undefined; siblings = open.pop()) {
+    for (const row of foldRepeats(siblings, { namespace, sums })) {
+      if (!isFolded(row)) open.push(row.children)
+      else if (row.calls[0] !== undefined) folds.set(row.calls[0], row)
+    }
+  }
+  return folds
+}
+
+function sectionsBySpan({ sections }: CriticalPath): ReadonlyMap<StoredSpan, CriticalPathSection[]> {
+  const bySpan = new Map<StoredSpan, CriticalPathSection[]>()
+  for (const section of sections) {
+    const own = bySpan.get(section.span)
+    if (own === undefined) bySpan.set(section.span, [section])
+    else own.push(section)
+  }
+  return bySpan
+}
+
+function foldHead(
+  { calls, name, outcome, sum, totalMillis, longestMillis }: FoldedCalls,
+  depth: number,
+  tree: TraceTree,
+) {
+  const title = [segment('tool', name), segment('warn', ` ×${humanCount(calls.length)}`)]
+  const figures = `${humanDuration(totalMillis)}, the longest ${humanDuration(longestMillis)}`
+  return `<details class="span fold"><summary>
+<span class="title${indent(depth)}">${segmentsHtml([...title, segment('dim', `  ${figures}`)])}</span>${svg(rect('tool', sum, tree, [1, 8]))}
+<span class="figure">${escapeHtml(humanDuration(sum.endAt - sum.startAt))}</span>
+<span class="figure tokens">${escapeHtml(usageText(undefined, sum))}</span>
+<span class="ending">${segmentsHtml([segment('ok', outcome)])}</span></summary>
+`
+}
+
+function spanRow(
+  row: TreeRow,
+  tree: TraceTree,
+  sum: SubtreeSum | undefined,
+  sections: readonly CriticalPathSection[],
+): string {
+  const { step, facts } = row
+  const { span } = step.node
+  const own = rect(facts.isError ? 'error' : facts.kind, span, tree, [1, 5])
+  const path = sections.map(({ fromAt, toAt, part }) =>
+    rect(`path ${part}`, { startAt: fromAt, endAt: toAt }, tree, [7, 3]),
+  )
+  return `<details class="span" id="${escapeHtml(`${tree.traceId}-${span.spanId}`)}"><summary>
+<span class="title${indent(step.depth)}">${segmentsHtml(rowTitle(row))}</span>${svg([own, ...path].join(''))}
+<span class="figure">${escapeHtml(humanDuration(facts.durationMillis))}</span>
+<span class="figure tokens">${escapeHtml(usageText(row, sum))}</span>
+<span class="ending">${segmentsHtml(rowEnding(row))}</span></summary>
+<div class="body">${body(span)}</div></details>
+`
+}
+
+function indent(depth: number): string {
+  return depth === 0 ? '' : ` d${Math.min(MAX_INDENT, depth)}`
+}
+
+function usageText(row: TreeRow | undefined, sum: SubtreeSum | undefined): string {
+  const own = row?.facts.tokens
+  const below = sum === undefined ? 0 : sum.inputTokens + sum.outputTokens
+  const tokens = own ?? (sum && below > 0 ? { input: sum.inputTokens, output: sum.outputTokens } : undefined)
+  const cost = sum === undefined || sum.cost === 0 ? '' : humanCost(sum.cost)
+  return [tokens === undefined ? '' : tokensText(tokens), cost].filter(text => text !== '').join(' · ')
+}
+
+function svg(inner: string): string {
+  return `<svg viewBox="0 0 ${BAR_UNITS} 10" preserveAspectRatio="none" aria-hidden="true">${inner}</svg>`
+}
+
+function rect(
+  tone: string,
+  span: Extent,
+  { startAt, endAt }: TraceTree,
+  [y, height]: readonly [number, number],
+): string {
+  const length = Math.max(1e-6, endAt - startAt)
+  const place = (at: number): number => Math.min(BAR_UNITS, Math.max(0, ((at - startAt) / length) * BAR_UNITS))
+  const from = Math.min(place(span.startAt), BAR_UNITS - MIN_UNITS)
+  const width = Math.max(MIN_UNITS, place(span.endAt) - from)
+  return `<rect class="${tone}" x="${from.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${height}"/>`
+}
+
+function body(span: StoredSpan): string {
+  const status = span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`
+  const events = span.events.map(event => ({
+    title: `${event.name}, ${humanDuration(event.at - span.startAt)} after the start`,
+    attributes: event.attributes,
+  }))
+  const links = span.links.map(link => ({
+    title: `link to span ${link.spanId} of trace ${link.traceId}`,
+    attributes: link.attributes,
+  }))
+  const more = [...events, ...links].map(
+    ({ title, attributes }) => `<p class="dim">${escapeHtml(title)}</p>${list(attributes)}`,
+  )
+  const own = { span: span.spanId, ...(span.parentSpanId && { parent: span.parentSpanId }), status }
+  return [list(own), list(span.attributes), ...more].join('')
+}
+
+function list(attributes: Attributes): string {
+  const names = Object.keys(attributes).sort()
+  if (names.length === 0) return ''
+  const entries = names.map(
+    name => `<dt>${escapeHtml(name)}</dt><dd><pre>${valueText(attributes[name] ?? null)}</pre></dd>`,
+  )
+  return `<dl>${entries.join('')}</dl>`
+}
+
+function valueText(value: AttributeValue): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 1)
+  if (text.length <= MAX_CHARS) return escapeHtml(text)
+  return `${escapeHtml(text.slice(0, MAX_CHARS))}\n… and so on: ${humanCount(text.length)} characters in all`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Escapes text for an element or a quoted attribute. Invisible characters become `\u{202e}`. */
+export function escapeHtml(text: string): string {
+  return text.replace(HIDDEN, codePoint).replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
+}
+
+function codePoint(character: string): string {
+  if (character === '\n' || character === '\t') return character
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+}
+
+function segmentsHtml(segments: readonly TextSegment[]): string {
+  return segments.map(({ tone, text }) => `<span class="${tone}">${escapeHtml(text)}</span>`).join('')
+}
+
+const MAX_INDENT = 12
+
+const LIGHT = `--ground:#fff;--text:#161616;--quiet:#5c5c5c;--line:#d8d8d8;--panel:#f5f5f5;--bad:#b3261e;--good:#0f6b4f;
+--warn:#8a5a00;--session:#161616;--llm:#5c5c5c;--api:#0072b2;--tool:#8a3b75;--subagent:#a8480a;--approval:#8a5a00;--other:#5c5c5c`
+const DARK = `--ground:#161616;--text:#f0f0f0;--quiet:#b0b0b0;--line:#3a3a3a;--panel:#222;--bad:#ff8a80;--good:#5ad1a5;
+--warn:#e6b450;--session:#f0f0f0;--llm:#b0b0b0;--api:#56b4e9;--tool:#e29fcb;--subagent:#f08c50;--approval:#e6b450;--other:#b0b0b0`
+
+const indents = Array.from({ length: MAX_INDENT }, (_, depth) => `.d${depth + 1}{padding-left:${(depth + 1) * 1.1}rem}`)
+
+const TONES: readonly (readonly [string, string])[] = [
+  ['session', 'session'],
+  ['llm', 'llm'],
+  ['api', 'api'],
+  ['auxiliary', 'api'],
+  ['tool', 'tool'],
+  ['subagent', 'subagent'],
+  ['approval', 'approval'],
+  ['hook', 'other'],
+  ['skill', 'other'],
+  ['other', 'other'],
+  ['ok', 'good'],
+  ['warn', 'warn'],
+  ['error', 'bad'],
+  ['dim', 'quiet'],
+]
+
+/** The whole style of an exported page. No element has a style attribute: the policy allows only this text, by its hash. */
+const EXPORT_STYLE: string = `:root{color-scheme:light dark;${LIGHT}}
+@media (prefers-color-scheme:dark){:root{${DARK}}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:80rem;padding:1rem;background:var(--ground);color:var(--text);
+font:15px/1.45 system-ui,sans-serif}
+h1{font-size:1.3rem;margin:.2rem 0}h2{font-size:1.05rem;margin:2rem 0 .2rem}
+p{margin:.2rem 0}
+ul{margin:.3rem 0}
+.note{border:1px solid var(--line);padding:.5rem .8rem;margin:1rem 0}
+.span{border-top:1px solid var(--line)}
+.span>summary{display:grid;grid-template-columns:minmax(10rem,1fr) 12rem 5.5rem 9rem 10rem;gap:.8rem;padding:.25rem 0;
+cursor:pointer;list-style:none}
+.span>summary::-webkit-details-marker{display:none}
+.span>summary:focus-visible{outline:2px solid var(--api)}
+.span[open]>summary{background:var(--panel)}
+.title{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.title::before{content:'▸ ';color:var(--quiet)}
+.span[open] .title::before{content:'▾ '}
+.figure{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+.ending{overflow-wrap:anywhere}
+.path{fill:var(--text)}.path.person{fill:var(--approval)}.path.gap{fill:var(--line)}
+.fold>.span{margin-left:1rem}
+svg{width:100%;height:.7rem;align-self:center;background:var(--panel)}
+.body{background:var(--panel);padding:.3rem 1rem 1rem}
+dl{display:grid;grid-template-columns:minmax(8rem,16rem) 1fr;gap:.15rem 1rem;margin:.4rem 0}
+dt{color:var(--quiet);overflow-wrap:anywhere}dd{margin:0;min-width:0}
+pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.4 ui-monospace,monospace}
+${TONES.map(([tone, color]) => `.${tone}{color:var(--${color})}rect.${tone}{fill:var(--${color})}`).join('')}
+.strong{font-weight:600}
+${indents.join('')}
+@media (max-width:700px){.span>summary{grid-template-columns:1fr auto}.span>summary svg,.tokens,.ending{display:none}
+dl{grid-template-columns:1fr}}`

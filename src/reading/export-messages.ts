@@ -1,8 +1,15 @@
 import type { TraceTree } from './trace-forest.ts'
-import { answerOf, type Request, systemPromptOf, type Trajectory, type Turn, trajectoriesOf } from './trajectory.ts'
+import {
+  answerOf,
+  systemPromptOf,
+  type Trajectory,
+  type TrajectoryRequest,
+  type TrajectoryTurn,
+  trajectoriesOf,
+} from './trajectory.ts'
 import { jsonLine } from './tree-json.ts'
 
-type Message = Readonly<Record<string, unknown>>
+type ChatMessage = Readonly<Record<string, unknown>>
 
 /**
  * One line per session in OpenAI's chat completions format, as used for fine-tuning. The format has no field for times, tokens,
@@ -23,23 +30,23 @@ function childrenOf({ turns }: Trajectory): Trajectory[] {
   ])
 }
 
-function messagesOf({ turns }: Trajectory): Message[] {
+function messagesOf({ turns }: Trajectory): ChatMessage[] {
   const system = turns[0] === undefined ? '' : systemPromptOf(turns[0])
-  return [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(ofTurn)]
+  return [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(turnMessages)]
 }
 
 /** A call follows the message that asks for it. A call without such a message is left out. */
-function ofTurn({ input, output, requests }: Turn): Message[] {
+function turnMessages({ input, output, requests }: TrajectoryTurn): ChatMessage[] {
   const answered = requests.filter(({ failed }) => !failed)
-  const answers = answered.flatMap(request => ofRequest(request, request === answered.at(-1) ? output : ''))
+  const answers = answered.flatMap(request => requestMessages(request, request === answered.at(-1) ? output : ''))
   const untold = answered.length === 0 && output !== '' ? [{ role: 'assistant', content: output }] : []
   return [{ role: 'user', content: input }, ...answers, ...untold]
 }
 
-function ofRequest(request: Request, fallback: string): Message[] {
+function requestMessages(request: TrajectoryRequest, fallback: string): ChatMessage[] {
   const { calls, span } = request
   const { text } = answerOf(request)
-  if (calls.length === 0) return [{ role: 'assistant', content: text || span.whole('output.value') || fallback }]
+  if (calls.length === 0) return [{ role: 'assistant', content: text || span.rawText('output.value') || fallback }]
   const tool_calls = calls.map(({ id, name, arguments: args }) => ({
     id,
     type: 'function',

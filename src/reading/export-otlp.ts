@@ -1,5 +1,5 @@
 import { isRecord } from './attribute-value.ts'
-import { LineReader, type NumberedLine } from './line-reader.ts'
+import { LogLineReader, type NumberedLine } from './line-reader.ts'
 import { lineFilter } from './trace-log.ts'
 
 /**
@@ -15,20 +15,19 @@ export async function* exportOtlp(
 ): AsyncGenerator<string, void> {
   const mayHold = lineFilter(traceIds)
   const exported = (line: NumberedLine | undefined): string | undefined =>
-    line !== undefined && 'text' in line && mayHold(line.text) ? onlyOf(line.text, traceIds) : undefined
+    line !== undefined && 'text' in line && mayHold(line.text) ? keepTraces(line.text, traceIds) : undefined
   for (const path of paths) {
-    const reader = new LineReader(path)
-    for await (const line of reader.read(onRead)) {
+    const reader = new LogLineReader(path)
+    for await (const line of reader.readLines(onRead)) {
       const text = exported(line)
       if (text !== undefined) yield text
     }
-    const rest = exported(reader.rest())
+    const rest = exported(reader.readRest())
     if (rest !== undefined) yield rest
   }
 }
 
-/** Returns undefined if no span is left or the line is not OTLP. */
-function onlyOf(text: string, traceIds: ReadonlySet<string>): string | undefined {
+function keepTraces(text: string, traceIds: ReadonlySet<string>): string | undefined {
   let request: unknown
   try {
     request = JSON.parse(text)

@@ -1,32 +1,27 @@
-import { drawnKind, SpanAttributes } from './span-attributes.ts'
+import { displayKind, SpanAttributes } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
-import { added, type SubtreeSum } from './subtree-sums.ts'
-import type { SpanNode } from './trace-forest.ts'
+import { addSums, type SubtreeSum } from './subtree-sums.ts'
+import type { TraceNode } from './trace-forest.ts'
 
 /** Shorter runs are as quick to read one by one. */
 const MIN_FOLDED = 5
 
-/** Consecutive calls of one tool with the same outcome, shown as one row. */
 export interface FoldedCalls {
-  /** Five or more, sorted by start. */
-  readonly calls: readonly SpanNode[]
-  /** `tool.read_file`, printable. */
+  readonly calls: readonly TraceNode[]
   readonly name: string
   readonly outcome: string
   readonly sum: SubtreeSum
-  /** The sum and the maximum of their durations, milliseconds. */
   readonly totalMillis: number
   readonly longestMillis: number
 }
 
 export interface FoldOptions {
   readonly namespace: string
-  readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
-  /** Spans that a link, a search or the cursor points at, and their ancestors. They are never folded. */
-  readonly pointedAt?: ReadonlySet<SpanNode>
+  readonly sums: ReadonlyMap<TraceNode, SubtreeSum>
+  readonly pointedAt?: ReadonlySet<TraceNode>
 }
 
-export function isFolded(row: SpanNode | FoldedCalls): row is FoldedCalls {
+export function isFolded(row: TraceNode | FoldedCalls): row is FoldedCalls {
   return 'calls' in row
 }
 
@@ -34,9 +29,9 @@ export function isFolded(row: SpanNode | FoldedCalls): row is FoldedCalls {
  * Folds siblings into rows: five or more consecutive calls of one tool with the same outcome become one. Calls that failed,
  * contain a failure, are running or are pointed at are never folded.
  */
-export function foldRepeats(siblings: readonly SpanNode[], options: FoldOptions): (SpanNode | FoldedCalls)[] {
-  const rows: (SpanNode | FoldedCalls)[] = []
-  let run: SpanNode[] = []
+export function foldRepeats(siblings: readonly TraceNode[], options: FoldOptions): (TraceNode | FoldedCalls)[] {
+  const rows: (TraceNode | FoldedCalls)[] = []
+  let run: TraceNode[] = []
   let runKey: string | undefined
   const endRun = (): void => {
     if (run.length >= MIN_FOLDED) rows.push(folded(run, options))
@@ -54,18 +49,17 @@ export function foldRepeats(siblings: readonly SpanNode[], options: FoldOptions)
   return rows
 }
 
-/** Equal for calls that may share a row; undefined for spans that are never folded. */
-function keyOf(node: SpanNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {
+function keyOf(node: TraceNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {
   const sum = sums.get(node)
   if (sum === undefined || sum.errorCount > 0 || sum.runningCount > 0 || pointedAt?.has(node)) return undefined
-  if (node.orphan || drawnKind(new SpanAttributes(node.span, namespace)) !== 'tool') return undefined
+  if (node.orphan || displayKind(new SpanAttributes(node.span, namespace)) !== 'tool') return undefined
   const { name, outcome, marks } = factsOf(node, namespace)
   // A mark applies to this call alone and must stay visible.
   return marks.length > 0 ? undefined : JSON.stringify([name, outcome?.text ?? ''])
 }
 
-function folded(calls: readonly SpanNode[], { namespace, sums }: FoldOptions): FoldedCalls {
-  const [first] = calls as readonly [SpanNode, ...SpanNode[]]
+function folded(calls: readonly TraceNode[], { namespace, sums }: FoldOptions): FoldedCalls {
+  const [first] = calls as readonly [TraceNode, ...TraceNode[]]
   const { name, outcome } = factsOf(first, namespace)
   const lengths = calls.map(({ span }) => Math.max(0, span.endAt - span.startAt))
   const own = calls.map(call => sums.get(call)).filter(sum => sum !== undefined)
@@ -73,7 +67,7 @@ function folded(calls: readonly SpanNode[], { namespace, sums }: FoldOptions): F
     calls,
     name,
     outcome: outcome?.text ?? '',
-    sum: own.reduce(added),
+    sum: own.reduce(addSums),
     totalMillis: lengths.reduce((sum, millis) => sum + millis, 0),
     longestMillis: lengths.reduce((most, millis) => Math.max(most, millis), 0),
   }

@@ -14,7 +14,7 @@ export function humanDuration(millis: number): string {
 }
 
 /** A duration in whole seconds: a figure that changes ten times a second is unreadable. */
-export function age(millis: number): string {
+export function humanAge(millis: number): string {
   const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
   return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
 }
@@ -27,12 +27,10 @@ function trimZero(figure: string): string {
   return figure.endsWith('.0') ? figure.slice(0, -2) : figure
 }
 
-/** `1 840`. */
 export function humanCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ' ')
 }
 
-/** `$0.0123`, `$1.23`, `$1 204.50`, `<$0.0001`: US dollars. */
 export function humanCost(dollars: number): string {
   if (dollars === 0) return '$0'
   if (dollars < 0.00005) return '<$0.0001'
@@ -41,12 +39,10 @@ export function humanCost(dollars: number): string {
   return `$${humanCount(Number(whole))}.${cents}`
 }
 
-/** `1 span`, `14 spans`. */
 export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** `2026-11-21 10:15:00 UTC`; empty for an invalid time. */
 export function humanInstant(at: number): string {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? '' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`

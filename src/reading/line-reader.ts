@@ -24,21 +24,20 @@ export class LineSplitter {
     this.#maxBytes = maxLineBytes
   }
 
-  /** @param onTaken receives the number of bytes consumed, before each yielded line */
-  *push(chunk: Buffer, onTaken?: (bytes: number) => void): Generator<NumberedLine, void> {
+  *splitChunk(chunk: Buffer, onTaken?: (bytes: number) => void): Generator<NumberedLine, void> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-      this.#take(chunk.subarray(from, end))
+      this.#appendPiece(chunk.subarray(from, end))
       onTaken?.(end + 1 - from)
       from = end + 1
-      const line = this.finish()
+      const line = this.endLine()
       if (line !== undefined) yield line
     }
-    this.#take(chunk.subarray(from))
+    this.#appendPiece(chunk.subarray(from))
     onTaken?.(chunk.length - from)
   }
 
-  finish(): NumberedLine | undefined {
+  endLine(): NumberedLine | undefined {
     const line = this.#line++
     const isTooLong = this.#bytes > this.#maxBytes
     const text = Buffer.concat(this.#pieces)
@@ -50,15 +49,14 @@ export class LineSplitter {
     return text.trim() === '' ? undefined : { line, text }
   }
 
-  #take(piece: Buffer): void {
+  #appendPiece(piece: Buffer): void {
     this.#bytes += piece.length
     if (this.#bytes > this.#maxBytes) this.#pieces = []
     else if (piece.length > 0) this.#pieces.push(piece)
   }
 }
 
-/** Reads a growing file by lines. Each `read` continues where the previous one stopped. */
-export class LineReader {
+export class LogLineReader {
   readonly path: string
   readonly #maxBytes: number | undefined
   #splitter: LineSplitter
@@ -70,11 +68,7 @@ export class LineReader {
     this.#splitter = new LineSplitter(maxLineBytes)
   }
 
-  /**
-   * Yields every complete line that has not been read yet, without blank ones. `onRead` receives the number of bytes read; an
-   * error it throws ends the reading.
-   */
-  async *read(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
+  async *readLines(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
     if (size < this.#offset) this.#restart()
     if (size === this.#offset) return
@@ -83,13 +77,13 @@ export class LineReader {
       onRead?.(bytes)
     }
     for await (const chunk of createReadStream(this.path, { start: this.#offset })) {
-      yield* this.#splitter.push(chunk as Buffer, taken)
+      yield* this.#splitter.splitChunk(chunk as Buffer, taken)
     }
   }
 
   /** The text after the last line end: the last line of a finished file, or half a line of a growing one. */
-  rest(): NumberedLine | undefined {
-    return this.#splitter.finish()
+  readRest(): NumberedLine | undefined {
+    return this.#splitter.endLine()
   }
 
   #restart(): void {

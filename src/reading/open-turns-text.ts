@@ -1,23 +1,21 @@
-import { age, humanCount } from './human-figures.ts'
+import { humanAge, humanCount } from './human-figures.ts'
 import { type OpenState, type OpenTurn, openTurns } from './open-turns.ts'
-import { apart, clipSegments, paintLine, type Segment, segment, spaced, type Tone } from './segments.ts'
+import { alignEnds, clipSegments, joinSegments, paintLine, segment, type TextSegment, type Tone } from './segments.ts'
 import type { TraceTree } from './trace-forest.ts'
 import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
-import { titleOf, tokensText } from './tree-rows.ts'
+import { rowTitle, tokensText } from './tree-rows.ts'
 
 export interface OpenTurnsOptions {
   readonly width: number
   readonly color: boolean
-  /** Epoch milliseconds. */
   readonly now: number
   readonly maxLines: number
 }
 
-type Line = readonly Segment[]
+type Line = readonly TextSegment[]
 
 /** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_SPANS = 3
-/** On narrower lines, the agent and the session need this room. */
 const ID_FROM_WIDTH = 100
 
 /**
@@ -31,21 +29,20 @@ export function renderOpenTurns(
 ): string[] {
   const turns = openTurns(trees, options.now, isOwnerDead).sort((a, b) => b.lastAt - a.lastAt)
   const drawn = turns.map(turn => turnLines(turn, options, turn.state === 'owner-dead' ? stateOf(turn) : []))
-  return painted(fitted(drawn, options.maxLines, 'running'), options)
+  return paintLines(fitTurns(drawn, options.maxLines, 'running'), options)
 }
 
-/** The same for `top`: sorted by urgency, with state and token usage of each turn. */
 export function renderTop(turns: readonly OpenTurn[], options: OpenTurnsOptions): string[] {
   const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn)))
-  const lines = fitted(drawn, options.maxLines - 2, 'open')
-  return painted([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines])], options)
+  const lines = fitTurns(drawn, options.maxLines - 2, 'open')
+  return paintLines([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines])], options)
 }
 
-function painted(lines: readonly Line[], { width, color }: OpenTurnsOptions): string[] {
+function paintLines(lines: readonly Line[], { width, color }: OpenTurnsOptions): string[] {
   return lines.map(line => paintLine(clipSegments(line, width), color))
 }
 
-function fitted(turns: readonly (readonly Line[])[], maxLines: number, word: string): Line[] {
+function fitTurns(turns: readonly (readonly Line[])[], maxLines: number, word: string): Line[] {
   const lines: Line[] = []
   for (const [index, turn] of turns.entries()) {
     const isLast = index === turns.length - 1
@@ -67,14 +64,13 @@ const STATES: {
   'owner-dead': { tone: 'dim', text: 'its process is gone', count: 'left by a dead process' },
 }
 
-/** `4 open: 1 hung, 1 waiting for a person, 2 running`. */
 function countLine(turns: readonly OpenTurn[]): Line {
   if (turns.length === 0) return [segment('dim', 'Nothing is open.')]
   const counts = (Object.keys(STATES) as OpenState[]).map(state => {
     const count = turns.filter(turn => turn.state === state).length
     return segment(STATES[state].tone, count === 0 ? '' : `${humanCount(count)} ${STATES[state].count}`)
   })
-  return [segment('strong', `${humanCount(turns.length)} open: `), ...spaced(counts, ', ')]
+  return [segment('strong', `${humanCount(turns.length)} open: `), ...joinSegments(counts, ', ')]
 }
 
 function stateOf({ state }: OpenTurn): Line {
@@ -89,8 +85,8 @@ function statusOf(turn: OpenTurn): Line {
 
 function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line): Line[] {
   const shown = turn.doing.slice(0, MAX_SPANS).map(row => {
-    const lasted = age(now - row.step.node.span.startAt)
-    return apart([segment('dim', '  └─ '), ...titleOf(row)], [segment('plain', lasted)], width)
+    const lasted = humanAge(now - row.step.node.span.startAt)
+    return alignEnds([segment('dim', '  └─ '), ...rowTitle(row)], [segment('plain', lasted)], width)
   })
   const hidden = turn.doing.length - shown.length
   const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more at once`)]]
@@ -105,15 +101,15 @@ function titleLine(
   { now, width }: Pick<OpenTurnsOptions, 'now' | 'width'>,
 ): Line {
   const isTold = status.length > 0
-  const lasted = `${isTold ? 'open' : 'running for'} ${age(now - sinceAt)}`
-  const ages = spaced(
+  const lasted = `${isTold ? 'open' : 'running for'} ${humanAge(now - sinceAt)}`
+  const ages = joinSegments(
     [
       ...status,
       segment('plain', lasted),
-      segment('warn', silenceText(summary.silentMillis, age)),
+      segment('warn', silenceText(summary.silentMillis, humanAge)),
       segment('dim', summary.sessionId === '' || (isTold && width < ID_FROM_WIDTH) ? '' : shortTraceId(traceId)),
     ],
     ' · ',
   )
-  return apart([segment(isTold ? STATES[state].tone : 'warn', '○ '), ...headerTitle(summary, traceId)], ages, width)
+  return alignEnds([segment(isTold ? STATES[state].tone : 'warn', '○ '), ...headerTitle(summary, traceId)], ages, width)
 }

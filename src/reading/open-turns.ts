@@ -1,7 +1,8 @@
-import { isPersonWait } from './person-wait.ts'
 import { namespaceOfTree } from './span-attributes.ts'
-import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { isApprovalWait } from './span-facts.ts'
+import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
+import { isoInstant, jsonLine } from './tree-json.ts'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 /**
@@ -15,7 +16,6 @@ export interface OpenTurn {
   readonly traceId: string
   readonly summary: TraceSummary
   readonly prompt: string
-  /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
   readonly lastAt: number
   readonly doing: readonly TreeRow[]
@@ -54,10 +54,10 @@ export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: Ope
  * Start of the oldest question to the user among the innermost open spans, epoch milliseconds; undefined if there is none. One
  * question is enough, whatever runs beside it: the user is the one who has to act.
  */
-export function askedSince(innermost: Iterable<SpanNode>, namespace: string): number | undefined {
+export function waitingSince(innermost: Iterable<TraceNode>, namespace: string): number | undefined {
   let since: number | undefined
   for (const { span } of innermost) {
-    if (isPersonWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
+    if (isApprovalWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
   }
   return since
 }
@@ -70,19 +70,19 @@ function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTur
   const doing = rows.filter(({ step }) => innermost.has(step.node))
   const prompt = rows.find(({ facts }) => facts.kind === 'session')?.facts.hint ?? ''
   const sinceAt = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), tree.endAt)
-  const isWaitingForPerson = askedSince(innermost, namespaceOfTree(tree)) !== undefined
+  const isWaitingForPerson = waitingSince(innermost, namespaceOfTree(tree)) !== undefined
   const state = openState({ isOwnerDead, isWaitingForPerson, silentMillis: summary.silentMillis })
   return { state, traceId: tree.traceId, summary, prompt, sinceAt, lastAt: tree.lastAt, doing }
 }
 
-function openSpans(tree: TraceTree): SpanNode[] {
+function openSpans(tree: TraceTree): TraceNode[] {
   return Array.from(walkTree(tree), ({ node }) => node).filter(({ span }) => span.running === true)
 }
 
 /** Running spans without a running descendant: all other running spans wait for these. */
-export function innermostOpen(tree: TraceTree): ReadonlySet<SpanNode> {
+export function innermostOpen(tree: TraceTree): ReadonlySet<TraceNode> {
   const innermost = new Set(openSpans(tree))
-  const passed = new Set<SpanNode>()
+  const passed = new Set<TraceNode>()
   for (const { node, parent } of walkTree(tree)) {
     if (node.span.running !== true) continue
     for (let outer = parent; outer !== undefined && !passed.has(outer.node); outer = outer.parent) {
@@ -91,4 +91,31 @@ export function innermostOpen(tree: TraceTree): ReadonlySet<SpanNode> {
     }
   }
   return innermost
+}
+
+export function openTurnJson(
+  { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
+  now: number,
+): string {
+  return jsonLine({
+    state: state.replace('-', '_'),
+    agent: summary.agent,
+    session_id: summary.sessionId,
+    turn: summary.turnNumber,
+    trace_id: traceId,
+    prompt: prompt || undefined,
+    model: summary.model || undefined,
+    open_since: isoInstant(sinceAt),
+    open_ms: Math.max(0, now - sinceAt),
+    silent_since: isoInstant(lastAt),
+    silent_ms: Math.max(0, now - lastAt),
+    tokens: summary.tokens,
+    doing: doing.map(({ step: { node }, facts }) => ({
+      span_id: node.span.spanId,
+      name: facts.name,
+      hint: facts.hint || undefined,
+      since: isoInstant(node.span.startAt),
+      open_ms: Math.max(0, now - node.span.startAt),
+    })),
+  })
 }

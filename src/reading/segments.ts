@@ -1,7 +1,7 @@
+import { withoutEmojiShaping } from './display-text.ts'
 import { clipToWidth, displayWidth } from './display-width.ts'
-import { withoutEmojiShaping } from './hidden-characters.ts'
 
-export type DrawnKind =
+export type DisplayKind =
   | 'session'
   | 'llm'
   | 'api'
@@ -13,30 +13,29 @@ export type DrawnKind =
   | 'auxiliary'
   | 'other'
 
-export type Tone = DrawnKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
+export type Tone = DisplayKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
 
-export interface Segment {
+export interface TextSegment {
   readonly text: string
   readonly tone: Tone
 }
 
-export function segment(tone: Tone, text: string): Segment {
+export function segment(tone: Tone, text: string): TextSegment {
   return { tone, text }
 }
 
-export function segmentsWidth(segments: readonly Segment[]): number {
+export function segmentsWidth(segments: readonly TextSegment[]): number {
   return segments.reduce((width, { text }) => width + displayWidth(text), 0)
 }
 
-export function spaced(segments: readonly Segment[], gap = ' '): Segment[] {
+export function joinSegments(segments: readonly TextSegment[], gap = ' '): TextSegment[] {
   const filled = segments.filter(({ text }) => text !== '')
   return filled.flatMap((each, index) => (index === 0 ? [each] : [segment('dim', gap), each]))
 }
 
-/** Cuts to `width` cells. If text was cut, the last cell is an ellipsis. */
-export function clipSegments(segments: readonly Segment[], width: number): readonly Segment[] {
+export function clipSegments(segments: readonly TextSegment[], width: number): readonly TextSegment[] {
   if (segmentsWidth(segments) <= width) return segments
-  const clipped: Segment[] = []
+  const clipped: TextSegment[] = []
   let left = width
   for (const { tone, text } of segments) {
     // Keeps one cell for the ellipsis: the text after one that just fits would be cut to nothing.
@@ -48,16 +47,19 @@ export function clipSegments(segments: readonly Segment[], width: number): reado
   return clipped
 }
 
-export function blank(width: number): Segment {
+export function blankSegment(width: number): TextSegment {
   return segment('plain', ' '.repeat(Math.max(0, width)))
 }
 
-const APART = 2
+const MIN_GAP = 2
 
-/** Aligns two pieces to the two ends of a line. If they do not fit, the left one is cut. */
-export function apart(left: readonly Segment[], right: readonly Segment[], width: number): readonly Segment[] {
-  const fitting = clipSegments(left, Math.max(0, width - segmentsWidth(right) - APART))
-  const gap = Math.max(APART, width - segmentsWidth([...fitting, ...right]))
+export function alignEnds(
+  left: readonly TextSegment[],
+  right: readonly TextSegment[],
+  width: number,
+): readonly TextSegment[] {
+  const fitting = clipSegments(left, Math.max(0, width - segmentsWidth(right) - MIN_GAP))
+  const gap = Math.max(MIN_GAP, width - segmentsWidth([...fitting, ...right]))
   return [...fitting, segment('plain', ' '.repeat(gap)), ...right]
 }
 
@@ -81,7 +83,7 @@ const CODES: { readonly [Each in Tone]: string } = {
   strong: '1',
 }
 
-export function paintLine(segments: readonly Segment[], color: boolean): string {
+export function paintLine(segments: readonly TextSegment[], color: boolean): string {
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()
   return filled

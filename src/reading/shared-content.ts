@@ -8,7 +8,6 @@ const MIN_CONTENT_CHARS = 40
 
 export interface AlteredValue {
   readonly span: string
-  /** Printable; empty if the span records only that one of its values was cut. */
   readonly attribute: string
   readonly count: number
 }
@@ -21,7 +20,6 @@ export interface SharedContent {
   readonly cut: readonly AlteredValue[]
 }
 
-/** Scans every value: what was masked or cut at recording time, and how much content is left. */
 export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   const found = { spans: 0, texts: 0, chars: 0, masked: [] as AlteredValue[], cut: [] as AlteredValue[] }
   for (const tree of trees) {
@@ -51,12 +49,12 @@ export function* sharedContentLines({ spans, texts, chars, masked, cut }: Shared
   yield masked.length === 0
     ? 'no secret was masked in it: either there was none, or none was recognised'
     : `secrets were masked in ${countOf(masked.length, 'value')}:`
-  yield* named(masked)
+  yield* nameLines(masked)
   yield cut.length === 0 ? 'nothing was cut when it was recorded' : `${countOf(cut.length, 'value')} cut when recorded:`
-  yield* named(cut)
+  yield* nameLines(cut)
 }
 
-function* named(values: readonly AlteredValue[]): Generator<string, void> {
+function* nameLines(values: readonly AlteredValue[]): Generator<string, void> {
   for (const { span, attribute, count } of values.slice(0, MAX_NAMED)) {
     yield `  ${[span, attribute].filter(text => text !== '').join('  ')}${count > 1 ? `  ×${count}` : ''}`
   }

@@ -1,5 +1,5 @@
 import { displayText } from './display-text.ts'
-import type { DrawnKind } from './segments.ts'
+import type { DisplayKind } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
 import type { TraceTree } from './trace-forest.ts'
 
@@ -15,7 +15,6 @@ export class SpanAttributes {
     this.#namespace = namespace
   }
 
-  /** The first of these that is text, a number or a boolean, made printable; empty if there is none. */
   text(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
@@ -25,8 +24,7 @@ export class SpanAttributes {
     return ''
   }
 
-  /** The first of these that is present, as stored. Not printable. */
-  whole(...names: readonly string[]): string {
+  rawText(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
       if (value !== undefined && value !== null && value !== '')
@@ -47,11 +45,11 @@ export class SpanAttributes {
     return this.#value(name) === true
   }
 
-  first(name: string): string {
+  firstText(name: string): string {
     return displayText(this.#texts(name)[0] ?? '')
   }
 
-  joined(name: string): string {
+  joinedText(name: string): string {
     return displayText(this.#texts(name).join(', '))
   }
 
@@ -82,7 +80,7 @@ export function namespaceOfTree(tree: TraceTree): string {
   return DEFAULT_NAMESPACE
 }
 
-const OWN_KINDS: ReadonlySet<string> = new Set<DrawnKind>([
+const OWN_KINDS: ReadonlySet<string> = new Set<DisplayKind>([
   'session',
   'llm',
   'api',
@@ -94,7 +92,7 @@ const OWN_KINDS: ReadonlySet<string> = new Set<DrawnKind>([
   'auxiliary',
 ])
 
-const FOREIGN_KINDS: ReadonlyMap<string, DrawnKind> = new Map([
+const FOREIGN_KINDS: ReadonlyMap<string, DisplayKind> = new Map([
   ['AGENT', 'session'],
   ['CHAIN', 'llm'],
   ['LLM', 'api'],
@@ -108,10 +106,9 @@ const FOREIGN_KINDS: ReadonlyMap<string, DrawnKind> = new Map([
   ['execute_tool', 'tool'],
 ])
 
-/** The kind by our own attribute, or else by the conventions of other producers. */
-export function drawnKind(attributes: SpanAttributes): DrawnKind {
+export function displayKind(attributes: SpanAttributes): DisplayKind {
   const own = attributes.text('.span.kind')
-  if (OWN_KINDS.has(own)) return own as DrawnKind
+  if (OWN_KINDS.has(own)) return own as DisplayKind
   const operation = FOREIGN_KINDS.get(attributes.text('gen_ai.operation.name'))
   return operation ?? FOREIGN_KINDS.get(attributes.text('openinference.span.kind')) ?? 'other'
 }

@@ -1,36 +1,34 @@
 import { displayText } from './display-text.ts'
 import { humanCount } from './human-figures.ts'
-import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
-import { drawnKind, SpanAttributes } from './span-attributes.ts'
+import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
+import { displayKind, SpanAttributes } from './span-attributes.ts'
 import { outcomeOf } from './span-outcome.ts'
-import type { SpanNode } from './trace-forest.ts'
+import type { StoredSpan } from './stored-span.ts'
+import type { TraceNode } from './trace-forest.ts'
 
 export interface Tokens {
   readonly input: number | undefined
   readonly output: number | undefined
 }
 
-/** The displayed facts of one span. All text is printable. */
 export interface SpanFacts {
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
   readonly name: string
   /** `attempt 2`. Shown beside the name, because all attempts of one request share the name. */
   readonly attempt: string
-  /** Details beyond the name: the command, the file, the goal, the error's message. */
   readonly hint: string
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
-  /** US dollars; only of requests, if recorded. */
   readonly cost: number | undefined
-  readonly outcome: Segment | undefined
-  readonly marks: readonly Segment[]
+  readonly outcome: TextSegment | undefined
+  readonly marks: readonly TextSegment[]
   readonly isError: boolean
 }
 
-export function factsOf(node: SpanNode, namespace: string): SpanFacts {
+export function factsOf(node: TraceNode, namespace: string): SpanFacts {
   const { span } = node
   const attributes = new SpanAttributes(span, namespace)
-  const kind = drawnKind(attributes)
+  const kind = displayKind(attributes)
   return {
     kind,
     name: displayText(span.name) || '(no name)',
@@ -51,7 +49,7 @@ function attemptOf(attributes: SpanAttributes): string {
   return retries > 0 ? `attempt ${retries + 1}` : ''
 }
 
-const HINT_NAMES: { readonly [Kind in DrawnKind]: readonly string[] } = {
+const HINT_NAMES: { readonly [Kind in DisplayKind]: readonly string[] } = {
   session: ['input.value'],
   llm: [],
   api: ['gen_ai.request.model', 'llm.model_name'],
@@ -64,12 +62,12 @@ const HINT_NAMES: { readonly [Kind in DrawnKind]: readonly string[] } = {
   other: [],
 }
 
-function hintOf(kind: DrawnKind, attributes: SpanAttributes): string {
+function hintOf(kind: DisplayKind, attributes: SpanAttributes): string {
   const { span } = attributes
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...HINT_NAMES[kind])
-  if (kind === 'hook') return hint || attributes.joined('.hook.rewritten_fields')
+  if (kind === 'hook') return hint || attributes.joinedText('.hook.rewritten_fields')
   const said = isOfRequest && span.name.includes(hint) ? '' : hint
   return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
 }
@@ -80,7 +78,7 @@ function cachedText(attributes: SpanAttributes): string {
   return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
 }
 
-export function isRequest(kind: DrawnKind): boolean {
+export function isRequest(kind: DisplayKind): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
@@ -91,7 +89,7 @@ export function costOf(attributes: SpanAttributes): number | undefined {
 }
 
 /** A session has its turn's totals, under names that backends do not add up a second time. */
-export function tokensOf(kind: DrawnKind, attributes: SpanAttributes): Tokens | undefined {
+export function tokensOf(kind: DisplayKind, attributes: SpanAttributes): Tokens | undefined {
   const own = kind === 'session'
   const input = attributes.number(own ? '.turn.tokens.input' : 'gen_ai.usage.input_tokens', 'llm.token_count.prompt')
   const output = attributes.number(
@@ -101,7 +99,7 @@ export function tokensOf(kind: DrawnKind, attributes: SpanAttributes): Tokens | 
   return input === undefined && output === undefined ? undefined : { input, output }
 }
 
-function marksOf(node: SpanNode, attributes: SpanAttributes): Segment[] {
+function marksOf(node: TraceNode, attributes: SpanAttributes): TextSegment[] {
   const marks: (readonly [Tone, string])[] = [
     ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
     ['warn', node.orphan ? orphanText(node) : ''],
@@ -112,10 +110,30 @@ function marksOf(node: SpanNode, attributes: SpanAttributes): Segment[] {
   return marks.filter(([, text]) => text !== '').map(([tone, text]) => segment(tone, text))
 }
 
-function orphanText({ awaiting }: SpanNode): string {
+function orphanText({ awaiting }: TraceNode): string {
   return awaiting ? '… parent running' : '? parent missing'
 }
 
 function prefixed(prefix: string, text: string): string {
   return text === '' ? '' : prefix + text
+}
+
+/** A guardian model decides first: it grants by itself, or escalates to the user, which is a span of its own. */
+const GUARDIAN = { choices: new Set(['escalated', 'smart_approve']), surface: 'smart' } as const
+
+export function isApprovalWait(span: StoredSpan, namespace: string): boolean {
+  const attributes = new SpanAttributes(span, namespace)
+  if (displayKind(attributes) !== 'approval') return false
+  if (attributes.text('.approval.surface') === GUARDIAN.surface) return false
+  return !GUARDIAN.choices.has(attributes.text('.approval.choice'))
+}
+
+export function approvalWaitMillis(spans: Iterable<StoredSpan>, namespace: string): number {
+  const waits = [...spans].filter(span => isApprovalWait(span, namespace)).sort((a, b) => a.startAt - b.startAt)
+  let [sum, until] = [0, Number.NEGATIVE_INFINITY]
+  for (const { startAt, endAt } of waits) {
+    sum += Math.max(0, endAt - Math.max(startAt, until))
+    until = Math.max(until, endAt)
+  }
+  return sum
 }

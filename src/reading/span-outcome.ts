@@ -1,6 +1,5 @@
-import { controlOutcome } from './control-outcome.ts'
 import { displayText } from './display-text.ts'
-import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
+import { type DisplayKind, segment, type TextSegment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 
 const WORDS: ReadonlyMap<string, Tone> = new Map<string, Tone>([
@@ -23,8 +22,7 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
   return words.map(word => [word, tone] as const)
 }
 
-/** The outcome of a span, as its kind records it; undefined if there is none. */
-export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
+export function outcomeOf(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
   const decided = controlOutcome(kind, attributes)
   if (decided !== undefined) return decided
@@ -33,7 +31,7 @@ export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment 
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)
 }
 
-const OUTCOMES: { readonly [Kind in DrawnKind]: (attributes: SpanAttributes) => string } = {
+const OUTCOMES: { readonly [Kind in DisplayKind]: (attributes: SpanAttributes) => string } = {
   session: attributes => attributes.text('.turn.final_status'),
   llm: () => '',
   api: finishReason,
@@ -49,7 +47,7 @@ const OUTCOMES: { readonly [Kind in DrawnKind]: (attributes: SpanAttributes) => 
 
 function finishReason(attributes: SpanAttributes): string {
   const reason = attributes.text('gen_ai.response.finish_reason', 'llm.finish_reason')
-  return reason === '' ? attributes.first('gen_ai.response.finish_reasons') : reason
+  return reason === '' ? attributes.firstText('gen_ai.response.finish_reasons') : reason
 }
 
 /** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the status code or word, then the error type. */
@@ -59,4 +57,44 @@ function errorText(attributes: SpanAttributes, word: string): string {
   const parts = [code || word, type].filter(part => part !== '' && part !== '_OTHER')
   if (parts.length > 0) return [...new Set(parts)].join(' ')
   return displayText(attributes.span.statusMessage ?? '') || 'error'
+}
+
+interface VerdictWords {
+  readonly tone: Tone
+  /** The expected action of the host for this verdict. It is not displayed. */
+  readonly action: string
+}
+
+const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords>([
+  ['pass', { tone: 'dim', action: 'ran' }],
+  ['block', { tone: 'warn', action: 'blocked' }],
+  ['rewrite', { tone: 'dim', action: 'rewritten' }],
+  ['inject', { tone: 'dim', action: 'injected' }],
+  ['retry', { tone: 'warn', action: 'retried' }],
+  ['ask', { tone: 'warn', action: 'asked' }],
+  ['failed', { tone: 'error', action: 'ran' }],
+])
+
+export function controlOutcome(kind: DisplayKind, attributes: SpanAttributes): TextSegment | undefined {
+  if (kind === 'tool') return blockOf(attributes)
+  return kind === 'hook' ? verdictOf(attributes) : undefined
+}
+
+/** A tool with an outcome of its own was not blocked, even if a hook asked for it. */
+function blockOf(attributes: SpanAttributes): TextSegment | undefined {
+  const by = attributes.text('.tool.blocked_by')
+  if (by === '' || !['', 'blocked'].includes(attributes.text('.tool.outcome'))) return undefined
+  return segment('warn', `blocked by ${by}`)
+}
+
+/** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not done`. */
+function verdictOf(attributes: SpanAttributes): TextSegment | undefined {
+  const verdict = attributes.text('.hook.verdict')
+  const words = VERDICTS.get(verdict)
+  if (words === undefined) return undefined
+  const failure = attributes.text('.hook.failure')
+  const action = attributes.text('.hook.action')
+  const said = verdict === 'failed' && failure !== '' ? `failed: ${failure}` : verdict
+  const isAsMeant = action === '' || action === words.action
+  return segment(words.tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not done' : action}`)
 }

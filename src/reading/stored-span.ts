@@ -1,5 +1,5 @@
 import { type Attributes, isRecord, readAttributes } from './attribute-value.ts'
-import { LineReader, type NumberedLine } from './line-reader.ts'
+import { LogLineReader, type NumberedLine } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
@@ -67,7 +67,6 @@ export interface StoredSpan {
   readonly running?: true
 }
 
-/** The content of one line of a file: spans, and notes of running ones; or the problem with an unreadable line. */
 export type TraceFileEntry =
   | { readonly spans: readonly StoredSpan[]; readonly running: readonly StoredSpan[] }
   | { readonly line: number; readonly problem: string }
@@ -121,13 +120,13 @@ export async function* readTraceFile(
   mayMatter: (line: string) => boolean = () => true,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<TraceFileEntry, void> {
-  const reader = new LineReader(path)
-  for await (const line of reader.read(onRead)) if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
-  const rest = reader.rest()
+  const reader = new LogLineReader(path)
+  for await (const line of reader.readLines(onRead))
+    if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
+  const rest = reader.readRest()
   if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }
 
-/** Reads one line of a file. Reports an unreadable line instead of throwing. */
 export function readEntry(line: NumberedLine): TraceFileEntry {
   if ('problem' in line) return line
   try {

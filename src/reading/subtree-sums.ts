@@ -1,6 +1,6 @@
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
-import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 export interface SubtreeSum {
   readonly spanCount: number
@@ -10,27 +10,26 @@ export interface SubtreeSum {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cost: number
-  /** First start and last end, epoch milliseconds: wall time, not the sum of parallel spans. */
   readonly startAt: number
   readonly endAt: number
 }
 
-export function subtreeSums(tree: TraceTree): ReadonlyMap<SpanNode, SubtreeSum> {
+export function subtreeSums(tree: TraceTree): ReadonlyMap<TraceNode, SubtreeSum> {
   const namespace = namespaceOfTree(tree)
-  const sums = new Map<SpanNode, SubtreeSum>()
+  const sums = new Map<TraceNode, SubtreeSum>()
   const steps = [...walkTree(tree)]
   for (const { node } of steps) sums.set(node, ownSum(node, namespace))
   // Reversed, so that each sum is complete before it is added to the parent's.
   for (const { node, parent } of steps.reverse()) {
     const [whole, part] = [parent && sums.get(parent.node), sums.get(node)]
-    if (parent !== undefined && whole !== undefined && part !== undefined) sums.set(parent.node, added(whole, part))
+    if (parent !== undefined && whole !== undefined && part !== undefined) sums.set(parent.node, addSums(whole, part))
   }
   return sums
 }
 
-function ownSum({ span }: SpanNode, namespace: string): SubtreeSum {
+function ownSum({ span }: TraceNode, namespace: string): SubtreeSum {
   const attributes = new SpanAttributes(span, namespace)
-  const kind = drawnKind(attributes)
+  const kind = displayKind(attributes)
   const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
   return {
     spanCount: 1,
@@ -44,7 +43,7 @@ function ownSum({ span }: SpanNode, namespace: string): SubtreeSum {
   }
 }
 
-export function added(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
+export function addSums(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
   return {
     spanCount: one.spanCount + other.spanCount,
     errorCount: one.errorCount + other.errorCount,

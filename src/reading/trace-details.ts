@@ -2,14 +2,13 @@ import type { Attributes, AttributeValue } from './attribute-value.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, wrapToWidth } from './display-width.ts'
 import { humanCount, humanDuration, humanInstant } from './human-figures.ts'
-import { clipSegments, paintLine, type Segment, segment, spaced } from './segments.ts'
+import { clipSegments, joinSegments, paintLine, segment, type TextSegment } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { asOf, type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 import type { TreeTextOptions } from './tree-text.ts'
 
-/** Limit per value. Longer ones are cut and show their total length; `--json` prints all of it. */
 const MAX_CHARS = 4_000
 const MAX_LINES = 40
 const INDENT = 2
@@ -35,17 +34,17 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
 }
 
 function* spanLines(
-  node: SpanNode,
-  parent: SpanNode | undefined,
+  node: TraceNode,
+  parent: TraceNode | undefined,
   tree: TraceTree,
   namespace: string,
   width: number,
-): Generator<readonly Segment[], void> {
+): Generator<readonly TextSegment[], void> {
   const { span } = node
   const facts = factsOf(node, namespace)
   const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
   const ending = facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks]
-  yield clipSegments([segment('strong', '■ '), ...spaced([name, ...ending], '  ')], width)
+  yield clipSegments([segment('strong', '■ '), ...joinSegments([name, ...ending], '  ')], width)
   yield* pairLines(
     [
       ['span', span.spanId],
@@ -69,7 +68,7 @@ function* spanLines(
   }
 }
 
-function parentText({ span: { parentSpanId }, elsewhere, awaiting }: SpanNode, parent: SpanNode | undefined): string {
+function parentText({ span: { parentSpanId }, elsewhere, awaiting }: TraceNode, parent: TraceNode | undefined): string {
   if (parentSpanId === undefined) return 'none'
   if (parent !== undefined) return `${parentSpanId}, ${parent.span.name}`
   if (elsewhere) return `${parentSpanId}, which is stored elsewhere`
@@ -87,13 +86,17 @@ function instantText(at: number): string {
   return text === '' ? '?' : `${text.slice(0, -' UTC'.length)}${new Date(at).toISOString().slice(19, 23)} UTC`
 }
 
-function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<readonly Segment[], void> {
+function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<readonly TextSegment[], void> {
   const version = scope.version === undefined ? '' : ` ${scope.version}`
   const by = scope.name === '' ? '' : `, written by ${displayText(`${scope.name}${version}`)}`
   yield* attributeLines(`resource${by}`, resource, width)
 }
 
-function* attributeLines(title: string, attributes: Attributes, width: number): Generator<readonly Segment[], void> {
+function* attributeLines(
+  title: string,
+  attributes: Attributes,
+  width: number,
+): Generator<readonly TextSegment[], void> {
   const names = Object.keys(attributes).sort()
   for (const line of wrapToWidth(title, Math.max(1, width - INDENT))) {
     yield [segment('plain', ' '.repeat(INDENT)), segment('dim', line)]
@@ -105,12 +108,11 @@ function* attributeLines(title: string, attributes: Attributes, width: number): 
   )
 }
 
-/** Names in one column and values in another. A name too long for the column gets a line of its own. */
 function* pairLines(
   pairs: readonly (readonly [string, AttributeValue])[],
   indent: number,
   width: number,
-): Generator<readonly Segment[], void> {
+): Generator<readonly TextSegment[], void> {
   const named = pairs.map(([name, value]) => ({ name: displayText(name) || '(no name)', value }))
   const most = Math.max(8, Math.floor((width - indent) / 2))
   const widest = named.reduce((cells, { name }) => {
@@ -131,7 +133,7 @@ function* pairLines(
   }
 }
 
-function* valueLines(value: AttributeValue, width: number): Generator<Segment, void> {
+function* valueLines(value: AttributeValue, width: number): Generator<TextSegment, void> {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   let left = MAX_LINES
   for (const line of displayLines(text.slice(0, MAX_CHARS))) {
@@ -144,6 +146,6 @@ function* valueLines(value: AttributeValue, width: number): Generator<Segment, v
   if (text.length > MAX_CHARS) yield rest(text)
 }
 
-function rest(text: string): Segment {
+function rest(text: string): TextSegment {
   return segment('warn', `… and so on: ${humanCount(text.length)} characters in all`)
 }

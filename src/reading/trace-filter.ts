@@ -5,9 +5,7 @@ export interface TraceFilter {
   readonly traceId?: string
   /** Prefix of a session id. The session of a sub-agent finds the trace of its parent. */
   readonly sessionId?: string
-  /** Prefix of a requested model's name. */
   readonly model?: string
-  /** Prefix of a used tool's name. */
   readonly tool?: string
   readonly hasError?: boolean
   /** Epoch milliseconds: a span ended then or later, or is still running. */
@@ -17,7 +15,7 @@ export interface TraceFilter {
 type Condition = (span: StoredSpan) => boolean
 
 /** A bit per condition that some span of the trace has met. */
-export type Met = number
+export type MetConditions = number
 
 export class FilterMatcher {
   readonly #conditions: readonly Condition[]
@@ -26,20 +24,20 @@ export class FilterMatcher {
     this.#conditions = conditionsOf(filter)
   }
 
-  add(met: Met, span: StoredSpan): Met {
+  addSpan(met: MetConditions, span: StoredSpan): MetConditions {
     return this.#conditions.reduce((bits, holds, index) => {
       const bit = 1 << index
       return (bits & bit) === 0 && holds(span) ? bits | bit : bits
     }, met)
   }
 
-  isMet(met: Met): boolean {
+  isMet(met: MetConditions): boolean {
     return met === (1 << this.#conditions.length) - 1
   }
 
   matches(spans: Iterable<StoredSpan>): boolean {
-    let met: Met = 0
-    for (const span of spans) met = this.add(met, span)
+    let met: MetConditions = 0
+    for (const span of spans) met = this.addSpan(met, span)
     return this.isMet(met)
   }
 }

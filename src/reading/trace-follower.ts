@@ -1,4 +1,4 @@
-import { LineReader } from './line-reader.ts'
+import { LogLineReader } from './line-reader.ts'
 import { readEntry, type StoredSpan } from './stored-span.ts'
 import { FilterMatcher } from './trace-filter.ts'
 import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
@@ -9,13 +9,12 @@ const MAX_OPEN = 1_000
 const MAX_DONE = 10_000
 
 interface GrowingTrace {
-  /** Span id → span. A running span is its latest note. */
   readonly spans: Map<string, StoredSpan>
   readonly notedIn: Set<string>
   isShown: boolean
 }
 
-export interface OpenTrace {
+export interface RunningTrace {
   readonly tree: TraceTree
   readonly notedIn: ReadonlySet<string>
 }
@@ -29,7 +28,7 @@ export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
   readonly #last: number
   readonly #filter: FilterMatcher
-  readonly #readers = new Map<string, LineReader>()
+  readonly #readers = new Map<string, LogLineReader>()
   readonly #growing = new Map<string, GrowingTrace>()
   readonly #done = new Set<string>()
   #hasPolled = false
@@ -48,25 +47,25 @@ export class TraceFollower {
     const paths = await this.#listFiles()
     for (const path of this.#readers.keys()) if (!paths.includes(path)) this.#readers.delete(path)
     for (const path of paths) {
-      for await (const span of this.#newSpans(path, onRead)) this.#take(span, path, ready, most)
+      for await (const span of this.#newSpans(path, onRead)) this.#addSpan(span, path, ready, most)
     }
-    return this.#handOut(ready)
+    return this.#buildReady(ready)
   }
 
-  open(): OpenTrace[] {
-    const open: OpenTrace[] = []
+  runningTraces(): RunningTrace[] {
+    const open: RunningTrace[] = []
     for (const [traceId, trace] of this.#growing) {
-      if (!isAnyRunning(trace) || !this.#isWanted(trace)) continue
+      if (!isAnyRunning(trace) || !this.#matchesFilter(trace)) continue
       open.push({ tree: buildTree(traceId, trace.spans, true), notedIn: trace.notedIn })
     }
     return open
   }
 
   async *#newSpans(path: string, onRead?: (bytes: number) => void): AsyncGenerator<StoredSpan, void> {
-    const reader = this.#readers.get(path) ?? new LineReader(path)
+    const reader = this.#readers.get(path) ?? new LogLineReader(path)
     this.#readers.set(path, reader)
     try {
-      for await (const line of reader.read(onRead)) {
+      for await (const line of reader.readLines(onRead)) {
         const entry = readEntry(line)
         if (!('spans' in entry)) continue
         yield* entry.running
@@ -78,7 +77,7 @@ export class TraceFollower {
     }
   }
 
-  #take(span: StoredSpan, path: string, ready: Set<string>, most: number): void {
+  #addSpan(span: StoredSpan, path: string, ready: Set<string>, most: number): void {
     const { traceId } = span
     if (this.#done.has(traceId)) return
     const trace = this.#growing.get(traceId) ?? { spans: new Map(), notedIn: new Set(), isShown: false }
@@ -90,35 +89,35 @@ export class TraceFollower {
     if (isPart && isEndOfRoot) trace.isShown = false
     if (trace.isShown) ready.add(traceId)
     else if (isEndOfRoot) {
-      if (this.#isWanted(trace)) ready.add(traceId)
-      else if (!isPart) this.#close(traceId)
+      if (this.#matchesFilter(trace)) ready.add(traceId)
+      else if (!isPart) this.#closeTrace(traceId)
     }
-    if (ready.size > most) this.#drop(ready, ready)
+    if (ready.size > most) this.#dropFirst(ready, ready)
     if (this.#growing.size > MAX_OPEN)
-      this.#drop(
+      this.#dropFirst(
         [...this.#growing.keys()].filter(id => !ready.has(id)),
         ready,
       )
   }
 
-  #isWanted({ spans }: GrowingTrace): boolean {
+  #matchesFilter({ spans }: GrowingTrace): boolean {
     return this.#filter.matches(spans.values())
   }
 
-  #drop([first]: Iterable<string>, ready: Set<string>): void {
+  #dropFirst([first]: Iterable<string>, ready: Set<string>): void {
     if (first === undefined) return
     ready.delete(first)
-    this.#close(first)
+    this.#closeTrace(first)
   }
 
-  #close(traceId: string): void {
+  #closeTrace(traceId: string): void {
     this.#growing.delete(traceId)
     this.#done.add(traceId)
     const [oldest] = this.#done
     if (this.#done.size > MAX_DONE && oldest !== undefined) this.#done.delete(oldest)
   }
 
-  #handOut(ready: ReadonlySet<string>): TraceTree[] {
+  #buildReady(ready: ReadonlySet<string>): TraceTree[] {
     const trees: TraceTree[] = []
     for (const traceId of ready) {
       const trace = this.#growing.get(traceId)
@@ -126,18 +125,16 @@ export class TraceFollower {
       const isGrowing = mayGrow(trace)
       if (!isGrowing || !trace.isShown) trees.push(buildTree(traceId, trace.spans, isGrowing))
       trace.isShown = true
-      if (!isGrowing && ![...trace.spans.values()].some(span => isElsewhere(span, trace))) this.#close(traceId)
+      if (!isGrowing && ![...trace.spans.values()].some(span => isElsewhere(span, trace))) this.#closeTrace(traceId)
     }
     return trees.sort((a, b) => a.startAt - b.startAt)
   }
 }
 
-/** Its parent is remote, and so far not stored in these files. */
 function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: GrowingTrace): boolean {
   return parentIsRemote === true && parentSpanId !== undefined && !spans.has(parentSpanId)
 }
 
-/** A span is running, or the parent of one is unknown because it has not ended. */
 function mayGrow({ spans }: GrowingTrace): boolean {
   for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
     if (running === true) return true

@@ -1,35 +1,32 @@
-import { callIdOf, callPlaces } from './call-order.ts'
+import { isRecord, parseJson } from './attribute-value.ts'
 import type { StoredSpan } from './stored-span.ts'
 
-export interface SpanNode {
+export interface TraceNode {
   readonly span: StoredSpan
   /**
    * Sorted by start. Calls with the same start are in the order of their request's answer if it is stored, or else as they
    * arrived.
    */
-  readonly children: readonly SpanNode[]
+  readonly children: readonly TraceNode[]
   /** A root whose parent is missing, or that is part of a circle of parents. */
   readonly orphan: boolean
   /** A root with a remote parent, whose trace is stored by another program. */
   readonly elsewhere: boolean
-  /** An orphan whose parent may be running and is written later. */
   readonly awaiting: boolean
 }
 
 export interface TraceTree {
   readonly traceId: string
   /** One in a sound trace. If parents are missing there are more, so that no span is lost. */
-  readonly roots: readonly SpanNode[]
+  readonly roots: readonly TraceNode[]
   readonly spanCount: number
-  /** First start and last end of all its spans, epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
-  /** The latest known start or end, epoch milliseconds. */
   readonly lastAt: number
   readonly isRunning: boolean
 }
 
-interface GrowingNode extends SpanNode {
+interface GrowingNode extends TraceNode {
   readonly children: GrowingNode[]
   readonly order: number
   orphan: boolean
@@ -59,7 +56,6 @@ export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void 
   if (!(span.running && hasEnded)) trace.set(span.spanId, span)
 }
 
-/** @param isGrowing more spans of this trace may follow */
 export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
   const { startAt, endAt } = extent(spans.values())
@@ -89,7 +85,6 @@ function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): G
   return node.span.parentSpanId === undefined ? undefined : nodes.get(node.span.parentSpanId)
 }
 
-/** The nodes are sorted by start, so the children are, too. */
 function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[] {
   const roots: GrowingNode[] = []
   for (const node of nodes.values()) {
@@ -110,7 +105,7 @@ function orderCalls({ span, children }: GrowingNode): void {
     return before?.span.startAt === child.span.startAt && callIdOf(before.span) !== undefined
   })
   if (!areTied) return
-  const places = callPlaces(span)
+  const places = callPositions(span)
   const placeOf = (child: GrowingNode): number => places.get(callIdOf(child.span) ?? '') ?? places.size
   if (places.size > 0) {
     children.sort((a, b) => a.span.startAt - b.span.startAt || placeOf(a) - placeOf(b) || a.order - b.order)
@@ -161,9 +156,8 @@ function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number }
 }
 
 export interface TreeStep {
-  readonly node: SpanNode
+  readonly node: TraceNode
   readonly depth: number
-  /** No sibling follows: its branch ends (`└─`) instead of continuing (`├─`). */
   readonly isLast: boolean
   readonly parent: TreeStep | undefined
 }
@@ -177,12 +171,12 @@ export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
 }
 
 /** Reversed for a stack: the step pushed last is drawn first. */
-function stepsOf(nodes: readonly SpanNode[], parent: TreeStep | undefined): TreeStep[] {
+function stepsOf(nodes: readonly TraceNode[], parent: TreeStep | undefined): TreeStep[] {
   const depth = parent === undefined ? 0 : parent.depth + 1
   return nodes.map((node, index) => ({ node, depth, isLast: index === nodes.length - 1, parent })).reverse()
 }
 
-interface CopiedNode extends SpanNode {
+interface CopiedNode extends TraceNode {
   readonly children: CopiedNode[]
 }
 
@@ -190,7 +184,7 @@ interface CopiedNode extends SpanNode {
 export function asOf(tree: TraceTree, now: number): TraceTree {
   const endAt = Math.max(now, tree.lastAt)
   const roots: CopiedNode[] = []
-  const copies = new Map<SpanNode, CopiedNode>()
+  const copies = new Map<TraceNode, CopiedNode>()
   if (!tree.isRunning) return tree
   for (const { node, parent } of walkTree(tree)) {
     const { span } = node
@@ -200,4 +194,37 @@ export function asOf(tree: TraceTree, now: number): TraceTree {
     siblings?.push(copy)
   }
   return { ...tree, roots, endAt }
+}
+
+const CALL_ID = 'gen_ai.tool.call.id'
+const OUTPUT_MESSAGES = 'gen_ai.output.messages'
+/** Longer answers are not parsed: the order of calls is not worth the cost. */
+const MAX_ANSWER_CHARS = 1_000_000
+const LISTED_ID = /^llm\.output_messages\.(\d+)\.message\.tool_calls\.(\d+)\.tool_call\.id$/
+
+function callIdOf({ attributes }: StoredSpan): string | undefined {
+  const id = attributes[CALL_ID]
+  return typeof id === 'string' ? id : undefined
+}
+
+function callPositions(request: StoredSpan): ReadonlyMap<string, number> {
+  const ids = idsInAnswer(request)
+  const found = ids.length > 0 ? ids : listedIds(request)
+  return new Map(found.map((id, place) => [id, place]))
+}
+
+function idsInAnswer({ attributes }: StoredSpan): string[] {
+  const answer = attributes[OUTPUT_MESSAGES]
+  const messages = typeof answer === 'string' && answer.length <= MAX_ANSWER_CHARS ? parseJson(answer) : answer
+  if (!Array.isArray(messages)) return []
+  const parts = messages.flatMap((message: unknown) => (isRecord(message) ? message['parts'] : []))
+  return parts.flatMap(part => (isRecord(part) && typeof part['id'] === 'string' ? [part['id']] : []))
+}
+
+function listedIds({ attributes }: StoredSpan): string[] {
+  const listed = Object.entries(attributes).flatMap(([name, id]) => {
+    const [match, message, call] = LISTED_ID.exec(name) ?? []
+    return match === undefined || typeof id !== 'string' ? [] : [{ id, message: Number(message), call: Number(call) }]
+  })
+  return listed.sort((a, b) => a.message - b.message || a.call - b.call).map(({ id }) => id)
 }

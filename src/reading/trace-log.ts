@@ -1,11 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTraceFile, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
-import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
+import { FilterMatcher, type MetConditions, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
-import type { Extent } from './waterfall.ts'
+import type { Extent } from './tree-text.ts'
 
-/** A filter with a maximum number of traces; the newest are taken. */
 export interface TraceQuery extends TraceFilter {
   readonly last: number
 }
@@ -17,7 +16,6 @@ export interface UnreadableLine {
 }
 
 export interface TraceSelection {
-  /** Sorted by start, the newest last. */
   readonly trees: readonly TraceTree[]
   /** Older matching traces that are still running, by start. If there are many, those with the latest activity. */
   readonly running: readonly TraceTree[]
@@ -28,7 +26,6 @@ export interface TraceSelection {
   readonly firstUnreadable: UnreadableLine | undefined
 }
 
-/** The segments of a trace log, oldest first. Only regular files. Empty if the directory does not exist. */
 export async function listSegments(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(noDirectory)
   const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name))
@@ -47,13 +44,11 @@ interface DatedFile {
   readonly at: number
 }
 
-/** Undefined if it is no regular file, or was removed since it was listed. */
 async function modifiedFile(path: string): Promise<DatedFile | undefined> {
   const found = await stat(path).catch(() => undefined)
   return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
 }
 
-/** Like `readTraceFile`, but a segment removed since it was listed has no entries. */
 async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGenerator<TraceFileEntry, void> {
   try {
     yield* readTraceFile(...args)
@@ -65,7 +60,7 @@ async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGen
 interface TraceNote {
   startAt: number
   endAt: number
-  met: Met
+  met: MetConditions
   open: Set<string> | undefined
 }
 
@@ -124,7 +119,7 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
     const note = notes.get(traceId) ?? { startAt, endAt, met: 0, open: undefined }
     note.startAt = Math.min(note.startAt, startAt)
     note.endAt = Math.max(note.endAt, endAt)
-    note.met = matcher.add(note.met, span)
+    note.met = matcher.addSpan(note.met, span)
     if (span.running === true) note.open = (note.open ?? new Set()).add(span.spanId)
     else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
     notes.set(traceId, note)

@@ -1,38 +1,32 @@
-import type { DrawnKind, Segment } from './segments.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { DisplayKind, TextSegment } from './segments.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { costOf, isRequest, type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** The totals and title of a trace. All text is printable. */
 export interface TraceSummary {
   readonly agent: string
   readonly sessionId: string
-  /** Ordinal of the turn in its session, from 1. */
   readonly turnNumber: number | undefined
-  /** The trace is background activity beside the turns of its session. */
   readonly isBackground: boolean
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
-  /** Sum over all requests, equal to the sum in a backend. */
   readonly tokens: Tokens | undefined
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
   readonly cost: KnownCost
-  readonly outcome: Segment | undefined
+  readonly outcome: TextSegment | undefined
   readonly spanCount: number
   readonly errorCount: number
   readonly runningCount: number
-  /** Milliseconds since the last start or end while spans are running. */
   readonly silentMillis: number
 }
 
 export interface KnownCost {
   readonly dollars: number
   readonly paidCount: number
-  /** Requests that used tokens and have no known cost: the sum is without them. */
   readonly unknownCount: number
 }
 
@@ -41,7 +35,7 @@ export function summarize(tree: TraceTree): TraceSummary {
   const main = mainRoot(tree)
   const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)
-  const kind = attributes && drawnKind(attributes)
+  const kind = attributes && displayKind(attributes)
   const { input, output, subagentTokens, auxiliaryTokens, ...costs } = addRequests(tree, namespace)
   const runningCount = count(tree, span => span.running === true)
   return {
@@ -65,7 +59,7 @@ export function summarize(tree: TraceTree): TraceSummary {
 }
 
 /** The root of the turn. A root whose parent is missing is taken only if there is no other. */
-export function mainRoot(tree: TraceTree): SpanNode | undefined {
+export function mainRoot(tree: TraceTree): TraceNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 
@@ -81,7 +75,7 @@ function addRequests(tree: TraceTree, namespace: string) {
   const subagents = new Set<TreeStep>()
   for (const step of walkTree(tree)) {
     const attributes = new SpanAttributes(step.node.span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     if (isSubagents(step, subagents, kind, attributes)) subagents.add(step)
     if (!isRequest(kind)) continue
     const tokens = tokensOf(kind, attributes)
@@ -99,17 +93,15 @@ function addRequests(tree: TraceTree, namespace: string) {
   return sums
 }
 
-/** If no request has a cost, the sum that some producers record on the root. */
 function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefined {
   const dollars = attributes && costOf(attributes)
   return dollars === undefined ? undefined : { dollars, paidCount: 1, unknownCount: 0 }
 }
 
-/** True if the step is a sub-agent or below one. The walk visits the parent first. */
 function isSubagents(
   { parent }: TreeStep,
   subagents: ReadonlySet<TreeStep>,
-  kind: DrawnKind,
+  kind: DisplayKind,
   attributes: SpanAttributes,
 ): boolean {
   if (parent === undefined) return false

@@ -1,34 +1,32 @@
-import { parsed } from './attribute-value.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
+import { parseJson } from './attribute-value.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { TraceNode, TraceTree } from './trace-forest.ts'
 import { walkTree } from './trace-forest.ts'
 
 /** The activity of an agent in a session, in the shape of evaluation and training formats: turns, requests and tool calls. */
 export interface Trajectory {
   readonly sessionId: string
   readonly agent: string
-  /** Version of the plugin that recorded it. */
   readonly agentVersion: string
-  readonly turns: Turn[]
+  readonly turns: TrajectoryTurn[]
 }
 
-export interface Turn {
+export interface TrajectoryTurn {
   readonly span: SpanAttributes
   readonly input: string
   readonly output: string
-  readonly requests: Request[]
-  /** Tools that no request can have asked for. */
-  readonly calls: Call[]
+  readonly requests: TrajectoryRequest[]
+  readonly calls: TrajectoryCall[]
   readonly children: Trajectory[]
 }
 
-export interface Request {
+export interface TrajectoryRequest {
   readonly span: SpanAttributes
   readonly failed: boolean
-  readonly calls: Call[]
+  readonly calls: TrajectoryCall[]
 }
 
-export interface Call {
+export interface TrajectoryCall {
   readonly span: SpanAttributes
   readonly id: string
   readonly name: string
@@ -37,13 +35,13 @@ export interface Call {
   readonly children: Trajectory[]
 }
 
-interface Place {
-  readonly turn: Turn | undefined
-  readonly request: Request | undefined
-  readonly call: Call | undefined
+interface TrajectoryPosition {
+  readonly turn: TrajectoryTurn | undefined
+  readonly request: TrajectoryRequest | undefined
+  readonly call: TrajectoryCall | undefined
 }
 
-const NOWHERE: Place = { turn: undefined, request: undefined, call: undefined }
+const NOWHERE: TrajectoryPosition = { turn: undefined, request: undefined, call: undefined }
 
 export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory[] {
   const sessions: Trajectory[] = []
@@ -51,29 +49,32 @@ export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory
   return sessions
 }
 
-/** Not recursive: a trace may be any depth. */
 function addTree(sessions: Trajectory[], tree: TraceTree): void {
   const namespace = namespaceOfTree(tree)
-  const places = new Map<SpanNode, Place>()
+  const places = new Map<TraceNode, TrajectoryPosition>()
   for (const { node, parent } of walkTree(tree)) {
     const above = (parent && places.get(parent.node)) ?? NOWHERE
-    places.set(node, placed(new SpanAttributes(node.span, namespace), above, sessions))
+    places.set(node, positionOf(new SpanAttributes(node.span, namespace), above, sessions))
   }
 }
 
-function placed(span: SpanAttributes, above: Place, sessions: Trajectory[]): Place {
-  const kind = drawnKind(span)
+function positionOf(span: SpanAttributes, above: TrajectoryPosition, sessions: Trajectory[]): TrajectoryPosition {
+  const kind = displayKind(span)
   if (kind === 'session' || above.turn === undefined) {
     const turn = turnOf(span)
     // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
     ownerOf(span, above, sessions).turns.push(turn)
     const place = { turn, request: undefined, call: undefined }
-    return kind === 'session' ? place : (within(span, kind, place) ?? place)
+    return kind === 'session' ? place : (positionInTurn(span, kind, place) ?? place)
   }
-  return within(span, kind, above) ?? above
+  return positionInTurn(span, kind, above) ?? above
 }
 
-function within(span: SpanAttributes, kind: string, { turn, request }: Place): Place | undefined {
+function positionInTurn(
+  span: SpanAttributes,
+  kind: string,
+  { turn, request }: TrajectoryPosition,
+): TrajectoryPosition | undefined {
   if (turn === undefined) return undefined
   if (kind === 'api') {
     const begun = { span, failed: span.span.status === 'error', calls: [] }
@@ -89,16 +90,16 @@ function within(span: SpanAttributes, kind: string, { turn, request }: Place): P
   return { turn, request, call }
 }
 
-function ownerOf(span: SpanAttributes, { turn, call }: Place, sessions: Trajectory[]): Trajectory {
+function ownerOf(span: SpanAttributes, { turn, call }: TrajectoryPosition, sessions: Trajectory[]): Trajectory {
   const among = call?.children ?? turn?.children ?? sessions
-  const sessionId = span.whole('.session.id', 'gen_ai.conversation.id', 'session.id') || span.span.traceId
+  const sessionId = span.rawText('.session.id', 'gen_ai.conversation.id', 'session.id') || span.span.traceId
   const known = among.find(each => each.sessionId === sessionId)
   if (known !== undefined) return known
   const { resource } = span.span
   const version = resource['telemetry.distro.version'] ?? resource['service.version']
   const made = {
     sessionId,
-    agent: span.whole('gen_ai.agent.name') || String(resource['service.name'] ?? 'agent'),
+    agent: span.rawText('gen_ai.agent.name') || String(resource['service.name'] ?? 'agent'),
     agentVersion: typeof version === 'string' ? version : 'unknown',
     turns: [],
   }
@@ -106,42 +107,42 @@ function ownerOf(span: SpanAttributes, { turn, call }: Place, sessions: Trajecto
   return made
 }
 
-function turnOf(span: SpanAttributes): Turn {
-  const [input, output] = [span.whole('input.value'), span.whole('output.value')]
+function turnOf(span: SpanAttributes): TrajectoryTurn {
+  const [input, output] = [span.rawText('input.value'), span.rawText('output.value')]
   return { span, input, output, requests: [], calls: [], children: [] }
 }
 
-function callOf(span: SpanAttributes): Call {
+function callOf(span: SpanAttributes): TrajectoryCall {
   return {
     span,
-    id: span.whole('gen_ai.tool.call.id', 'tool.id') || span.span.spanId,
-    name: span.whole('gen_ai.tool.name', 'tool.name') || span.span.name,
-    arguments: span.whole('gen_ai.tool.call.arguments', 'input.value'),
-    result: span.whole('gen_ai.tool.call.result', 'output.value'),
+    id: span.rawText('gen_ai.tool.call.id', 'tool.id') || span.span.spanId,
+    name: span.rawText('gen_ai.tool.name', 'tool.name') || span.span.name,
+    arguments: span.rawText('gen_ai.tool.call.arguments', 'input.value'),
+    result: span.rawText('gen_ai.tool.call.result', 'output.value'),
     children: [],
   }
 }
 
-interface Part {
+interface MessagePart {
   readonly type?: unknown
   readonly content?: unknown
 }
 
 /** The text and the reasoning of a model's answer. Only `content_capture: full` stores them. */
-export function answerOf({ span }: Request): { readonly text: string; readonly reasoning: string } {
-  const messages = parsed(span.whole('gen_ai.output.messages'))
+export function answerOf({ span }: TrajectoryRequest): { readonly text: string; readonly reasoning: string } {
+  const messages = parseJson(span.rawText('gen_ai.output.messages'))
   const parts = (Array.isArray(messages) ? messages : []).flatMap((message: { parts?: unknown } | null) =>
-    Array.isArray(message?.parts) ? (message.parts as readonly (Part | null)[]) : [],
+    Array.isArray(message?.parts) ? (message.parts as readonly (MessagePart | null)[]) : [],
   )
   const joined = (type: string): string =>
     parts.flatMap(part => (part?.type === type && typeof part.content === 'string' ? [part.content] : [])).join('\n')
   return { text: joined('text'), reasoning: joined('reasoning') }
 }
 
-export function systemPromptOf({ requests }: Turn): string {
+export function systemPromptOf({ requests }: TrajectoryTurn): string {
   for (const { span } of requests) {
-    const parts = parsed(span.whole('gen_ai.system_instructions'))
-    const texts = Array.isArray(parts) ? parts.map((part: Part | null) => part?.content) : []
+    const parts = parseJson(span.rawText('gen_ai.system_instructions'))
+    const texts = Array.isArray(parts) ? parts.map((part: MessagePart | null) => part?.content) : []
     const text = texts.filter(content => typeof content === 'string').join('\n')
     if (text !== '') return text
   }

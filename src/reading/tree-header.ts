@@ -1,14 +1,14 @@
 import { displayText } from './display-text.ts'
 import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
-import { type Segment, segment, spaced } from './segments.ts'
+import { joinSegments, segment, type TextSegment } from './segments.ts'
 import type { KnownCost, TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
 
-export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
+export function headerTitle(summary: TraceSummary, traceId: string): TextSegment[] {
   const id = summary.sessionId === '' ? `trace ${displayText(traceId)}` : summary.sessionId
   const numbered = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
   const turn = summary.isBackground ? 'background' : numbered
-  return spaced([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
+  return joinSegments([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
 }
 
 const ID_CHARS = 8
@@ -21,10 +21,9 @@ export function headerTime(summary: TraceSummary): string {
   return humanInstant(summary.startAt)
 }
 
-/** `completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error`. */
-export function headerFigures(summary: TraceSummary): Segment[] {
+export function headerFigures(summary: TraceSummary): TextSegment[] {
   const { outcome, errorCount } = summary
-  return spaced(
+  return joinSegments(
     [
       outcome ?? segment('dim', ''),
       segment('plain', humanDuration(summary.durationMillis)),
@@ -49,7 +48,6 @@ export function silenceText(millis: number, duration: (millis: number) => string
   return millis < SILENT_FROM_MILLIS ? '' : `silent for ${duration(millis)}`
 }
 
-/** `$0.0123`, or `$0.0123 for 3 of 5 requests` if some costs are unknown. */
 function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   if (paidCount === 0) return ''
   const of =
@@ -71,7 +69,7 @@ function usageText({
   return `${tokensText(tokens)} tokens${apart}`
 }
 
-export function totalFigures(summaries: readonly TraceSummary[]): Segment[] {
+export function totalFigures(summaries: readonly TraceSummary[]): TextSegment[] {
   const sum = (figure: (summary: TraceSummary) => number | undefined): number =>
     summaries.reduce((total, summary) => total + (figure(summary) ?? 0), 0)
   const errorCount = sum(summary => summary.errorCount)
@@ -100,5 +98,5 @@ export function totalFigures(summaries: readonly TraceSummary[]): Segment[] {
     ),
     segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
   ]
-  return spaced(parts, ' · ')
+  return joinSegments(parts, ' · ')
 }

@@ -14,7 +14,7 @@ export function treeJson(tree: TraceTree): string {
     trace_id: tree.traceId,
     session_id: summary.sessionId,
     agent: summary.agent,
-    start: instant(tree.startAt),
+    start: isoInstant(tree.startAt),
     duration_ms: summary.durationMillis,
     outcome: summary.outcome?.text,
     tokens: summary.tokens,
@@ -25,13 +25,12 @@ export function treeJson(tree: TraceTree): string {
     span_count: summary.spanCount,
     error_count: summary.errorCount,
     running: summary.runningCount || undefined,
-    last_activity: summary.runningCount === 0 ? undefined : instant(tree.lastAt),
+    last_activity: summary.runningCount === 0 ? undefined : isoInstant(tree.lastAt),
     spans: Array.from(walkTree(tree), spanJson),
   }
   return jsonLine(trace)
 }
 
-/** JSON with all terminal controls escaped. On one line unless indented. */
 export function jsonLine(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnits)
 }
@@ -47,25 +46,23 @@ function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
     running: span.running,
     name: span.name,
     kind: span.kind,
-    start: instant(span.startAt),
+    start: isoInstant(span.startAt),
     duration_ms: span.endAt - span.startAt,
     status: span.status,
     status_message: span.statusMessage,
     attributes: span.attributes,
-    events: span.events.map(({ at, ...event }) => ({ ...event, at: instant(at) })),
+    events: span.events.map(({ at, ...event }) => ({ ...event, at: isoInstant(at) })),
     links: span.links.map(link => ({ trace_id: link.traceId, span_id: link.spanId, attributes: link.attributes })),
     resource: span.resource,
     scope: span.scope,
   }
 }
 
-/** ISO 8601; undefined for an invalid time. */
-export function instant(at: number): string | undefined {
+export function isoInstant(at: number): string | undefined {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** `\u202e`; a surrogate pair becomes two escapes. */
 function escapeUnits(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {
     return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`

@@ -2,7 +2,7 @@ import type { AttributeValue } from './attribute-value.ts'
 import { displayText } from './display-text.ts'
 import { humanDuration } from './human-figures.ts'
 import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 /** The content of a trace drawn as text. */
 export interface OutlineOptions {
@@ -30,14 +30,14 @@ const MAX_INDENT = 100
  */
 export function outline(tree: TraceTree, options: OutlineOptions = {}): string {
   const namespace = options.namespace ?? namespaceOfTree(tree)
-  return Array.from(walkTree(tree), step => indentOf(step) + describe(step.node, namespace, options)).join('\n')
+  return Array.from(walkTree(tree), step => indentOf(step) + spanText(step.node, namespace, options)).join('\n')
 }
 
 function indentOf({ depth }: TreeStep): string {
   return depth <= MAX_INDENT ? '  '.repeat(depth) : `${'  '.repeat(MAX_INDENT)}(level ${depth}) `
 }
 
-function describe(node: SpanNode, namespace: string, options: OutlineOptions): string {
+function spanText(node: TraceNode, namespace: string, options: OutlineOptions): string {
   const { span } = node
   const parts = [
     displayText(span.name),
@@ -54,7 +54,7 @@ function statusText(attributes: SpanAttributes): string {
   return `${status.toUpperCase()} ${status === 'error' ? attributes.text('error.type') : ''}`.trim()
 }
 
-function flags(node: SpanNode, attributes: SpanAttributes): string[] {
+function flags(node: TraceNode, attributes: SpanAttributes): string[] {
   const incomplete = attributes.text('.span.incomplete')
   const correlation = attributes.text('.correlation')
   return [
@@ -67,7 +67,7 @@ function flags(node: SpanNode, attributes: SpanAttributes): string[] {
   ]
 }
 
-function attributesText(node: SpanNode, names: readonly string[]): string {
+function attributesText(node: TraceNode, names: readonly string[]): string {
   const { attributes } = node.span
   const shown = names
     .filter(name => Object.hasOwn(attributes, name))

@@ -1,5 +1,5 @@
 import { humanCost, humanCount } from './human-figures.ts'
-import { type Segment, segment, spaced } from './segments.ts'
+import { joinSegments, segment, type TextSegment } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
@@ -14,8 +14,8 @@ export function treeRows(tree: TraceTree): TreeRow[] {
   return Array.from(walkTree(tree), step => ({ step, facts: factsOf(step.node, namespace) }))
 }
 
-export function titleOf({ facts }: TreeRow): Segment[] {
-  return spaced(
+export function rowTitle({ facts }: TreeRow): TextSegment[] {
+  return joinSegments(
     [
       segment(facts.isError ? 'error' : facts.kind, facts.name),
       segment('warn', facts.attempt),
@@ -25,8 +25,8 @@ export function titleOf({ facts }: TreeRow): Segment[] {
   )
 }
 
-export function endingOf({ facts }: TreeRow): Segment[] {
-  return spaced(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
+export function rowEnding({ facts }: TreeRow): TextSegment[] {
+  return joinSegments(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
 }
 
 export function inputText(tokens: Tokens | undefined): string {
@@ -45,7 +45,6 @@ function figure(count: number | undefined): string {
   return count === undefined ? '–' : humanCount(count)
 }
 
-/** `1 840 → 148`. */
 export function tokensText(tokens: Tokens): string {
   return `${inputText(tokens)} → ${outputText(tokens)}`
 }

@@ -1,17 +1,22 @@
-import { padEndToWidth, padStartToWidth } from './display-width.ts'
+import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import { blank, clipSegments, paintLine, type Segment, segment, segmentsWidth } from './segments.ts'
+import {
+  blankSegment,
+  clipSegments,
+  type DisplayKind,
+  paintLine,
+  segment,
+  segmentsWidth,
+  type TextSegment,
+} from './segments.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
-import { ARROW, GAP, MARGIN, planColumns, type TreeColumns } from './tree-columns.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
-import { costText, endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
-import { waterfallBar } from './waterfall.ts'
+import { costText, inputText, outputText, rowEnding, rowTitle, type TreeRow, treeRows } from './tree-rows.ts'
 
 export interface TreeTextOptions {
   /** Cells of a line, at least 20. Default 100; from 100 on there is a column of waterfall bars. */
   readonly width?: number
-  /** ANSI colours. Default false. */
   readonly color?: boolean
   /** Epoch milliseconds: running spans are drawn up to then. Default: the latest known time of the trace. */
   readonly now?: number
@@ -19,10 +24,8 @@ export interface TreeTextOptions {
 
 const DEFAULT_WIDTH = 100
 const MIN_WIDTH = 20
-/** On narrower lines, the figures need all the room. */
 const MIN_FIGURES = 40
 
-/** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
   const tree = upTo(stored, options)
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
@@ -40,34 +43,35 @@ function upTo(stored: TraceTree, { now }: TreeTextOptions): TraceTree {
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(MIN_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const totals = totalFigures(trees.map(tree => summarize(upTo(tree, options))))
-  return paintLine(clipSegments([blank(MARGIN), ...totals], width), options.color ?? false)
+  return paintLine(clipSegments([blankSegment(MARGIN), ...totals], width), options.color ?? false)
 }
 
-function headerLines(tree: TraceTree, width: number): (readonly Segment[])[] {
+function headerLines(tree: TraceTree, width: number): (readonly TextSegment[])[] {
   const summary = summarize(tree)
   const time = segment('dim', headerTime(summary))
   const title = [segment(summary.outcome?.tone ?? 'dim', '● '), ...headerTitle(summary, tree.traceId)]
   const room = width - segmentsWidth([time]) - GAP.length
   const figures = figuresLine(summary, tree.traceId, width)
   if (room < segmentsWidth(title)) return [clipSegments(title, width), figures]
-  return [[...title, blank(width - segmentsWidth([...title, time])), time], figures]
+  return [[...title, blankSegment(width - segmentsWidth([...title, time])), time], figures]
 }
 
 /** Ends with the short trace id that `hookspan tree` accepts, unless the title already has it. */
-function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly Segment[] {
+function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly TextSegment[] {
   const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
   const room = width - segmentsWidth([id]) - GAP.length
-  if (id.text === '' || room < MIN_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
-  const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], room)
-  return [...figures, blank(width - segmentsWidth([...figures, id])), id]
+  if (id.text === '' || room < MIN_FIGURES)
+    return clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], width)
+  const figures = clipSegments([blankSegment(MARGIN), ...headerFigures(summary)], room)
+  return [...figures, blankSegment(width - segmentsWidth([...figures, id])), id]
 }
 
-function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[] {
-  const title = clipSegments([segment('dim', branches(row.step, columns.levels)), ...titleOf(row)], columns.title)
+function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): TextSegment[] {
+  const title = clipSegments([segment('dim', branches(row.step, columns.levels)), ...rowTitle(row)], columns.title)
   return [
-    blank(MARGIN),
+    blankSegment(MARGIN),
     ...title,
-    blank(columns.title - segmentsWidth(title)),
+    blankSegment(columns.title - segmentsWidth(title)),
     ...barCell(row, tree, columns.bar),
     ...durationCell(row, columns.duration),
     ...tokensCell(row, columns),
@@ -76,20 +80,20 @@ function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[]
   ]
 }
 
-function barCell({ facts, step }: TreeRow, tree: TraceTree, width: number): Segment[] {
+function barCell({ facts, step }: TreeRow, tree: TraceTree, width: number): TextSegment[] {
   if (width === 0) return []
   const bar = waterfallBar(facts.kind, step.node.span, tree, width)
   return [segment('plain', GAP), segment(facts.isError ? 'error' : facts.kind, bar)]
 }
 
-function durationCell({ facts }: TreeRow, width: number): Segment[] {
+function durationCell({ facts }: TreeRow, width: number): TextSegment[] {
   if (width === 0) return []
   return [segment('plain', GAP + padStartToWidth(humanDuration(facts.durationMillis), width))]
 }
 
-function tokensCell({ facts }: TreeRow, columns: TreeColumns): Segment[] {
+function tokensCell({ facts }: TreeRow, columns: TreeColumns): TextSegment[] {
   if (columns.input === 0) return []
-  if (facts.tokens === undefined) return [blank(GAP.length + columns.input + ARROW.length + columns.output)]
+  if (facts.tokens === undefined) return [blankSegment(GAP.length + columns.input + ARROW.length + columns.output)]
   return [
     segment('plain', GAP + padStartToWidth(inputText(facts.tokens), columns.input)),
     segment('dim', ARROW),
@@ -97,12 +101,12 @@ function tokensCell({ facts }: TreeRow, columns: TreeColumns): Segment[] {
   ]
 }
 
-function costCell(row: TreeRow, width: number): Segment[] {
+function costCell(row: TreeRow, width: number): TextSegment[] {
   return width === 0 ? [] : [segment('plain', GAP + padStartToWidth(costText(row), width))]
 }
 
-function endingCell(row: TreeRow, width: number): Segment[] {
-  return width === 0 ? [] : [segment('plain', GAP), ...clipSegments(endingOf(row), width)]
+function endingCell(row: TreeRow, width: number): TextSegment[] {
+  return width === 0 ? [] : [segment('plain', GAP), ...clipSegments(rowEnding(row), width)]
 }
 
 /**
@@ -119,4 +123,126 @@ function branches(step: TreeStep, levels: number): string {
   const hidden = outer?.depth ?? 0
   if (hidden > 0) drawn.push(`⋯${hidden} `)
   return drawn.reverse().join('')
+}
+
+export interface TreeColumns {
+  readonly title: number
+  readonly bar: number
+  readonly duration: number
+  readonly input: number
+  readonly output: number
+  readonly cost: number
+  readonly ending: number
+  readonly levels: number
+}
+
+export const GAP = '  '
+export const ARROW = ' → '
+const CELLS_PER_LEVEL = 3
+
+const MARGIN = 2
+
+const BAR_FROM_WIDTH = 100
+const MIN_BAR = 16
+const MAX_BAR = 40
+const BAR_SHARE = 0.24
+const MIN_TITLE = 26
+const MAX_ENDING = 34
+/** Marks are rare: on a narrow terminal, one line with several of them must not take the names' room on all lines. */
+const TIGHT_ENDING = { share: 0.23, least: 18 } as const
+/** A hint may use free room, but not push the figures far from the names. */
+const MAX_TITLE = 72
+
+/** Fits the columns into `width`. The least important columns are dropped first, so that the names stay readable. */
+function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
+  const levels = Math.max(2, Math.floor(width / 8))
+  const { names, titles, ...wanted } = widestCells(rows, levels)
+  const room = (plan: OtherColumns): number => width - MARGIN - otherCells(plan)
+  const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? MIN_BAR : 0 }
+  const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
+  const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
+  const withoutTokens = { ...full, input: 0, output: 0 }
+  const withoutFigures = { ...withoutTokens, cost: 0 }
+  const plans = [
+    full,
+    withoutTokens,
+    withoutFigures,
+    { ...withoutFigures, ending: Math.min(full.ending, 14) },
+    { ...withoutFigures, ending: 0 },
+  ]
+  const plan = plans.find(each => room(each) >= MIN_TITLE) ?? { ...withoutFigures, ending: 0, duration: 0 }
+  const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
+  return { ...plan, bar, levels, title: Math.min(Math.max(titles, MIN_TITLE), room(plan) + plan.bar - bar) }
+}
+
+function barWidth(least: number, room: number, names: number, titles: number, width: number): number {
+  if (least === 0) return 0
+  const fair = Math.min(Math.round(width * BAR_SHARE), room - names)
+  return Math.min(MAX_BAR, Math.max(least, fair, room - Math.max(titles, MIN_TITLE)))
+}
+
+interface WidestCells extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
+  readonly names: number
+  readonly titles: number
+}
+
+function widestCells(rows: readonly TreeRow[], levels: number): WidestCells {
+  const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, cost: 0, ending: 0 }
+  for (const row of rows) {
+    const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
+    const title = rowTitle(row)
+    const name = row.facts.hint === '' ? title : title.slice(0, -1)
+    widths.names = Math.max(widths.names, Math.min(MAX_TITLE, branches + segmentsWidth(name)))
+    widths.titles = Math.max(widths.titles, Math.min(MAX_TITLE, branches + segmentsWidth(title)))
+    widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))
+    widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)))
+    widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)))
+    widths.cost = Math.max(widths.cost, displayWidth(costText(row)))
+    widths.ending = Math.max(widths.ending, Math.min(MAX_ENDING, segmentsWidth(rowEnding(row))))
+  }
+  return widths
+}
+
+type OtherColumns = Omit<TreeColumns, 'title' | 'levels'>
+
+function otherCells(columns: OtherColumns): number {
+  const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output
+  const used = [columns.bar, columns.duration, tokens, columns.cost, columns.ending].filter(cells => cells > 0)
+  return used.reduce((sum, cells) => sum + cells + GAP.length, 0)
+}
+
+export interface Extent {
+  readonly startAt: number
+  readonly endAt: number
+}
+
+function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
+  const length = whole.endAt - whole.startAt
+  if (!(length > 0)) return { from: 0, to: 1 }
+  const from = clamp((span.startAt - whole.startAt) / length)
+  return { from, to: Math.max(from, clamp((span.endAt - whole.startAt) / length)) }
+}
+
+function clamp(fraction: number): number {
+  return Math.min(1, Math.max(0, fraction))
+}
+
+const STROKES = { work: '━╸╺', frame: '─╴╶', wait: '╍╸╺' } as const
+
+function strokeOf(kind: DisplayKind): string {
+  if (kind === 'approval') return STROKES.wait
+  return kind === 'session' || kind === 'llm' || kind === 'subagent' || kind === 'skill' ? STROKES.frame : STROKES.work
+}
+
+function waterfallBar(kind: DisplayKind, span: Extent, whole: Extent, width: number): string {
+  const { from, to } = fractionOf(span, whole)
+  const halves = width * 2
+  const first = Math.min(halves - 1, Math.floor(from * halves))
+  const end = Math.max(first + 1, Math.ceil(to * halves))
+  const [both = '', left = '', right = ''] = strokeOf(kind)
+  const covers = (half: number): boolean => half >= first && half < end
+  return Array.from({ length: width }, (_, cell) => {
+    if (covers(cell * 2)) return covers(cell * 2 + 1) ? both : left
+    return covers(cell * 2 + 1) ? right : ' '
+  }).join('')
 }

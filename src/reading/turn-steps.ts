@@ -1,29 +1,23 @@
 import { argumentLines } from './argument-lines.ts'
 import { displayText } from './display-text.ts'
-import { personWaitMillis } from './person-wait.ts'
-import type { DrawnKind, Segment } from './segments.ts'
-import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import { costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
+import type { DisplayKind, TextSegment } from './segments.ts'
+import { displayKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
 
-/** One action of any agent, as the unit by which two turns are compared. */
 export interface TurnStep {
   readonly kind: StepKind
-  /** The name without the kind: `terminal`. Printable; empty if the kind is enough. */
   readonly name: string
   readonly model: string
-  /** The arguments, one value a line, as stored; not printable. */
   readonly argument: readonly string[]
   readonly argumentText: string
   readonly hint: string
-  readonly outcome: Segment | undefined
+  readonly outcome: TextSegment | undefined
   readonly isError: boolean
-  /** Retries of a request count as attempts of one step. */
   readonly attempts: number
-  /** From the first start to the last end, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
   readonly inputTokens: number
@@ -40,8 +34,8 @@ interface GrowingStep extends TurnStep {
   readonly spans: StoredSpan[]
   readonly namespace: string
   /** The parent of its span. Attempts of one request share it. */
-  readonly parent: SpanNode | undefined
-  outcome: Segment | undefined
+  readonly parent: TraceNode | undefined
+  outcome: TextSegment | undefined
   isError: boolean
   attempts: number
   endAt: number
@@ -52,7 +46,7 @@ interface GrowingStep extends TurnStep {
   cost: number
 }
 
-const STEP_KINDS: { readonly [Kind in DrawnKind]?: StepKind } = {
+const STEP_KINDS: { readonly [Kind in DisplayKind]?: StepKind } = {
   api: 'request',
   tool: 'tool',
   subagent: 'subagent',
@@ -69,11 +63,11 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
   const namespace = namespaceOfTree(tree)
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
-  const within = new Map<SpanNode, GrowingStep>()
+  const within = new Map<TraceNode, GrowingStep>()
   for (const { node, parent } of walkTree(tree)) {
     const outer = parent && within.get(parent.node)
     const attributes = new SpanAttributes(node.span, namespace)
-    const kind = drawnKind(attributes)
+    const kind = displayKind(attributes)
     const stepKind = outer === undefined ? 'turn' : STEP_KINDS[kind]
     if (outer !== undefined && stepKind === undefined) {
       within.set(node, outer)
@@ -91,20 +85,20 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
     if (outer === undefined) turns.push(step)
     else outer.steps.push(step)
   }
-  complete(all, namespace)
+  addInnerTotals(all, namespace)
   return turns
 }
 
 function isNextAttempt(
   earlier: GrowingStep | undefined,
-  parent: SpanNode | undefined,
+  parent: TraceNode | undefined,
   attributes: SpanAttributes,
 ): boolean {
   if (earlier?.kind !== 'request' || earlier.parent !== parent) return false
   return earlier.isError || (attributes.number('.api.attempt') ?? 0) > 0
 }
 
-function addAttempt(step: GrowingStep, node: SpanNode, attributes: SpanAttributes): void {
+function addAttempt(step: GrowingStep, node: TraceNode, attributes: SpanAttributes): void {
   const { outcome, isError } = factsOf(node, step.namespace)
   step.attempts += 1
   step.outcome = outcome
@@ -114,7 +108,7 @@ function addAttempt(step: GrowingStep, node: SpanNode, attributes: SpanAttribute
 }
 
 function addUsage(step: GrowingStep, attributes: SpanAttributes): void {
-  const kind = drawnKind(attributes)
+  const kind = displayKind(attributes)
   if (!isRequest(kind)) return
   const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
   step.inputTokens += input
@@ -132,15 +126,15 @@ const ARGUMENT_NAMES: { readonly [Kind in StepKind]: readonly string[] } = {
 }
 
 function stepOf(
-  node: SpanNode,
-  parent: SpanNode | undefined,
+  node: TraceNode,
+  parent: TraceNode | undefined,
   kind: StepKind,
   attributes: SpanAttributes,
   namespace: string,
 ): GrowingStep {
   const { span } = node
   const { outcome, isError, hint } = factsOf(node, namespace)
-  const argumentText = attributes.whole(...ARGUMENT_NAMES[kind])
+  const argumentText = attributes.rawText(...ARGUMENT_NAMES[kind])
   const isModels = kind === 'request' || kind === 'side call'
   const step: GrowingStep = {
     kind,
@@ -187,7 +181,7 @@ function nameOf(kind: StepKind, attributes: SpanAttributes): string {
 }
 
 /** Adds the totals of inner steps to their outer steps. In reverse, so that inner steps are complete first. */
-function complete(steps: readonly GrowingStep[], namespace: string): void {
+function addInnerTotals(steps: readonly GrowingStep[], namespace: string): void {
   for (const step of [...steps].reverse()) {
     step.steps.sort((a, b) => a.startAt - b.startAt)
     for (const inner of step.steps) {
@@ -196,7 +190,7 @@ function complete(steps: readonly GrowingStep[], namespace: string): void {
       step.cost += inner.cost
       step.spans.push(...inner.spans)
     }
-    step.personMillis = personWaitMillis(step.spans, namespace)
+    step.personMillis = approvalWaitMillis(step.spans, namespace)
     step.millis = Math.max(0, step.endAt - step.startAt - step.personMillis)
   }
 }

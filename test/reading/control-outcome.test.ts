@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { controlOutcome } from '../../src/reading/control-outcome.ts'
-import type { DrawnKind } from '../../src/reading/segments.ts'
+import type { DisplayKind } from '../../src/reading/segments.ts'
 import { SpanAttributes } from '../../src/reading/span-attributes.ts'
+import { controlOutcome } from '../../src/reading/span-outcome.ts'
 import { storedSpans } from './sample-turn.ts'
 
-function toldOf(kind: DrawnKind, own: Readonly<Record<string, string>>): string {
+function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): string {
   const attributes = Object.fromEntries(Object.entries(own).map(([name, value]) => [`hermes.${name}`, value]))
   const [span] = storedSpans({ id: '1', name: 'x', from: 0, to: 1, attributes })
   if (span === undefined) throw new Error('no span')

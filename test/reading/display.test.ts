@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { displayLines, displayText, visibleText } from '../../src/reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth, padStartToWidth } from '../../src/reading/display-width.ts'
-import { htmlText } from '../../src/reading/html-text.ts'
+import { escapeHtml } from '../../src/reading/export-html.ts'
 import { humanCount, humanDuration, humanInstant } from '../../src/reading/human-figures.ts'
 import { clipSegments, paintLine, segment, segmentsWidth } from '../../src/reading/segments.ts'
 import fc from '../support/fast-check.ts'
@@ -33,7 +33,7 @@ describe('displayText', () => {
     expect(displayText(text)).toBe(text)
     expect(displayLines(text)).toEqual([text])
     expect(visibleText(text)).toBe(text)
-    expect(htmlText(text)).toBe(text)
+    expect(escapeHtml(text)).toBe(text)
   })
 
   test.each([

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { exportCsv } from '../../src/reading/export-csv.ts'
-import { exportHtml } from '../../src/reading/export-html.ts'
+import { escapeHtml, exportHtml } from '../../src/reading/export-html.ts'
 import { exportOtlp } from '../../src/reading/export-otlp.ts'
-import { htmlText } from '../../src/reading/html-text.ts'
 import { sharedContent, sharedContentLines } from '../../src/reading/shared-content.ts'
 import { readExportLine } from '../../src/reading/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/reading/trace-forest.ts'
@@ -111,10 +110,10 @@ describe('a page', () => {
   })
 
   test('shows what cannot be seen by its number', () => {
-    expect(htmlText('a\u202eb\u200bc\u0007\u001b[31m<&">')).toBe(
+    expect(escapeHtml('a\u202eb\u200bc\u0007\u001b[31m<&">')).toBe(
       'a\\u{202e}b\\u{200b}c\\u{7}\\u{1b}[31m&lt;&amp;&quot;&gt;',
     )
-    expect(htmlText('one\n\ttwo')).toBe('one\n\ttwo')
+    expect(escapeHtml('one\n\ttwo')).toBe('one\n\ttwo')
   })
 
   test('of very long values has the beginning, and of very deep traces every span', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type FoldOptions, foldRepeats, isFolded } from '../../src/reading/fold-repeats.ts'
 import { namespaceOfTree } from '../../src/reading/span-attributes.ts'
 import { subtreeSums } from '../../src/reading/subtree-sums.ts'
-import { buildForest, type SpanNode, type TraceTree, walkTree } from '../../src/reading/trace-forest.ts'
+import { buildForest, type TraceNode, type TraceTree, walkTree } from '../../src/reading/trace-forest.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 
 function tool(id: string, name: string, more: Partial<SpanNote> = {}): SpanNote {
@@ -18,7 +18,7 @@ function treeOf(...notes: readonly SpanNote[]): TraceTree {
   return buildForest(storedSpans(ROOT, ...notes))[0] as TraceTree
 }
 
-function nodeOf(tree: TraceTree, id: string): SpanNode {
+function nodeOf(tree: TraceTree, id: string): TraceNode {
   for (const { node } of walkTree(tree)) if (node.span.spanId === id) return node
   throw new Error(`no span ${id}`)
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LineReader } from '../../src/reading/line-reader.ts'
+import { LogLineReader } from '../../src/reading/line-reader.ts'
 import { ExportLineError, readExportLine, readTraceFile, type StoredSpan } from '../../src/reading/stored-span.ts'
 import { exportLine, SAMPLE_TURN } from './sample-turn.ts'
 
@@ -179,8 +179,8 @@ describe('a file of such lines', () => {
   })
 
   test('a line above the limit is passed over, not collected', async () => {
-    const reader = new LineReader(await written('huge.jsonl', `${'x'.repeat(200_000)}\nok\n`), 1_000)
-    expect(await collect(reader.read())).toEqual([
+    const reader = new LogLineReader(await written('huge.jsonl', `${'x'.repeat(200_000)}\nok\n`), 1_000)
+    expect(await collect(reader.readLines())).toEqual([
       { line: 1, problem: 'longer than 1000 bytes' },
       { line: 2, text: 'ok' },
     ])
@@ -188,15 +188,15 @@ describe('a file of such lines', () => {
 
   test('goes on where it stopped when the file grows, and starts over when it was cut', async () => {
     const path = await written('growing.jsonl', 'one\ntw')
-    const reader = new LineReader(path)
-    expect(await collect(reader.read())).toEqual([{ line: 1, text: 'one' }])
+    const reader = new LogLineReader(path)
+    expect(await collect(reader.readLines())).toEqual([{ line: 1, text: 'one' }])
     await writeFile(path, 'o\nthree\n', { flag: 'a' })
-    expect(await collect(reader.read())).toEqual([
+    expect(await collect(reader.readLines())).toEqual([
       { line: 2, text: 'two' },
       { line: 3, text: 'three' },
     ])
     await writeFile(path, 'new\n')
-    expect(await collect(reader.read())).toEqual([{ line: 1, text: 'new' }])
+    expect(await collect(reader.readLines())).toEqual([{ line: 1, text: 'new' }])
   })
 
   test('that is not there is the error of the file system', async () => {

@@ -121,9 +121,9 @@ describe('what is running', () => {
     const follower = new TraceFollower(async () => paths, { last: 9 })
     const others = new TraceFollower(async () => paths, { last: 9, tool: 'grep' })
     expect(await follower.poll()).toEqual([])
-    expect(ids({ trees: follower.open().map(({ tree }) => tree) })).toEqual(['t'])
+    expect(ids({ trees: follower.runningTraces().map(({ tree }) => tree) })).toEqual(['t'])
     await others.poll()
-    expect(others.open()).toEqual([])
+    expect(others.runningTraces()).toEqual([])
     await log(
       noteLine(root('t', 0)),
       noteLine(child('t', 1, { 'gen_ai.tool.name': 'ls' })),
@@ -131,7 +131,7 @@ describe('what is running', () => {
       exportLine(root('t', 0)),
     )
     expect(ids({ trees: await follower.poll() })).toEqual(['t'])
-    expect(follower.open()).toEqual([])
+    expect(follower.runningTraces()).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 import { stateHome } from '../../plugin/config/paths.ts'
-import { openTurnJson } from '../../reading/open-turns-json.ts'
+import { openTurnJson } from '../../reading/open-turns.ts'
 import { renderTop } from '../../reading/open-turns-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { OpenTraces } from '../open-traces.ts'

@@ -186,7 +186,7 @@ async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, i
   const { width, color } = lookOf(io)
   const now = io.now()
   const maxLines = Math.min(MAX_LINES, statusRows(io))
-  const open = follower.open()
+  const open = follower.runningTraces()
   const trees = open.map(({ tree }) => tree)
   // For other files, the owning process is unknown.
   const left = kind === 'local log' ? leftBehind(open, await ownedSegments(dirname(path), now)) : NONE

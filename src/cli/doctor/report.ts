@@ -1,6 +1,6 @@
 import { displayText } from '../../reading/display-text.ts'
 import { countOf } from '../../reading/human-figures.ts'
-import { paintLine, type Segment, segment, type Tone } from '../../reading/segments.ts'
+import { paintLine, segment, type TextSegment, type Tone } from '../../reading/segments.ts'
 import type { Examination } from './examination.ts'
 import { AREAS, type Area, type DoctorFinding, isWrong, type Level } from './finding.ts'
 import type { ProbeResult } from './probe.ts'
@@ -11,25 +11,25 @@ const MAX_VALUE = 60
 
 export function reportText(examination: Examination, color: boolean): string {
   const { version, findings } = examination
-  const lines: Segment[][] = [[segment('strong', `hookspan ${version}`)]]
+  const lines: TextSegment[][] = [[segment('strong', `hookspan ${version}`)]]
   for (const area of AREAS) lines.push(...section(area, examination))
   lines.push([], [summary(findings)])
   return `${lines.map(line => paintLine(line, color)).join('\n')}\n`
 }
 
-function section(area: Area, { findings, config }: Examination): Segment[][] {
+function section(area: Area, { findings, config }: Examination): TextSegment[][] {
   const found = findings.filter(finding => finding.area === area).map(findingLine)
   if (found.length === 0) return []
   const table = area === 'Configuration' ? valueLines(config.values) : []
   return [[], [segment('strong', area)], ...found, ...table]
 }
 
-function findingLine({ level, what, remedy }: DoctorFinding): Segment[] {
+function findingLine({ level, what, remedy }: DoctorFinding): TextSegment[] {
   const advice = remedy === undefined ? [] : [segment('dim', ' → '), segment('plain', displayText(remedy))]
   return [segment(TONES[level], `  ${level.padEnd(MARK_WIDTH)}`), segment('plain', displayText(what)), ...advice]
 }
 
-function valueLines(values: Examination['config']['values']): Segment[][] {
+function valueLines(values: Examination['config']['values']): TextSegment[][] {
   const keyWidth = Math.max(...values.map(({ key }) => key.length))
   const shown = values.map(({ value }) => displayText(value))
   const valueWidth = Math.min(MAX_VALUE, Math.max(...shown.map(value => value.length)))
@@ -39,7 +39,7 @@ function valueLines(values: Examination['config']['values']): Segment[][] {
   ])
 }
 
-function summary(findings: readonly DoctorFinding[]): Segment {
+function summary(findings: readonly DoctorFinding[]): TextSegment {
   const count = (level: Level): number => findings.filter(finding => finding.level === level).length
   const [wrong, warnings] = [count('fail'), count('warn')]
   if (wrong > 0) {

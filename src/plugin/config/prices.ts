@@ -31,6 +31,7 @@ export type UserPrice =
 
 export type UserPrices = Readonly<Record<string, UserPrice>>
 
+/** The fields of an entry and their descriptions, which the build's scripts read. @public */
 export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
   input: 'US dollars a million input tokens; with `output`, it replaces the prices of the list',
   output: 'US dollars a million output tokens, reasoning included',

@@ -5,14 +5,12 @@ export interface SessionFilter {
   readonly model?: string
   readonly tool?: string
   readonly outcome?: string
-  /** An age: `1h`, `24h`, `7d`. */
   readonly since?: string
 }
 
 export interface TurnLook {
   readonly span?: string
   readonly find?: string
-  /** Spans whose subtree is hidden. */
   readonly closed?: readonly string[]
   /** All spans are closed, except those in `opened`. */
   readonly isClosed?: true
@@ -20,16 +18,13 @@ export interface TurnLook {
   /** Traces of child sessions, shown below the spans that started them. */
   readonly inside?: readonly string[]
   readonly isUnfolded?: true
-  /** The first spans of unfolded folds. */
   readonly unfolded?: readonly string[]
-  /** Only the critical path is in full colour. */
   readonly isPath?: true
 }
 
-/** Undefined removes an option. */
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
 
-export type Place =
+export type PageAddress =
   | { readonly view: 'live' }
   | { readonly view: 'sessions'; readonly filter: SessionFilter }
   | { readonly view: 'session'; readonly id: string }
@@ -46,8 +41,7 @@ const ALL_UNFOLDED = '1'
 const MAX_INSIDE = 20
 const NUMBERS_SINCE = '7d'
 
-/** @param search with or without its question mark */
-export function placeOf(path: string, search: string): Place {
+export function addressOf(path: string, search: string): PageAddress {
   const query = new URLSearchParams(search)
   const [first = '', second = '', ...more] = path.split('/').slice(1).map(decoded)
   if (more.length > 0) return { view: 'nowhere' }
@@ -61,7 +55,7 @@ export function placeOf(path: string, search: string): Place {
   return { view: 'nowhere' }
 }
 
-export function hrefOf(place: Place): string {
+export function hrefOf(place: PageAddress): string {
   switch (place.view) {
     case 'sessions':
       return withQuery('/sessions', { ...place.filter })

@@ -1,22 +1,21 @@
 import type { JSX } from 'preact'
 import { humanBytes } from '../../reading/human-figures.ts'
-import type { Place } from './address.ts'
-import { CompareView } from './compare.tsx'
-import { KeysDialog } from './keys-dialog.tsx'
+import type { PageAddress } from './address.ts'
+import { CompareView, ComparisonBar } from './compare.tsx'
+import { clockText, dayText, Notice } from './elements.tsx'
+import { countOf, percent } from './formats.ts'
+import { KeysDialog } from './keys.tsx'
 import { LiveView } from './live.tsx'
-import { Link, place } from './navigation.tsx'
+import { address, Link } from './navigation.tsx'
 import { NumbersView } from './numbers.tsx'
-import { PickedBar } from './picking.tsx'
-import { clockText, dayText, Notice } from './pieces.tsx'
+import { countOpen } from './open-traces.ts'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
 import { connection, now, openTraces, source } from './state.ts'
 import { TurnView } from './turn.tsx'
-import { countOpen } from './urgency.ts'
-import { counted, percent } from './words.ts'
 
 export function App(): JSX.Element {
-  const here = place.value
+  const here = address.value
   return (
     <>
       <a class="skip" href="#main">
@@ -41,16 +40,16 @@ export function App(): JSX.Element {
         <Connection />
       </header>
       {connection.value === 'lost' && <LostBar />}
-      <PickedBar />
+      <ComparisonBar />
       <main id="main" tabIndex={-1} class={`view-${here.view} ${connection.value === 'lost' ? 'is-stale' : ''}`}>
-        {connection.value === 'refused' ? <LetIn /> : <View here={here} />}
+        {connection.value === 'refused' ? <TokenMissing /> : <View here={here} />}
       </main>
       <KeysDialog />
     </>
   )
 }
 
-function View({ here }: { readonly here: Place }): JSX.Element {
+function View({ here }: { readonly here: PageAddress }): JSX.Element {
   switch (here.view) {
     case 'live':
       return <LiveView />
@@ -69,8 +68,7 @@ function View({ here }: { readonly here: Place }): JSX.Element {
   }
 }
 
-/** Shown if the tab has no token, or one of a viewer that has ended. */
-export function LetIn(): JSX.Element {
+export function TokenMissing(): JSX.Element {
   return (
     <div class="let-in">
       <h1>This tab has no token</h1>
@@ -82,7 +80,7 @@ export function LetIn(): JSX.Element {
   )
 }
 
-const PARTS: Readonly<Record<Place['view'], Place['view']>> = {
+const SECTION_OF: Readonly<Record<PageAddress['view'], PageAddress['view']>> = {
   live: 'live',
   sessions: 'sessions',
   session: 'sessions',
@@ -93,14 +91,14 @@ const PARTS: Readonly<Record<Place['view'], Place['view']>> = {
 }
 
 interface NavLinkProps {
-  readonly to: Place
-  readonly here: Place
+  readonly to: PageAddress
+  readonly here: PageAddress
   readonly children: JSX.Element | string | (JSX.Element | string)[]
 }
 
 function NavLink({ to, here, children }: NavLinkProps): JSX.Element {
   return (
-    <Link to={to} isCurrent={PARTS[here.view] === to.view}>
+    <Link to={to} isCurrent={SECTION_OF[here.view] === to.view}>
       {children}
     </Link>
   )
@@ -140,12 +138,12 @@ function Connection(): JSX.Element {
     <p class={`connection is-${state}`} title={source.value?.path}>
       <span class="dot" aria-hidden="true" />
       <span role="status">{STATES[state]}</span>
-      <Reading />
+      <IndexProgress />
     </p>
   )
 }
 
-function Reading(): JSX.Element | null {
+function IndexProgress(): JSX.Element | null {
   if (source.value === undefined) return null
   const { bytes, indexedBytes, indexedSince, unreadableCount, failure } = source.value
   if (failure !== undefined) return <span class="tone-error"> · {failure}</span>
@@ -159,5 +157,5 @@ function Reading(): JSX.Element | null {
       </span>
     )
   }
-  return unreadableCount === 0 ? null : <span class="dim"> · {counted(unreadableCount, 'line')} could not be read</span>
+  return unreadableCount === 0 ? null : <span class="dim"> · {countOf(unreadableCount, 'line')} could not be read</span>
 }

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { Chart } from './figures.ts'
+import type { Chart } from './chart-data.ts'
 
 const HEIGHT = 200
 const COLOURS = 6
 
 /** A line chart over days on a canvas. Hidden from screen readers, because the table beside it has the same data. */
-export function DrawnChart({ chart }: { readonly chart: Chart }): JSX.Element {
+export function LineChart({ chart }: { readonly chart: Chart }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const element = box.current
@@ -38,7 +38,7 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
     cursor: { y: false },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, splits: () => someOf(days), values: (_, times) => times.map(time => dayOf(time).slice(5)) },
+      { ...axis, splits: () => axisDays(days), values: (_, times) => times.map(time => dayOf(time).slice(5)) },
       { ...axis, size: 70, values: (_, values) => values.map(text), ...(isCount && { incrs: WHOLE_STEPS }) },
     ],
     series: [
@@ -49,7 +49,6 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
         width: 2,
         // A day without requests has no latency, but must not interrupt the line.
         spanGaps: true,
-        // A single day makes no line.
         points: { show: days.length < 40, size: 6 },
         value: (_: uPlot, value: number | null) => (value === null ? '' : text(value)),
       })),
@@ -60,7 +59,7 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 const MAX_DAYS = 7
 
-function someOf(days: readonly string[]): number[] {
+function axisDays(days: readonly string[]): number[] {
   const step = Math.ceil(days.length / MAX_DAYS)
   return days.filter((_, index) => index % step === 0).map(day => Date.parse(day) / 1000)
 }

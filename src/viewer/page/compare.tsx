@@ -1,11 +1,12 @@
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../server/api.ts'
-import { DiffText } from './diff-text.tsx'
+import { LoadState, Notice, Outcome, shortId, timeText } from './elements.tsx'
+import { countOf } from './formats.ts'
 import { useLoaded } from './loading.ts'
-import { Link } from './navigation.tsx'
-import { Notice, Outcome, shortId, timeText, Unread } from './pieces.tsx'
-import { counted } from './words.ts'
+import { go, Link } from './navigation.tsx'
+import { DiffText } from './values.tsx'
 
 export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
   const isAsked = a !== '' && b !== ''
@@ -13,7 +14,7 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
   if (!isAsked)
     return <Notice>Open a session, and select Compare beside a turn to compare it with the previous one.</Notice>
-  if (value === undefined) return <Unread problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} />
   return (
     <>
       <h1>Comparison</h1>
@@ -27,7 +28,6 @@ interface FigureRow {
   readonly label: string
   readonly of: (side: ComparedTotals) => number | undefined
   readonly text: (figure: number) => string
-  /** True if a part of the figure is unknown, so that it is a lower bound. */
   readonly isPartial?: (side: ComparedTotals) => boolean
 }
 
@@ -124,7 +124,7 @@ function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
           <Step key={index} row={row} isFirst={index === firstDifference} />
         ))}
       </ol>
-      {cutCount !== undefined && <Notice>{counted(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
+      {cutCount !== undefined && <Notice>{countOf(cutCount, 'step')} more are not shown; run hookspan diff.</Notice>}
     </section>
   )
 }
@@ -152,7 +152,7 @@ function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: b
         {said}
       </p>
       {lines.length > 0 && (
-        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${counted(cutCount, 'line')} more`} />
+        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${countOf(cutCount, 'line')} more`} />
       )}
     </li>
   )
@@ -174,6 +174,44 @@ function Side({ part }: { readonly part: ComparedPart | undefined }): JSX.Elemen
         {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
       </span>
       {hint !== '' && <span class="small dim hint">{hint}</span>}
+    </p>
+  )
+}
+
+interface ComparisonItem {
+  readonly id: string
+  readonly title: string
+}
+
+const picked = signal<ComparisonItem | undefined>(undefined)
+
+/** Chooses an item to compare. The first choice is kept across views until the second is made. */
+export function CompareButton({ id, title }: ComparisonItem): JSX.Element | null {
+  const first = picked.value
+  if (first?.id === id) return null
+  const pick = (): void => {
+    picked.value = first === undefined ? { id, title } : undefined
+    if (first !== undefined) go({ view: 'compare', a: first.id, b: id })
+  }
+  return (
+    <button type="button" class="quiet" onClick={pick}>
+      {first === undefined ? 'Compare' : 'Compare with this'}
+    </button>
+  )
+}
+
+export function ComparisonBar(): JSX.Element | null {
+  const first = picked.value
+  if (first === undefined) return null
+  const forget = (): void => {
+    picked.value = undefined
+  }
+  return (
+    <p class="picked" role="status">
+      To compare with: <strong>{first.title}</strong>. Go to another turn or session, and press “Compare with this”.{' '}
+      <button type="button" class="quiet" onClick={forget}>
+        Forget it
+      </button>
     </p>
   )
 }

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import type { DrawnKind } from '../../reading/segments.ts'
+import type { DisplayKind } from '../../reading/segments.ts'
 
 /** One shape per kind, so that colour is never the only difference. Drawn in a square of 16. */
-const SHAPES: Readonly<Record<DrawnKind, string>> = {
+const SHAPES: Readonly<Record<DisplayKind, string>> = {
   session: 'M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6ZM2.5 14c.4-3 2.6-4.7 5.5-4.7s5.1 1.7 5.5 4.7Z',
   llm: 'M8 2.2a5.8 5.8 0 1 0 5.8 5.8h-2A3.8 3.8 0 1 1 8 4.2v2.1l3.6-3.1L8 .1Z',
   api: 'M8 1l1.7 5.3L15 8l-5.3 1.7L8 15l-1.7-5.3L1 8l5.3-1.7Z',
@@ -16,7 +16,7 @@ const SHAPES: Readonly<Record<DrawnKind, string>> = {
   other: 'M3 3h10v10H3Z',
 }
 
-const NAMES: Readonly<Record<DrawnKind, string>> = {
+const NAMES: Readonly<Record<DisplayKind, string>> = {
   session: 'turn',
   llm: 'loop',
   api: 'model request',
@@ -29,11 +29,11 @@ const NAMES: Readonly<Record<DrawnKind, string>> = {
   other: 'span',
 }
 
-export function kindName(kind: DrawnKind): string {
+export function kindName(kind: DisplayKind): string {
   return NAMES[kind]
 }
 
-export function KindIcon({ kind }: { readonly kind: DrawnKind }): JSX.Element {
+export function KindIcon({ kind }: { readonly kind: DisplayKind }): JSX.Element {
   return (
     <svg class={`icon kind-${kind}`} viewBox="0 0 16 16" aria-hidden="true">
       <path d={SHAPES[kind]} />

@@ -1,5 +1,7 @@
+import { effect } from '@preact/signals'
 import type { LiveLine } from '../server/api.ts'
-import { askLive, NotAnswered } from './ask.ts'
+import { tabTitle } from './open-traces.ts'
+import { fetchLiveLines, RequestError } from './requests.ts'
 import { connection, notifyListeners, now, openTraces, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
@@ -22,7 +24,6 @@ let clockOffset = 0
 let receivedAt = 0
 let breakConnection: () => void = () => undefined
 
-/** Keeps the page connected and its clock running for as long as the page exists. */
 export function startLiveFeed(): void {
   setInterval(() => {
     if (connection.value !== 'live') return
@@ -51,7 +52,7 @@ async function stayConnected(): Promise<void> {
 async function readLines(until: AbortSignal, receiveLine: (line: LiveLine) => void): Promise<void> {
   const silence = new AbortController()
   breakConnection = () => silence.abort()
-  for await (const line of askLive(AbortSignal.any([until, silence.signal]))) receiveLine(line)
+  for await (const line of fetchLiveLines(AbortSignal.any([until, silence.signal]))) receiveLine(line)
 }
 
 /**
@@ -106,7 +107,7 @@ function receiveAndNotify(): (line: LiveLine) => void {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof NotAnswered && (error.status === 401 || error.status === 403)
+  return error instanceof RequestError && (error.status === 401 || error.status === 403)
 }
 
 /** Aborts a tab's own feed when the tab has been hidden for long, and a shared feed when the tab becomes visible. */
@@ -128,4 +129,12 @@ function abortOnModeChange(isShared: boolean): { readonly signal: AbortSignal; s
       document.removeEventListener('visibilitychange', look)
     },
   }
+}
+
+/** Keeps the title of the browser tab up to date. Not an effect of a component: browsers delay these in a hidden tab. */
+export function startTabTitle(): void {
+  effect(() => {
+    const isCut = connection.value === 'lost' || connection.value === 'refused'
+    document.title = tabTitle(openTraces.value ?? [], !isCut)
+  })
 }

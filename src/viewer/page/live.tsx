@@ -2,13 +2,13 @@ import type { JSX } from 'preact'
 import { humanCount } from '../../reading/human-figures.ts'
 import type { OpenState } from '../../reading/open-turns.ts'
 import type { OpenSpanRow, OpenTraceRow, SessionPage } from '../server/api.ts'
+import { Notice, Since, shortId } from './elements.tsx'
 import { KindIcon } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { Notice, Since, shortId } from './pieces.tsx'
-import { SessionTable } from './session-table.tsx'
+import { byUrgency, stateOf } from './open-traces.ts'
+import { SessionTable } from './sessions.tsx'
 import { connection, now, openTraces } from './state.ts'
-import { byUrgency, stateOf } from './urgency.ts'
 
 /** A turn with a hundred parallel tools must not push the others out of sight. */
 const MAX_STEPS = 5
@@ -23,7 +23,7 @@ export function LiveView(): JSX.Element {
       ) : (
         <OpenList open={open} />
       )}
-      <Lately />
+      <RecentSessions />
     </>
   )
 }
@@ -115,10 +115,10 @@ function Step({ step, traceId }: { readonly step: OpenSpanRow; readonly traceId:
   )
 }
 
-const LATELY_ROWS = 8
+const RECENT_ROWS = 8
 
-function Lately(): JSX.Element | null {
-  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${LATELY_ROWS}`)
+function RecentSessions(): JSX.Element | null {
+  const { value, problem } = useLoaded<SessionPage>(`/api/sessions?limit=${RECENT_ROWS}`)
   if (problem !== undefined && value === undefined) return <Notice tone="failed">{problem}</Notice>
   if (value === undefined) return null
   return (

@@ -1,17 +1,16 @@
 import { render } from 'preact'
-import { App, LetIn } from './app.tsx'
-import { askWith } from './ask.ts'
-import { startLiveFeed } from './live-feed.ts'
+import { App, TokenMissing } from './app.tsx'
+import { startPageKeys } from './keys.tsx'
+import { startLiveFeed, startTabTitle } from './live-feed.ts'
 import { startNavigation } from './navigation.tsx'
-import { startPageKeys } from './page-keys.ts'
-import { startTabTitle } from './tab-title.ts'
+import { setToken } from './requests.ts'
 import { findToken, watchAddress } from './token.ts'
 
 watchAddress()
 const token = await findToken()
-if (token === undefined) render(<LetIn />, document.body)
+if (token === undefined) render(<TokenMissing />, document.body)
 else {
-  askWith(token)
+  setToken(token)
   startNavigation()
   startPageKeys()
   startTabTitle()

@@ -1,19 +1,18 @@
-import { isRecord, parsed } from '../../reading/attribute-value.ts'
+import { isRecord, parseJson } from '../../reading/attribute-value.ts'
 
-export type Part =
+export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly name: string; readonly value: unknown }
   | { readonly type: 'result'; readonly value: unknown }
   | { readonly type: 'other'; readonly name: string; readonly value: unknown }
 
-export interface Message {
+export interface ConversationMessage {
   readonly role: string
-  readonly parts: readonly Part[]
+  readonly parts: readonly ContentPart[]
 }
 
-/** Parses a conversation in any of the known formats; undefined if it is none. */
-export function messagesIn(text: string): readonly Message[] | undefined {
-  const value = parsed(text)
+export function messagesIn(text: string): readonly ConversationMessage[] | undefined {
+  const value = parseJson(text)
   const list = Array.isArray(value) ? (value as unknown[]) : undefined
   if (list === undefined || list.length === 0 || !list.every(isMessage)) return undefined
   return list.map(messageOf)
@@ -22,7 +21,7 @@ export function messagesIn(text: string): readonly Message[] | undefined {
 /** Parses a JSON object or list. Undefined for anything else: numbers and quoted strings read better as they are. */
 export function jsonIn(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
-  const value = parsed(text)
+  const value = parseJson(text)
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
@@ -32,7 +31,7 @@ function isMessage(value: unknown): value is Fields {
   return isRecord(value) && typeof value['role'] === 'string'
 }
 
-function messageOf(message: Fields): Message {
+function messageOf(message: Fields): ConversationMessage {
   const parts = Array.isArray(message['parts']) ? (message['parts'] as unknown[]) : contentParts(message['content'])
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as unknown[]) : []
   const isResult = message['role'] === 'tool'
@@ -47,7 +46,7 @@ function contentParts(content: unknown): unknown[] {
   return Array.isArray(content) ? content : [content]
 }
 
-function partOf(part: unknown, isResult: boolean): Part {
+function partOf(part: unknown, isResult: boolean): ContentPart {
   if (typeof part === 'string') return isResult ? { type: 'result', value: part } : { type: 'text', text: part }
   if (!isRecord(part)) return { type: 'other', name: '', value: part }
   const text = part['content'] ?? part['text']
@@ -64,7 +63,7 @@ function partOf(part: unknown, isResult: boolean): Part {
   }
 }
 
-function callOf(call: unknown): Part {
+function callOf(call: unknown): ContentPart {
   const described = isRecord(call) && isRecord(call['function']) ? call['function'] : call
   if (!isRecord(described)) return { type: 'other', name: '', value: described }
   return { type: 'call', name: nameOf(described), value: described['arguments'] ?? described['input'] }

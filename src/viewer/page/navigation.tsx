@@ -1,27 +1,27 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { hrefOf, type Place, placeOf } from './address.ts'
+import { addressOf, hrefOf, type PageAddress } from './address.ts'
 
-export const place = signal<Place>(here())
+export const address = signal<PageAddress>(here())
 
-function here(): Place {
-  return placeOf(location.pathname, location.search)
+function here(): PageAddress {
+  return addressOf(location.pathname, location.search)
 }
 
 /** `push` adds a history entry for a new position. `replace` changes the display of the same one. */
-export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
+export function go(to: PageAddress, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') {
     history.replaceState({ scrollTop: scrollY }, '')
     history.pushState(null, '', hrefOf(to))
   } else history.replaceState(history.state, '', hrefOf(to))
-  place.value = to
+  address.value = to
 }
 
 export function startNavigation(): void {
   // The browser restores the position at once, before the view has loaded.
   history.scrollRestoration = 'manual'
   addEventListener('popstate', ({ state }) => {
-    place.value = here()
+    address.value = here()
     restoreScroll((state as { readonly scrollTop?: number } | null)?.scrollTop ?? 0)
   })
 }
@@ -32,10 +32,10 @@ const RESTORE_LIMIT_MILLIS = 10_000
 /** Scrolls as soon as the page is long enough, unless the user scrolls or navigates first. */
 function restoreScroll(top: number): void {
   const startedAt = performance.now()
-  const at = place.peek()
+  const at = address.peek()
   scrollTo(0, 0)
   const attempt = (): void => {
-    if (place.peek() !== at || scrollY > 0 || performance.now() - startedAt > RESTORE_LIMIT_MILLIS) return
+    if (address.peek() !== at || scrollY > 0 || performance.now() - startedAt > RESTORE_LIMIT_MILLIS) return
     if (document.documentElement.scrollHeight - innerHeight >= top) scrollTo(0, top)
     else requestAnimationFrame(attempt)
   }
@@ -43,7 +43,7 @@ function restoreScroll(top: number): void {
 }
 
 interface LinkProps {
-  readonly to: Place
+  readonly to: PageAddress
   readonly class?: string
   readonly label?: string
   readonly isCurrent?: boolean

@@ -2,13 +2,13 @@ import type { ComponentChildren, ComponentType, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { ModelFigures, ToolFigures, UsageNumbers } from '../server/api.ts'
-import { type Chart, chartsOf } from './figures.ts'
+import { type Chart, chartsOf } from './chart-data.ts'
+import { Figure, Notice } from './elements.tsx'
+import { ageMillis, percent } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go } from './navigation.tsx'
-import { Figure, Notice } from './pieces.tsx'
 import { Choice } from './sessions.tsx'
 import { now } from './state.ts'
-import { ageMillis, percent } from './words.ts'
 
 const AGES: readonly (readonly [string, string])[] = [
   ['24h', 'the last day'],
@@ -111,16 +111,15 @@ function Table({
   )
 }
 
-interface DrawnProps {
+interface ChartProps {
   readonly chart: Chart
 }
 
-/** A chart, with the same data as a table for accessibility. */
-function ChartBlock({ chart }: DrawnProps): JSX.Element {
-  const [Drawn, setDrawn] = useState<ComponentType<DrawnProps>>()
+function ChartBlock({ chart }: ChartProps): JSX.Element {
+  const [Drawn, setDrawn] = useState<ComponentType<ChartProps>>()
   useEffect(() => {
     // Two thirds of the page's script are the chart library, so it is loaded only when needed.
-    void import('./chart.tsx').then(({ DrawnChart }) => setDrawn(() => DrawnChart))
+    void import('./chart.tsx').then(({ LineChart: DrawnChart }) => setDrawn(() => DrawnChart))
   }, [])
   const { title, days, lines, text } = chart
   return (

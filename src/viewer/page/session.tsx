@@ -1,16 +1,16 @@
 import type { JSX } from 'preact'
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { SessionDetail, TurnRow } from '../server/api.ts'
+import { CompareButton } from './compare.tsx'
+import { CopyButton, Figure, LoadState, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './elements.tsx'
+import { countOf, percent, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { PickButton } from './picking.tsx'
-import { CopyButton, Figure, Notice, Outcome, Since, shortId, timeText, Unread, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
-import { counted, percent, shortCount } from './words.ts'
 
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
-  if (value === undefined) return <Unread problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} />
   const { session, turns } = value
   const { agent, model, startAt, turnCount } = session
   const title = turns[0]?.title ?? ''
@@ -19,7 +19,7 @@ export function SessionView({ id }: { readonly id: string }): JSX.Element {
       <p class="crumbs">
         <Link to={{ view: 'sessions', filter: {} }}>Sessions</Link> / {shortId(id)}{' '}
         <CopyButton text={id} label="Copy the session's id" /> <ShareButton id={id} />{' '}
-        <PickButton id={id} title={title || `Session ${shortId(id)}`} />
+        <CompareButton id={id} title={title || `Session ${shortId(id)}`} />
       </p>
       <h1>{title || `Session ${shortId(id)}`}</h1>
       <p class="dim">{[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</p>
@@ -77,14 +77,14 @@ function Turn({ turn, before, longest, most }: TurnProps): JSX.Element {
           <i class="work" />
           <i class="wait" />
         </div>
-        <HowItWent turn={turn} before={before} />
+        <TurnOutcome turn={turn} before={before} />
         <TokenLine turn={turn} most={most} />
       </li>
     </>
   )
 }
 
-function HowItWent({ turn, before }: Pick<TurnProps, 'turn' | 'before'>): JSX.Element {
+function TurnOutcome({ turn, before }: Pick<TurnProps, 'turn' | 'before'>): JSX.Element {
   const { traceId, startAt, durationMillis, waitedMillis, runningCount, outcome, requestCount, toolCount } = turn
   return (
     <p class="small">
@@ -98,8 +98,8 @@ function HowItWent({ turn, before }: Pick<TurnProps, 'turn' | 'before'>): JSX.El
         </>
       )}
       {waitedMillis > 0 && <span class="tone-wait"> · {humanDuration(waitedMillis)} waiting for you</span>}
-      <span class="dim"> · {[counted(requestCount, 'request'), counted(toolCount, 'tool')].join(' · ')}</span>
-      {turn.errorCount > 0 && <span class="tone-error"> · {counted(turn.errorCount, 'error')}</span>}
+      <span class="dim"> · {[countOf(requestCount, 'request'), countOf(toolCount, 'tool')].join(' · ')}</span>
+      {turn.errorCount > 0 && <span class="tone-error"> · {countOf(turn.errorCount, 'error')}</span>}
       {before !== undefined && (
         <button type="button" class="quiet" onClick={() => go({ view: 'compare', a: before.traceId, b: traceId })}>
           Compare with the turn before

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
+import { humanCost, humanDuration } from '../../reading/human-figures.ts'
 import type { SessionPage, SessionRow, UsageNumbers } from '../server/api.ts'
 import type { SessionFilter } from './address.ts'
-import { ask, NotAnswered } from './ask.ts'
+import { Ago, Notice, shortId, timeText } from './elements.tsx'
+import { ageMillis, countOf, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
-import { go } from './navigation.tsx'
-import { Notice, timeText } from './pieces.tsx'
-import { SessionTable } from './session-table.tsx'
+import { go, Link } from './navigation.tsx'
+import { fetchJson, RequestError } from './requests.ts'
 import { now } from './state.ts'
-import { ageMillis } from './words.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
   const query = queryOf(filter)
@@ -52,10 +52,10 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
     const next = new URLSearchParams(query)
     next.set('before', before ?? '')
     try {
-      const page = await ask<SessionPage>(`/api/sessions?${next}`)
+      const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
       setMore({ rows: [...(more?.rows ?? []), ...page.rows], before: page.next })
     } catch (error) {
-      setProblem(error instanceof NotAnswered ? error.message : 'This could not be read.')
+      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
     }
   }
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []
@@ -84,7 +84,6 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
     const timer = setTimeout(() => go({ view: 'sessions', filter: draft }, 'replace'), TYPING_MILLIS)
     return () => clearTimeout(timer)
   }, [draft, isSame])
-  // Going back in the history restores the earlier filter.
   useEffect(() => setDraft(filter), [JSON.stringify(filter)])
   const set = (name: keyof SessionFilter, value: string): void => {
     const { [name]: _, ...rest } = draft
@@ -182,5 +181,89 @@ export function Choice({ label, value, choices, onChoice }: ChoiceProps): JSX.El
         ))}
       </select>
     </label>
+  )
+}
+
+export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
+  return (
+    <table class="list sessions">
+      <thead>
+        <tr>
+          <th scope="col">Session</th>
+          <th scope="col">Agent</th>
+          <th scope="col" class="number">
+            Turns
+          </th>
+          <th scope="col" class="number">
+            Tokens
+          </th>
+          <th scope="col" class="number">
+            Cost
+          </th>
+          <th scope="col" class="number">
+            Waited
+          </th>
+          <th scope="col" class="number">
+            Errors
+          </th>
+          <th scope="col" class="number">
+            Last
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <Row key={row.id} row={row} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Title({ row }: { readonly row: SessionRow }): JSX.Element {
+  const { id, title, state, isWaitingForPerson, match } = row
+  return (
+    <td class="title">
+      <Link to={{ view: 'session', id }}>{title || `Session ${shortId(id)}`}</Link>
+      {isWaitingForPerson && <span class="badge is-waiting">waiting for approval</span>}
+      {state === 'open' && !isWaitingForPerson && <span class="badge is-running">open</span>}
+      {state === 'owner-dead' && <span class="badge is-owner-dead">process exited</span>}
+      {match !== undefined && (
+        <Link class="match small" to={{ view: 'turn', traceId: match.traceId, look: { span: match.spanId } }}>
+          {match.excerpt || 'here'}
+        </Link>
+      )}
+    </td>
+  )
+}
+
+function Row({ row }: { readonly row: SessionRow }): JSX.Element {
+  const { agent, model, turnCount, tokens, cost, waitedMillis, errorCount } = row
+  const { input = 0, output = 0 } = tokens ?? {}
+  return (
+    <tr>
+      <Title row={row} />
+      <td>
+        {agent} <span class="dim small">{model}</span>
+      </td>
+      <td class="number" data-label={turnCount === 1 ? 'turn' : 'turns'}>
+        {turnCount}
+      </td>
+      <td class="number" data-label="tokens" title={`${countOf(input, 'token')} in, ${countOf(output, 'token')} out`}>
+        {input + output === 0 ? '' : shortCount(input + output)}
+      </td>
+      <td class="number" data-label="cost">
+        {cost.paidCount === 0 ? '' : humanCost(cost.dollars)}
+      </td>
+      <td class="number" data-label="waiting">
+        {waitedMillis === 0 ? '' : humanDuration(waitedMillis)}
+      </td>
+      <td class={`number ${errorCount > 0 ? 'tone-error' : ''}`} data-label={errorCount === 1 ? 'error' : 'errors'}>
+        {errorCount === 0 ? '' : errorCount}
+      </td>
+      <td class="number">
+        <Ago at={row.lastAt} />
+      </td>
+    </tr>
   )
 }

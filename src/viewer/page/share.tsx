@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { Shared } from '../server/api.ts'
-import { ask, askFile, NotAnswered } from './ask.ts'
-import { CopyButton, Notice } from './pieces.tsx'
+import { CopyButton, Notice } from './elements.tsx'
+import { fetchFile, fetchJson, RequestError } from './requests.ts'
 
 export function ShareButton({ id }: { readonly id: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -14,12 +14,12 @@ export function ShareButton({ id }: { readonly id: string }): JSX.Element {
     try {
       await act()
     } catch (error) {
-      setProblem(error instanceof NotAnswered ? error.message : 'This could not be done.')
+      setProblem(error instanceof RequestError ? error.message : 'This could not be done.')
     }
   }
   const open = async (): Promise<void> => {
     dialog.current?.showModal()
-    await attempt(async () => setShared(await ask<Shared>(path(''))))
+    await attempt(async () => setShared(await fetchJson<Shared>(path(''))))
   }
   return (
     <>
@@ -62,12 +62,12 @@ function Commands({ commands }: { readonly commands: readonly string[] }): JSX.E
 
 /** Saves through a link to a local object: a link to the server would lack the token. */
 async function save(path: string): Promise<void> {
-  const url = URL.createObjectURL(await askFile(path))
+  const url = URL.createObjectURL(await fetchFile(path))
   const link = document.createElement('a')
   link.href = url
   link.download = 'hookspan.html'
   link.click()
-  setTimeout(() => URL.revokeObjectURL(url), FORGOTTEN_MILLIS)
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_DELAY_MILLIS)
 }
 
-const FORGOTTEN_MILLIS = 10_000
+const REVOKE_DELAY_MILLIS = 10_000

@@ -1,14 +1,13 @@
 import type { JSX } from 'preact'
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { LongValue, SpanDetail, SpanEvent, SpanLink, SpanRow, TraceView } from '../server/api.ts'
-import { originOf } from './graft.ts'
+import { originOf } from './child-traces.ts'
+import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './elements.tsx'
 import { KindIcon, kindName } from './icons.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { CopyButton, isoOf, Notice, Outcome, Since, shortId, timeText } from './pieces.tsx'
-import { shown } from './shown.ts'
 import { spanStory } from './span-story.ts'
-import { ContentBlock, ValueText } from './values.tsx'
+import { ContentBlock, ValueText, visibleValue } from './values.tsx'
 
 interface PanelProps {
   readonly traceId: string
@@ -63,7 +62,7 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
             {facts.map(({ label, text }) => (
               <div key={label}>
                 <dt>{label}</dt>
-                <dd>{shown(text)}</dd>
+                <dd>{visibleValue(text)}</dd>
               </div>
             ))}
           </dl>
@@ -77,8 +76,8 @@ function Details({ detail, path, view, show }: DetailsProps): JSX.Element {
         <h3>Resource attributes</h3>
         <Attributes attributes={detail.resource} />
         <p class="small dim">
-          recorded by {detail.scope}, {detail.otelKind}, status {detail.status}, trace {shown(detail.traceId)}, span{' '}
-          {shown(detail.id)}
+          recorded by {detail.scope}, {detail.otelKind}, status {detail.status}, trace {visibleValue(detail.traceId)},
+          span {visibleValue(detail.id)}
         </p>
       </details>
     </>
@@ -170,7 +169,7 @@ function Links({
       <ul class="links">
         {links.map(({ traceId, spanId, attributes, isHere }) => {
           const what = String(attributes[`${namespace}.link`]?.value ?? 'another span').replaceAll('_', ' ')
-          const text = `${shown(what)}: ${shortId(shown(traceId))}`
+          const text = `${visibleValue(what)}: ${shortId(visibleValue(traceId))}`
           return (
             <li key={`${traceId} ${spanId}`}>
               {isHere ? (
@@ -189,7 +188,6 @@ function Links({
 interface AttributesProps {
   readonly attributes: Readonly<Record<string, LongValue>>
   readonly path?: string
-  /** True for events, whose cut values cannot be loaded. */
   readonly isPartial?: boolean
 }
 
@@ -202,7 +200,7 @@ function Attributes({ attributes, path, isPartial = false }: AttributesProps): J
         return (
           value !== undefined && (
             <div key={name}>
-              <dt>{shown(name)}</dt>
+              <dt>{visibleValue(name)}</dt>
               <dd>
                 <ValueText value={value} attribute={name} path={isPartial ? undefined : path} />
               </dd>

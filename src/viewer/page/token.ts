@@ -2,7 +2,7 @@
 const KEY = 'hookspan-token'
 const TOKEN = /^[\w-]{20,100}$/
 /** Other tabs answer at once, or not at all. */
-const PATIENCE_MILLIS = 300
+const ANSWER_TIMEOUT_MILLIS = 300
 
 /** The token from the address, from this tab's storage, or from another tab of this viewer; undefined if there is none. */
 export async function findToken(): Promise<string | undefined> {
@@ -17,7 +17,6 @@ export async function findToken(): Promise<string | undefined> {
   return token
 }
 
-/** Removes a token that became invalid because the viewer was restarted. */
 export function forgetToken(): void {
   sessionStorage.removeItem(KEY)
 }
@@ -42,7 +41,7 @@ function fromAddress(): string | undefined {
 
 function askTabs(channel: BroadcastChannel): Promise<string | undefined> {
   return new Promise(resolve => {
-    const timer = setTimeout(() => resolve(undefined), PATIENCE_MILLIS)
+    const timer = setTimeout(() => resolve(undefined), ANSWER_TIMEOUT_MILLIS)
     channel.onmessage = ({ data }) => {
       if (typeof data !== 'string' || !TOKEN.test(data)) return
       clearTimeout(timer)

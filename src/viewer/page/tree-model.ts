@@ -4,12 +4,9 @@ import type { TurnLook } from './address.ts'
 export interface VisibleRow {
   readonly row: SpanRow
   readonly index: number
-  /** 1 for a root, like `aria-level`. */
   readonly level: number
-  /** Position among its displayed siblings, from 1. */
   readonly position: number
   readonly siblings: number
-  /** It has children, or child traces that can be inserted. */
   readonly isParent: boolean
   readonly isOpen: boolean
   readonly hiddenCount: number
@@ -33,7 +30,6 @@ export function subtreeEnds(rows: readonly SpanRow[]): number[] {
   return ends
 }
 
-/** The closed spans of a look. The root stays open if all are closed. */
 export function closedIds(rows: readonly SpanRow[], { closed, isClosed, opened }: TurnLook): ReadonlySet<string> {
   if (isClosed !== true) return new Set(closed)
   const ends = subtreeEnds(rows)
@@ -107,7 +103,6 @@ export interface TreeKey {
 
 interface Cursor {
   readonly rows: readonly VisibleRow[]
-  /** Position of the active row; -1 if it is not displayed. */
   readonly at: number
   readonly pageRows: number
 }
@@ -142,7 +137,6 @@ const SAME_AS: Readonly<Record<string, string>> = {
   ']': '*',
 }
 
-/** Implements the ARIA tree pattern. Returns undefined for keys it does not handle. */
 export function treeMove(
   { key, pageRows }: TreeKey,
   rows: readonly VisibleRow[],
@@ -173,7 +167,6 @@ function outwards({ rows, at }: Cursor): TreeMove | undefined {
   return parent && { do: 'go', id: parent.row.id }
 }
 
-/** The rows to render for a scroll position, if all rows have the same height. */
 export function windowOf(
   count: number,
   { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },

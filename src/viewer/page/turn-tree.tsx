@@ -2,16 +2,14 @@ import type { JSX, RefObject } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { TraceView } from '../server/api.ts'
 import type { LookChange, TurnLook } from './address.ts'
-import { useFound } from './finding.ts'
-import { grafted, originOfId } from './graft.ts'
-import { useInside } from './inside.ts'
+import { insertChildTraces, originOfId } from './child-traces.ts'
+import { Notice } from './elements.tsx'
+import { countOf } from './formats.ts'
+import { useChildTraces, useSearchHits } from './loading.ts'
 import { go } from './navigation.tsx'
-import { Notice } from './pieces.tsx'
 import { SpanPanel } from './span-panel.tsx'
-import { Toolbar } from './toolbar.tsx'
 import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
-import { counted } from './words.ts'
 
 interface WaterfallProps {
   readonly view: TraceView
@@ -20,12 +18,12 @@ interface WaterfallProps {
 }
 
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
-  const inside = useInside(look.inside)
-  const view = useMemo(() => grafted(own, inside), [own, inside])
+  const inside = useChildTraces(look.inside)
+  const view = useMemo(() => insertChildTraces(own, inside), [own, inside])
   const { rows } = view
   const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
-  const hits = useFound(path, look.find ?? '', own)
+  const hits = useSearchHits(path, look.find ?? '', own)
   const visible = useMemo(() => {
     const wanted = new Set([active, ...hits])
     return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
@@ -36,13 +34,13 @@ export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Elemen
     change({ span: undefined })
     document.querySelector<HTMLElement>('[role=tree]')?.focus()
   }
-  const scene: Scene = { view, look, hits, active, setActive, change, leave, findBox }
+  const scene: TreeState = { view, look, hits, active, setActive, change, leave, findBox }
   const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
   return (
     <>
       <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
       {view.cutCount !== undefined && (
-        <Notice>{counted(view.cutCount, 'span')} more than this page holds are left out.</Notice>
+        <Notice>{countOf(view.cutCount, 'span')} more than this page holds are left out.</Notice>
       )}
       <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
         <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
@@ -63,7 +61,7 @@ function changed(look: TurnLook, changes: LookChange): TurnLook {
   return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
-interface Scene {
+interface TreeState {
   readonly view: TraceView
   readonly look: TurnLook
   readonly hits: readonly string[]
@@ -74,10 +72,9 @@ interface Scene {
   leave(): void
 }
 
-const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
+const MOVES: { readonly [Do in TreeMove['do']]: (scene: TreeState, id: string) => void } = {
   go: (scene, id) => {
     scene.setActive(id)
-    // An open panel follows the cursor.
     if (scene.look.span !== undefined) scene.change({ span: id })
   },
   details: (scene, id) => {
@@ -115,7 +112,7 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => vo
   help: () => document.querySelector<HTMLDialogElement>('#keys')?.showModal(),
 }
 
-function goToHit(scene: Scene, step: number): void {
+function goToHit(scene: TreeState, step: number): void {
   const { hits, active } = scene
   if (hits.length === 0) return
   const at = hits.indexOf(active)
@@ -126,4 +123,91 @@ function goToHit(scene: Scene, step: number): void {
 function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
   const rest = ids?.filter(each => each !== id)
   return rest?.length === 0 ? undefined : rest
+}
+
+interface ToolbarProps {
+  readonly view: TraceView
+  readonly look: TurnLook
+  readonly hits: readonly string[]
+  readonly active: string
+  readonly findBox: RefObject<HTMLInputElement>
+  readonly change: (changes: LookChange) => void
+  readonly move: (what: TreeMove) => void
+}
+
+function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarProps): JSX.Element {
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter') move({ do: event.shiftKey ? 'previousHit' : 'nextHit' })
+    if (event.key === 'Escape') {
+      change({ find: undefined })
+      document.querySelector<HTMLElement>('[role=tree]')?.focus()
+    }
+  }
+  return (
+    <div class="toolbar" role="toolbar" aria-label="Turn">
+      <label class="find">
+        <span class="unseen">Find in this turn</span>
+        <input
+          ref={findBox}
+          type="search"
+          placeholder="Find in this turn  /"
+          spellcheck={false}
+          value={look.find ?? ''}
+          onInput={event => change({ find: event.currentTarget.value || undefined })}
+          onKeyDown={onKey}
+        />
+      </label>
+      {look.find !== undefined && <Hits hits={hits} active={active} move={move} />}
+      <button type="button" class="quiet" onClick={() => move({ do: 'openAll' })}>
+        Open all
+      </button>
+      <button type="button" class="quiet" onClick={() => move({ do: 'closeAll' })}>
+        Close all
+      </button>
+      {view.folds.length > 0 && (
+        <Switch
+          isOn={look.isUnfolded !== true && look.unfolded === undefined}
+          onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}
+        >
+          Fold repeats
+        </Switch>
+      )}
+      {view.path.length > 0 && (
+        <Switch isOn={look.isPath === true} onSwitch={isOn => change({ isPath: isOn ? true : undefined })}>
+          What it waited for
+        </Switch>
+      )}
+      <button type="button" class="quiet" aria-label="Keys" onClick={() => move({ do: 'help' })}>
+        ?
+      </button>
+    </div>
+  )
+}
+
+function Hits({ hits, active, move }: Pick<ToolbarProps, 'hits' | 'active' | 'move'>): JSX.Element {
+  return (
+    <span class="hits" role="status">
+      {hits.length === 0 ? 'nothing' : `${hits.indexOf(active) + 1 || '–'} of ${hits.length}`}
+      <button type="button" class="quiet" aria-label="Previous match" onClick={() => move({ do: 'previousHit' })}>
+        ↑
+      </button>
+      <button type="button" class="quiet" aria-label="Next match" onClick={() => move({ do: 'nextHit' })}>
+        ↓
+      </button>
+    </span>
+  )
+}
+
+interface SwitchProps {
+  readonly isOn: boolean
+  readonly onSwitch: (isOn: boolean) => void
+  readonly children: string
+}
+
+function Switch({ isOn, onSwitch, children }: SwitchProps): JSX.Element {
+  return (
+    <label class="switch">
+      <input type="checkbox" checked={isOn} onChange={event => onSwitch(event.currentTarget.checked)} /> {children}
+    </label>
+  )
 }

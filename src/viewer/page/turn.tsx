@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TraceView } from '../server/api.ts'
 import type { TurnLook } from './address.ts'
-import { Announcer } from './announcer.tsx'
+import { CompareButton } from './compare.tsx'
+import { CopyButton, Figure, LoadState, Notice, Since, shortId, timeText, UsageFigures } from './elements.tsx'
+import { countOf } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { PickButton } from './picking.tsx'
-import { CopyButton, Figure, Notice, Since, shortId, timeText, Unread, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
@@ -18,7 +19,7 @@ interface TurnProps {
 export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}`
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
-  if (value === undefined) return <Unread problem={problem} />
+  if (value === undefined) return <LoadState problem={problem} />
   return (
     <div class="turn-view">
       <Header view={value} />
@@ -39,7 +40,7 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
         {isBackground ? 'in the background' : turnNumber === undefined ? 'turn' : `turn ${turnNumber}`}
         <span class="dim"> · {[agent, model, timeText(startAt)].filter(text => text !== '').join(' · ')}</span>{' '}
         <CopyButton text={traceId} label="Copy the turn's trace id" /> <ShareButton id={traceId} />{' '}
-        <PickButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
+        <CompareButton id={traceId} title={title || `Turn ${shortId(traceId)}`} />
         <span class="steps-between">
           {previous !== undefined && <Link to={{ view: 'turn', traceId: previous, look: {} }}>← Previous</Link>}
           {next !== undefined && <Link to={{ view: 'turn', traceId: next, look: {} }}>Next →</Link>}
@@ -82,5 +83,33 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
         </Figure>
       )}
     </>
+  )
+}
+
+/** Limits the announcements, so that they do not drown out the rest of the page in a screen reader. */
+const ANNOUNCE_PAUSE_MILLIS = 5_000
+
+function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
+  const [sentence, setSentence] = useState('')
+  const { turn } = view
+  const told = useRef({ spanCount: turn.spanCount, state: turn.state, at: 0 })
+  useEffect(() => {
+    const { spanCount, state, at } = told.current
+    const news = [
+      turn.spanCount > spanCount ? `${countOf(turn.spanCount - spanCount, 'span')} more` : '',
+      turn.state !== state && turn.state === 'ended' ? `ended: ${turn.outcome?.text ?? ''}` : '',
+    ].filter(text => text !== '')
+    if (news.length === 0) return undefined
+    const tell = (): void => {
+      told.current = { spanCount: turn.spanCount, state: turn.state, at: Date.now() }
+      setSentence(news.join(', '))
+    }
+    const timer = setTimeout(tell, Math.max(0, at + ANNOUNCE_PAUSE_MILLIS - Date.now()))
+    return () => clearTimeout(timer)
+  }, [view])
+  return (
+    <p class="unseen" role="status" aria-live="polite">
+      {sentence}
+    </p>
   )
 }

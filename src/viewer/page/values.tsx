@@ -1,15 +1,13 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { diffLines } from '../../reading/argument-lines.ts'
+import { visibleText } from '../../reading/display-text.ts'
 import { humanCount } from '../../reading/human-figures.ts'
-import type { LongValue, ValuePart } from '../server/api.ts'
-import { ask, NotAnswered } from './ask.ts'
-import { DiffText } from './diff-text.tsx'
-import { JsonTree } from './json-tree.tsx'
-import { LongText } from './long-text.tsx'
-import { jsonIn, type Message, messagesIn, type Part } from './messages.ts'
-import { CopyButton } from './pieces.tsx'
-import { shown } from './shown.ts'
+import type { ComparedLine, LongValue, ValuePart } from '../server/api.ts'
+import { CopyButton } from './elements.tsx'
+import { countOf } from './formats.ts'
+import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
+import { fetchJson, RequestError } from './requests.ts'
 import { editIn } from './span-story.ts'
 
 interface ContentProps {
@@ -26,20 +24,20 @@ export function ContentBlock({ label, attribute, value, path }: ContentProps): J
       <h3>
         {label} <CopyButton text={text} label={`Copy: ${label}`} />
       </h3>
-      <Shaped text={text} isWhole={isWhole} />
+      <FormattedText text={text} isWhole={isWhole} />
       {more}
     </section>
   )
 }
 
-function Shaped({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }): JSX.Element {
+function FormattedText({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }): JSX.Element {
   const messages = isWhole ? messagesIn(text) : undefined
   if (messages !== undefined) return <Conversation messages={messages} />
   const json = isWhole ? jsonIn(text) : undefined
-  return json === undefined ? <LongText text={text} /> : <Structured value={json} />
+  return json === undefined ? <LongText text={text} /> : <JsonValue value={json} />
 }
 
-function Structured({ value }: { readonly value: object }): JSX.Element {
+function JsonValue({ value }: { readonly value: object }): JSX.Element {
   const edit = editIn(value)
   return (
     <>
@@ -53,7 +51,7 @@ function Diff({ before, after }: { readonly before: string; readonly after: stri
   return <DiffText lines={diffLines(before.split('\n'), after.split('\n'))} />
 }
 
-function Conversation({ messages }: { readonly messages: readonly Message[] }): JSX.Element {
+function Conversation({ messages }: { readonly messages: readonly ConversationMessage[] }): JSX.Element {
   const [isAll, setAll] = useState(messages.length <= FEW_MESSAGES)
   const from = isAll ? 0 : messages.length - FEW_MESSAGES
   return (
@@ -66,7 +64,7 @@ function Conversation({ messages }: { readonly messages: readonly Message[] }): 
       <ol class="messages">
         {messages.slice(from).map(({ role, parts }, index) => (
           <li key={from + index} class={`message role-${ROLES.has(role) ? role : 'other'}`}>
-            <p class="role">{shown(role)}</p>
+            <p class="role">{visibleValue(role)}</p>
             {parts.map((part, place) => (
               <PartBlock key={place} part={part} />
             ))}
@@ -80,7 +78,7 @@ function Conversation({ messages }: { readonly messages: readonly Message[] }): 
 const FEW_MESSAGES = 6
 const ROLES: ReadonlySet<string> = new Set(['system', 'user', 'assistant', 'tool'])
 
-function PartBlock({ part }: { readonly part: Part }): JSX.Element {
+function PartBlock({ part }: { readonly part: ContentPart }): JSX.Element {
   if (part.type === 'text') return <LongText text={part.text} />
   const { value } = part
   const json =
@@ -90,10 +88,10 @@ function PartBlock({ part }: { readonly part: Part }): JSX.Element {
       {'name' in part && part.name !== '' && (
         <p class="small">
           {part.type === 'call' ? 'calls ' : ''}
-          <code>{shown(part.name)}</code>
+          <code>{visibleValue(part.name)}</code>
         </p>
       )}
-      {json === undefined ? <LongText text={String(value ?? '')} /> : <Structured value={json} />}
+      {json === undefined ? <LongText text={String(value ?? '')} /> : <JsonValue value={json} />}
     </div>
   )
 }
@@ -126,10 +124,10 @@ function useWhole(
   const fetchMore = async (): Promise<void> => {
     try {
       const query = new URLSearchParams({ attribute, from: String(text.length) })
-      const part = await ask<ValuePart>(`${path}?${query}`)
+      const part = await fetchJson<ValuePart>(`${path}?${query}`)
       setFetched(fetched + part.text)
     } catch (error) {
-      setProblem(error instanceof NotAnswered ? error.message : 'This could not be read.')
+      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
     }
   }
   const more =
@@ -146,4 +144,126 @@ function useWhole(
       </p>
     )
   return { text, isWhole: missing === 0, more }
+}
+
+const FEW_ENTRIES = 100
+
+/** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
+function JsonTree({ value, isOpen = true }: { readonly value: object; readonly isOpen?: boolean }): JSX.Element {
+  return <Branch name={undefined} value={value} isOpen={isOpen} depth={0} />
+}
+
+interface BranchProps {
+  readonly name: string | undefined
+  readonly value: object
+  readonly isOpen: boolean
+  readonly depth: number
+}
+
+/** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
+const OPEN_DEPTH = 3
+
+function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {
+  const [open, setOpen] = useState(isOpen)
+  const entries = Object.entries(value as Readonly<Record<string, unknown>>)
+  const [most, setMost] = useState(FEW_ENTRIES)
+  const size = countOf(entries.length, Array.isArray(value) ? 'entry' : 'field').replace('entrys', 'entries')
+  return (
+    <details class="json" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        {name !== undefined && <code class="key">{visibleValue(name)}</code>} <span class="dim">{size}</span>
+      </summary>
+      {open && (
+        <ul>
+          {entries.slice(0, most).map(([key, entry]) => (
+            <li key={key}>
+              <Entry name={key} value={entry} isOpen={entries.length <= 3 && depth < OPEN_DEPTH} depth={depth + 1} />
+            </li>
+          ))}
+          {entries.length > most && (
+            <li>
+              <button type="button" class="quiet" onClick={() => setMost(most * 10)}>
+                {countOf(entries.length - most, 'more')}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </details>
+  )
+}
+
+interface EntryProps {
+  readonly name: string
+  readonly value: unknown
+  readonly isOpen: boolean
+  readonly depth: number
+}
+
+function Entry({ name, value, isOpen, depth }: EntryProps): JSX.Element {
+  if (typeof value === 'object' && value !== null)
+    return <Branch name={name} value={value} isOpen={isOpen && isSmall(value)} depth={depth} />
+  const text = String(value)
+  return (
+    <>
+      <code class="key">{visibleValue(name)}</code>{' '}
+      {text.includes('\n') || text.length > 200 ? (
+        <LongText text={text} />
+      ) : (
+        <code class={`value is-${typeof value}`}>{visibleValue(text)}</code>
+      )}
+    </>
+  )
+}
+
+function isSmall(value: object): boolean {
+  return Object.keys(value).length <= 8
+}
+
+/** Longer texts are collapsed, so that what follows stays within reach. */
+const FEW_LINES = 24
+const FEW_CHARS = 3_000
+
+function LongText({ text }: { readonly text: string }): JSX.Element {
+  const [isAll, setAll] = useState(false)
+  const lines = text.split('\n')
+  const isLong = lines.length > FEW_LINES + 4 || text.length > FEW_CHARS * 1.2
+  const part = isAll || !isLong ? text : lines.slice(0, FEW_LINES).join('\n').slice(0, FEW_CHARS)
+  return (
+    <div class="long-text">
+      <pre>{visibleValue(part)}</pre>
+      {isLong && (
+        <button type="button" class="quiet" onClick={() => setAll(!isAll)}>
+          {isAll ? 'Less' : `All of it: ${humanCount(lines.length)} lines, ${humanCount(text.length)} characters`}
+        </button>
+      )}
+    </div>
+  )
+}
+
+const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
+const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
+
+export function DiffText({
+  lines,
+  rest = '',
+}: {
+  readonly lines: readonly ComparedLine[]
+  readonly rest?: string
+}): JSX.Element {
+  return (
+    <pre class="diff">
+      {lines.map(({ sign, text }, index) => (
+        <span key={`${index}${sign}`} class={CLASSES[sign]}>
+          {SIGNS[sign]} {visibleValue(text)}
+          {'\n'}
+        </span>
+      ))}
+      {rest}
+    </pre>
+  )
+}
+
+export function visibleValue(value: unknown): string {
+  return visibleText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }

@@ -1,6 +1,6 @@
-import type { Fold, SpanRow } from '../server/api.ts'
+import type { Fold, PathSectionRow, SpanRow, TraceView } from '../server/api.ts'
+import { subtreeEnds } from './tree-model.ts'
 
-/** Tools that ran in parallel below one request. */
 export interface ParallelGroup {
   readonly rows: readonly number[]
   readonly millis: number
@@ -53,8 +53,7 @@ export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
-/** A period of time, epoch milliseconds. */
-export interface Stretch {
+export interface TimeRange {
   readonly startAt: number
   readonly endAt: number
 }
@@ -62,9 +61,9 @@ export interface Stretch {
 /** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
 const MAX_FOLD_BARS = 50
 
-export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
+export function foldRanges(fold: Fold, rows: readonly SpanRow[]): TimeRange[] {
   const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
-  const { startAt, endAt } = extentOf(calls)
+  const { startAt, endAt } = rangeOf(calls)
   const leastGap = (endAt - startAt) / MAX_FOLD_BARS
   const stretches: { startAt: number; endAt: number }[] = []
   for (const call of calls) {
@@ -76,7 +75,7 @@ export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   return stretches
 }
 
-export function extentOf(stretches: readonly Stretch[]): Stretch {
+export function rangeOf(stretches: readonly TimeRange[]): TimeRange {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of stretches) {
     startAt = Math.min(startAt, each.startAt)
@@ -146,4 +145,45 @@ function tickText(at: number, step: number): string {
 function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
   const rest = Math.round((at % large) / small)
   return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`
+}
+
+export interface RowMarks {
+  readonly groupOf: ReadonlyMap<number, GroupMark>
+  readonly waitOf: ReadonlyMap<number, RetryWait>
+  readonly pathOf: ReadonlyMap<number, readonly PathSectionRow[]>
+}
+
+export interface GroupMark {
+  readonly group: ParallelGroup
+  readonly isFirst: boolean
+  readonly depth: number
+}
+
+export function rowMarks(view: TraceView): RowMarks {
+  const { rows, path } = view
+  const ends = subtreeEnds(rows)
+  const groupOf = new Map<number, GroupMark>()
+  const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
+  // The innermost of nested groups marks the row.
+  for (const { group, depth } of groups.toSorted((a, b) => a.depth - b.depth)) {
+    const first = Math.min(...group.rows)
+    const last = Math.max(...group.rows)
+    for (let row = first; row < (ends[last] ?? last + 1); row++)
+      groupOf.set(row, { group, depth, isFirst: row === first })
+  }
+  const pathOf = new Map<number, PathSectionRow[]>()
+  for (const section of path) pathOf.set(section.row, [...(pathOf.get(section.row) ?? []), section])
+  return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
+}
+
+export interface Scale {
+  readonly from: number
+  readonly to: number
+  readonly at: number
+}
+
+export function timeScale({ rows, startAt, turn }: TraceView, at: number): Scale {
+  let to = startAt
+  for (const row of rows) to = Math.max(to, row.endAt, row.startAt)
+  return { from: startAt, to: turn.state === 'open' ? Math.max(to, at) : to, at: Math.max(at, to) }
 }

@@ -1,5 +1,5 @@
 import type { Difference } from '../../reading/compare-traces.ts'
-import type { DrawnKind, Segment } from '../../reading/segments.ts'
+import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { StepKind } from '../../reading/turn-steps.ts'
 import type { OpenTraceRow, SourceStatus, TurnRow } from '../trace-index/answers.ts'
 
@@ -49,7 +49,7 @@ export interface SpanRow {
   /** Index of the parent row; -1 for a root. Parents come before their children. */
   readonly parent: number
   readonly depth: number
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
   readonly name: string
   /** `attempt 2`; absent for the first. */
   readonly attempt?: string
@@ -58,8 +58,8 @@ export interface SpanRow {
   /** For an open span, the latest known time. */
   readonly endAt: number
   readonly state: SpanState
-  readonly outcome?: Segment
-  readonly marks?: readonly Segment[]
+  readonly outcome?: TextSegment
+  readonly marks?: readonly TextSegment[]
   readonly isError?: true
   /** It is only a wait for the user. */
   readonly isPersonWait?: true
@@ -137,7 +137,7 @@ export interface SpanDetail {
   readonly id: string
   readonly traceId: string
   readonly parentId?: string
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
   readonly otelKind: string
   readonly name: string
   readonly startAt: number
@@ -145,7 +145,7 @@ export interface SpanDetail {
   readonly state: SpanState
   readonly status: 'unset' | 'ok' | 'error'
   readonly statusMessage?: string
-  readonly outcome?: Segment
+  readonly outcome?: TextSegment
   readonly hint: string
   /** Prefix of our own attributes: `hermes`. */
   readonly namespace: string
@@ -174,7 +174,7 @@ export interface ComparedPart {
   readonly name: string
   readonly hint: string
   readonly model: string
-  readonly outcome?: Segment
+  readonly outcome?: TextSegment
   readonly attempts: number
   readonly millis: number
   readonly personMillis: number

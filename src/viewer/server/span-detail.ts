@@ -3,7 +3,7 @@ import { displayText } from '../../reading/display-text.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
 import { factsOf } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
-import { type SpanNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
+import { type TraceNode, type TraceTree, walkTree } from '../../reading/trace-forest.ts'
 import type { LongValue, SpanDetail, SpanState, ValuePart } from './api.ts'
 
 /** Characters of a value sent at once. The rest is sent on request. */
@@ -15,13 +15,13 @@ const PART_CHARS = 256_000
 const MAX_EVENTS = 1_000
 const MAX_LINKS = 200
 
-export function findNode(tree: TraceTree, spanId: string): SpanNode | undefined {
+export function findNode(tree: TraceTree, spanId: string): TraceNode | undefined {
   for (const { node } of walkTree(tree)) if (node.span.spanId === spanId) return node
   return undefined
 }
 
 export function spanDetail(
-  node: SpanNode,
+  node: TraceNode,
   tree: TraceTree,
   openState: SpanState,
   isHere: (traceId: string) => boolean,

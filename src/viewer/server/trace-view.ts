@@ -1,10 +1,10 @@
 import { criticalPath } from '../../reading/critical-path.ts'
 import { foldRepeats, isFolded } from '../../reading/fold-repeats.ts'
-import { isPersonWait } from '../../reading/person-wait.ts'
 import { namespaceOfTree } from '../../reading/span-attributes.ts'
+import { isApprovalWait } from '../../reading/span-facts.ts'
 import type { StoredSpan } from '../../reading/stored-span.ts'
 import { type SubtreeSum, subtreeSums } from '../../reading/subtree-sums.ts'
-import { asOf, buildTree, putSpan, type SpanNode, type TraceTree } from '../../reading/trace-forest.ts'
+import { asOf, buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { type TreeRow, treeRows } from '../../reading/tree-rows.ts'
 import type { ChildTraces, TurnRow } from '../trace-index/answers.ts'
 import type { Fold, PathSectionRow, RowSum, SpanRow, TraceView } from './api.ts'
@@ -46,7 +46,7 @@ interface Scene {
   readonly rows: readonly TreeRow[]
   readonly indexes: ReadonlyMap<string, number>
   readonly namespace: string
-  readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
+  readonly sums: ReadonlyMap<TraceNode, SubtreeSum>
   readonly openState: SpanRow['state']
   readonly children: ReadonlyMap<string, readonly string[]>
 }
@@ -87,7 +87,7 @@ function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
     ...(outcome !== undefined && !isOpen && { outcome }),
     ...(marks.length > 0 && { marks }),
     ...(isError && { isError }),
-    ...(kind === 'approval' && isPersonWait(span, scene.namespace) && { isPersonWait: true as const }),
+    ...(kind === 'approval' && isApprovalWait(span, scene.namespace) && { isPersonWait: true as const }),
     ...(tokens?.input !== undefined && { input: tokens.input }),
     ...(tokens?.output !== undefined && { output: tokens.output }),
     ...(cost !== undefined && { cost }),
@@ -96,7 +96,7 @@ function spanRow({ step, facts }: TreeRow, scene: Scene): SpanRow {
   }
 }
 
-function sumOf(node: SpanNode, { sums }: Scene): RowSum | undefined {
+function sumOf(node: TraceNode, { sums }: Scene): RowSum | undefined {
   const sum = node.children.length === 0 ? undefined : sums.get(node)
   return sum && { input: sum.inputTokens, output: sum.outputTokens, errorCount: sum.errorCount }
 }

@@ -1,4 +1,4 @@
-import type { DrawnKind, Segment } from '../../reading/segments.ts'
+import type { DisplayKind, TextSegment } from '../../reading/segments.ts'
 import type { Tokens } from '../../reading/span-facts.ts'
 import type { KnownCost } from '../../reading/trace-summary.ts'
 
@@ -70,7 +70,7 @@ export interface SessionRow extends Sums, Openness {
   /** Prompt or activity of the last turn: one line, printable. */
   readonly title: string
   /** Outcome of the last turn; printable. */
-  readonly outcome: Segment | undefined
+  readonly outcome: TextSegment | undefined
   readonly match: TextMatch | undefined
 }
 
@@ -97,7 +97,7 @@ export interface TurnRow extends Sums, Openness {
   readonly turnNumber: number | undefined
   readonly isBackground: boolean
   readonly durationMillis: number
-  readonly outcome: Segment | undefined
+  readonly outcome: TextSegment | undefined
   readonly title: string
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
@@ -193,7 +193,7 @@ export interface OpenTraceRow {
 /** An open span. All text is printable. */
 export interface OpenSpanRow {
   readonly spanId: string
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
   readonly name: string
   readonly hint: string
   readonly startAt: number

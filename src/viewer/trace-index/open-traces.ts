@@ -1,5 +1,7 @@
 import { basename } from 'node:path'
 import { isAlive, listCheckpoints } from '../../delivery/trace-log/index.ts'
+import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
+import { buildTree, putSpan, type TraceNode } from '../../reading/trace-forest.ts'
 import type { OpenTraceRow } from './answers.ts'
 import { titleOf } from './session-queries.ts'
 import type { TraceTable } from './trace-table.ts'

@@ -1,16 +1,15 @@
-import { askedSince, innermostOpen } from '../../reading/open-turns.ts'
-import { personWaitMillis } from '../../reading/person-wait.ts'
-import type { DrawnKind } from '../../reading/segments.ts'
+import { innermostOpen, waitingSince } from '../../reading/open-turns.ts'
+import type { DisplayKind } from '../../reading/segments.ts'
 import {
   DEFAULT_NAMESPACE,
-  drawnKind,
+  displayKind,
   namespaceOf,
   namespaceOfTree,
   SpanAttributes,
 } from '../../reading/span-attributes.ts'
-import { costOf, factsOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
+import { approvalWaitMillis, costOf, factsOf, isRequest, tokensOf } from '../../reading/span-facts.ts'
 import type { Attributes, StoredSpan } from '../../reading/stored-span.ts'
-import { buildTree, putSpan, type SpanNode, type TraceTree } from '../../reading/trace-forest.ts'
+import { buildTree, putSpan, type TraceNode, type TraceTree } from '../../reading/trace-forest.ts'
 import { mainRoot, summarize } from '../../reading/trace-summary.ts'
 import type { Openness, OpenSpanRow, TurnRow } from './answers.ts'
 import type { LinePlace } from './log-file.ts'
@@ -123,7 +122,7 @@ export function slimSpan(span: StoredSpan): StoredSpan {
 interface KindedSpan {
   readonly span: StoredSpan
   readonly attributes: SpanAttributes
-  readonly kind: DrawnKind
+  readonly kind: DisplayKind
 }
 
 /** The facts of a trace with at least one span. @param inOrder its spans as they were written */
@@ -138,7 +137,7 @@ export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): T
   const namespace = namespaceOfTree(tree)
   const all = Array.from(spans.values(), span => {
     const attributes = new SpanAttributes(span, namespace)
-    return { span, attributes, kind: drawnKind(attributes) }
+    return { span, attributes, kind: displayKind(attributes) }
   })
   const turn = turnOf(tree, all, namespace)
   const root = mainRoot(tree)
@@ -188,7 +187,7 @@ function turnOf(tree: TraceTree, all: readonly KindedSpan[], namespace: string):
     cacheHitRate: input > 0 ? Math.min(1, cachedTokens / input) : undefined,
     requestCount: requests.length,
     toolCount: all.filter(({ kind }) => kind === 'tool').length,
-    waitedMillis: personWaitMillis(
+    waitedMillis: approvalWaitMillis(
       approvals.map(({ span }) => span),
       namespace,
     ),
@@ -196,9 +195,9 @@ function turnOf(tree: TraceTree, all: readonly KindedSpan[], namespace: string):
 }
 
 /** The span with the prompt: the root if it has ended, until then its `llm` span, which starts with the prompt. */
-function promptNode(root: SpanNode, namespace: string): SpanNode {
+function promptNode(root: TraceNode, namespace: string): TraceNode {
   if (root.span.running !== true) return root
-  return root.children.find(({ span }) => drawnKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
+  return root.children.find(({ span }) => displayKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
 }
 
 function namesOf(all: readonly KindedSpan[], keys: readonly string[]): string[] {
@@ -233,7 +232,7 @@ function openSpansOf(
   const innermost = [...innermostOpen(tree)].sort((a, b) => a.span.startAt - b.span.startAt)
   return {
     openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
-    waitingSince: askedSince(innermost, namespace),
+    waitingSince: waitingSince(innermost, namespace),
     doing: innermost.slice(0, MAX_OPEN_SPANS).map(node => {
       const { kind, name, hint } = factsOf(node, namespace)
       return { spanId: node.span.spanId, kind, name, hint, startAt: node.span.startAt }
@@ -271,7 +270,7 @@ function figuresOf(all: readonly KindedSpan[], turn: StoredTurn, namespace: stri
   for (const { span, attributes, kind } of all) {
     if (isRequest(kind)) figures.push(requestFigure(kind, attributes))
     else if (kind === 'tool' && span.running !== true) {
-      figures.push(toolFigure(attributes, personWaitMillis(waits.get(span.spanId) ?? [], namespace)))
+      figures.push(toolFigure(attributes, approvalWaitMillis(waits.get(span.spanId) ?? [], namespace)))
     }
   }
   figures.push(turnFigure(turn, figures))
@@ -292,7 +291,7 @@ function waitsBelow(all: readonly KindedSpan[]): ReadonlyMap<string, StoredSpan[
 
 const NO_USAGE = { input: 0, output: 0, cached: 0, nanodollars: 0 }
 
-function requestFigure(kind: DrawnKind, attributes: SpanAttributes): Figure {
+function requestFigure(kind: DisplayKind, attributes: SpanAttributes): Figure {
   const { span } = attributes
   const isOver = span.running !== true
   const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { hrefOf, type Place, placeOf } from '../../../src/viewer/page/address.ts'
+import { addressOf, hrefOf, type PageAddress } from '../../../src/viewer/page/address.ts'
 
-test.each<[string, Place]>([
+test.each<[string, PageAddress]>([
   ['/', { view: 'live' }],
   ['/sessions', { view: 'sessions', filter: {} }],
   [
@@ -27,16 +27,16 @@ test.each<[string, Place]>([
   ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],
 ])('%s is a place, and the place is that address', (href, place) => {
   const [path = '', search = ''] = href.split('?')
-  expect(placeOf(path, search)).toEqual(place)
+  expect(addressOf(path, search)).toEqual(place)
   expect(hrefOf(place)).toBe(href)
 })
 
 test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('%s is no place', path => {
-  expect(placeOf(path, '')).toEqual({ view: 'nowhere' })
+  expect(addressOf(path, '')).toEqual({ view: 'nowhere' })
 })
 
 test('what is not encoded as an address is, is taken as it stands', () => {
-  expect(placeOf('/sessions/100%', '')).toEqual({ view: 'session', id: '100%' })
+  expect(addressOf('/sessions/100%', '')).toEqual({ view: 'session', id: '100%' })
 })
 
 test('an address stays one that can be sent', () => {

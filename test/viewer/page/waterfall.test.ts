@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { foldStretches, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
+import { foldRanges, parallelGroups, retryWaits, ticksOf } from '../../../src/viewer/page/waterfall.ts'
 import { rowsOf } from './rows.ts'
 
 describe('side by side', () => {
@@ -55,7 +55,7 @@ describe('the bars of a fold', () => {
       tool d 65-90
       tool e 95-95
     `)
-    expect(foldStretches(foldOf(rows), rows)).toEqual([
+    expect(foldRanges(foldOf(rows), rows)).toEqual([
       { startAt: 10, endAt: 30 },
       { startAt: 60, endAt: 90 },
       { startAt: 95, endAt: 95 },
@@ -66,7 +66,7 @@ describe('the bars of a fold', () => {
     const rows = rowsOf(
       Array.from({ length: 5_000 }, (_, index) => `tool t${index} ${index * 10}-${index * 10 + 4}`).join('\n'),
     )
-    const bars = foldStretches(foldOf(rows), rows)
+    const bars = foldRanges(foldOf(rows), rows)
     expect(bars.length).toBeLessThanOrEqual(51)
     expect([bars[0]?.startAt, bars.at(-1)?.endAt]).toEqual([0, 49_994])
   })

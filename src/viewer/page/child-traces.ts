@@ -6,19 +6,18 @@ export interface RowOrigin {
   readonly spanId: string
 }
 
-interface PutRow extends SpanRow {
+interface InsertedRow extends SpanRow {
   readonly origin: RowOrigin
 }
 
-function isPut(row: SpanRow): row is PutRow {
+function isInsertedRow(row: SpanRow): row is InsertedRow {
   return 'origin' in row
 }
 
 export function originOf(row: SpanRow, { turn }: TraceView): RowOrigin {
-  return isPut(row) ? row.origin : { traceId: turn.traceId, spanId: row.id }
+  return isInsertedRow(row) ? row.origin : { traceId: turn.traceId, spanId: row.id }
 }
 
-/** The origin of a row by its id. An unknown row is treated as a span of the turn itself. */
 export function originOfId(rowId: string, view: TraceView): RowOrigin {
   const row = view.rows.find(({ id }) => id === rowId)
   return row === undefined ? { traceId: view.turn.traceId, spanId: rowId } : originOf(row, view)
@@ -30,7 +29,7 @@ export function originOfId(rowId: string, view: TraceView): RowOrigin {
  *
  * @param inside by trace id; each is inserted once, even if several spans claim to have started it
  */
-export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>): TraceView {
+export function insertChildTraces(view: TraceView, inside: ReadonlyMap<string, TraceView>): TraceView {
   if (inside.size === 0) return view
   const rows: SpanRow[] = []
   const folds: Fold[] = []
@@ -52,13 +51,13 @@ export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>)
       putWaiting(index)
       const place = rows.length
       places.push(place)
-      const views = (row.childTraces ?? []).flatMap(id => take(left, id))
+      const views = (row.childTraces ?? []).flatMap(id => takeView(left, id))
       const end = ends[index] ?? index + 1
       if (views.length > 0) waiting.set(end, [...(waiting.get(end) ?? []), { place, views }])
       const above = row.parent === -1 ? parent : (places[row.parent] ?? parent)
       const placed = { ...without(row, views), parent: above, depth: row.depth + depth }
       const origin = { traceId, spanId: row.id }
-      const put: PutRow = { ...placed, id: `${traceId}/${row.id}`, origin }
+      const put: InsertedRow = { ...placed, id: `${traceId}/${row.id}`, origin }
       rows.push(from === view ? placed : put)
     }
     putWaiting(from.rows.length)
@@ -70,7 +69,7 @@ export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>)
   return { ...view, rows, folds, path, lastAt }
 }
 
-function take(left: Map<string, TraceView>, traceId: string): readonly TraceView[] {
+function takeView(left: Map<string, TraceView>, traceId: string): readonly TraceView[] {
   const found = left.get(traceId)
   left.delete(traceId)
   return found === undefined ? [] : [found]

@@ -13,7 +13,7 @@ export function countOpen(open: readonly OpenTraceRow[]): { readonly living: num
 }
 
 /** `(1) waiting for you · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
-export function titleOf(open: readonly OpenTraceRow[], isConnected: boolean): string {
+export function tabTitle(open: readonly OpenTraceRow[], isConnected: boolean): string {
   const { living, waiting } = countOpen(open)
   const what = waiting > 0 ? `(${waiting}) waiting for approval` : living > 0 ? `${living} open` : ''
   const title = isConnected ? what : 'not connected'

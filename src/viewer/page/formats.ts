@@ -26,8 +26,7 @@ export function percent(share: number): string {
 
 const PLURAL = /[^s]$/
 
-/** `1 turn`, `2 turns`. */
-export function counted(count: number, noun: string): string {
+export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${count === 1 || !PLURAL.test(noun) ? noun : `${noun}s`}`
 }
 

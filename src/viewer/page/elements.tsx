@@ -1,18 +1,17 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { age, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
-import type { Segment } from '../../reading/segments.ts'
+import { humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import type { TextSegment } from '../../reading/segments.ts'
 import type { TurnRow } from '../server/api.ts'
+import { ago, countOf, percent } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
-import { ago, counted, percent } from './words.ts'
 
 /** A running age. It updates itself without rendering its surroundings again. */
 export function Since({ at }: { readonly at: number }): JSX.Element {
-  return <>{age(now.value - at)}</>
+  return <>{humanAge(now.value - at)}</>
 }
 
-/** `3 m ago`, with the time as a tooltip. */
 export function Ago({ at }: { readonly at: number }): JSX.Element {
   return (
     <time dateTime={isoOf(at)} title={timeText(at)}>
@@ -44,7 +43,7 @@ export function isoOf(at: number): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
-export function Outcome({ outcome }: { readonly outcome: Segment | undefined }): JSX.Element | null {
+export function Outcome({ outcome }: { readonly outcome: TextSegment | undefined }): JSX.Element | null {
   return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
 }
 
@@ -65,7 +64,7 @@ export function Figure({
   )
 }
 
-export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageOf): JSX.Element {
+export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageProps): JSX.Element {
   const { input = 0, output = 0 } = tokens ?? {}
   return (
     <>
@@ -83,7 +82,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
         <Figure label="cached input">{percent(Math.min(1, cachedTokens / input))}</Figure>
       )}
       {cost.paidCount > 0 && (
-        <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${counted(cost.unknownCount, 'request')}`}>
+        <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${countOf(cost.unknownCount, 'request')}`}>
           {humanCost(cost.dollars)}
         </Figure>
       )}
@@ -96,7 +95,7 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
   )
 }
 
-type UsageOf = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
+type UsageProps = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
 
 export function Notice({
   children,
@@ -112,7 +111,7 @@ export function Notice({
   )
 }
 
-export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
+export function LoadState({ problem }: { readonly problem: string | undefined }): JSX.Element {
   if (problem === undefined) return <Notice>Loading …</Notice>
   return (
     <Notice tone="failed">

@@ -1,10 +1,9 @@
 import { humanDuration } from '../../reading/human-figures.ts'
 import type { ModelFigures, UsageNumbers } from '../server/api.ts'
-import { percent, shortCount } from './words.ts'
+import { percent, shortCount } from './formats.ts'
 
 export interface Chart {
   readonly title: string
-  /** `2026-11-21`, every day from the first to the last. */
   readonly days: readonly string[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
   readonly text: (value: number) => string

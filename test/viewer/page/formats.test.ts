@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { visibleText } from '../../../src/reading/display-text.ts'
-import { age } from '../../../src/reading/human-figures.ts'
-import { Lines } from '../../../src/viewer/page/lines.ts'
-import { byUrgency, countOpen, stateOf, titleOf } from '../../../src/viewer/page/urgency.ts'
-import { ageMillis, ago, counted, shortCount } from '../../../src/viewer/page/words.ts'
+import { humanAge } from '../../../src/reading/human-figures.ts'
+import { ageMillis, ago, countOf, shortCount } from '../../../src/viewer/page/formats.ts'
+import { TextLineSplitter } from '../../../src/viewer/page/line-splitter.ts'
+import { byUrgency, countOpen, stateOf, tabTitle } from '../../../src/viewer/page/open-traces.ts'
 import type { OpenTraceRow } from '../../../src/viewer/server/api.ts'
 
 test.each([
-  [age(900), '0 s'],
-  [age(59_999), '59 s'],
-  [age(81_000), '1 m 21 s'],
-  [age(-5), '0 s'],
+  [humanAge(900), '0 s'],
+  [humanAge(59_999), '59 s'],
+  [humanAge(81_000), '1 m 21 s'],
+  [humanAge(-5), '0 s'],
   [ago(30_000), 'just now'],
   [ago(61_000), '1 m ago'],
   [ago(7_200_000), '2 h ago'],
@@ -19,8 +19,8 @@ test.each([
   [shortCount(5_230), '5.2 k'],
   [shortCount(1_000), '1 k'],
   [shortCount(2_500_000), '2.5 M'],
-  [counted(1, 'turn'), '1 turn'],
-  [counted(1_200, 'turn'), '1 200 turns'],
+  [countOf(1, 'turn'), '1 turn'],
+  [countOf(1_200, 'turn'), '1 200 turns'],
 ])('%s', (text, expected) => {
   expect(text).toBe(expected)
 })
@@ -36,10 +36,10 @@ test.each([
 })
 
 test('lines are whole, however their pieces came', () => {
-  const lines = new Lines()
-  expect(lines.push('{"a":')).toEqual([])
-  expect(lines.push('1}\n\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}'])
-  expect(lines.push('}\n')).toEqual(['{}'])
+  const lines = new TextLineSplitter()
+  expect(lines.splitChunk('{"a":')).toEqual([])
+  expect(lines.splitChunk('1}\n\n{"b":2}\n{')).toEqual(['{"a":1}', '{"b":2}'])
+  expect(lines.splitChunk('}\n')).toEqual(['{}'])
 })
 
 test('what needs somebody comes first', () => {
@@ -77,9 +77,12 @@ test('what needs somebody comes first', () => {
     'dead: owner-dead',
   ])
   expect(countOpen(traces)).toEqual({ living: 5, waiting: 1 })
-  expect([titleOf(traces, true), titleOf(traces.slice(0, 3), true), titleOf([], true), titleOf(traces, false)]).toEqual(
-    ['(1) waiting for approval · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'],
-  )
+  expect([
+    tabTitle(traces, true),
+    tabTitle(traces.slice(0, 3), true),
+    tabTitle([], true),
+    tabTitle(traces, false),
+  ]).toEqual(['(1) waiting for approval · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'])
 })
 
 test.each([

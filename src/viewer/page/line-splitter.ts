@@ -1,8 +1,7 @@
-/** Splits chunks of a stream into whole lines, without blank ones. */
-export class Lines {
+export class TextLineSplitter {
   #rest = ''
 
-  push(piece: string): string[] {
+  splitChunk(piece: string): string[] {
     const lines = (this.#rest + piece).split('\n')
     this.#rest = lines.pop() ?? ''
     return lines.filter(line => line.trim() !== '')

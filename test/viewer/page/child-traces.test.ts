@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { grafted, originOf, originOfId } from '../../../src/viewer/page/graft.ts'
+import { insertChildTraces, originOf, originOfId } from '../../../src/viewer/page/child-traces.ts'
 import type { SpanRow, TraceView, TurnRow } from '../../../src/viewer/server/api.ts'
 import { rowsOf } from './rows.ts'
 
@@ -52,12 +52,12 @@ const CHILD = begins(
 const GRANDCHILD = viewOf('g', 'session turn 22-29')
 
 test('a turn that nothing is put in stays as it is', () => {
-  expect(grafted(PARENT, new Map())).toBe(PARENT)
+  expect(insertChildTraces(PARENT, new Map())).toBe(PARENT)
 })
 
 describe('turns of child sessions', () => {
   test('stand below the spans that have begun them, and what is behind them moves down', () => {
-    const view = grafted(PARENT, new Map([['c', CHILD]]))
+    const view = insertChildTraces(PARENT, new Map([['c', CHILD]]))
     expect(text(view)).toBe(`turn < -1
   delegate < 0
     child < 1
@@ -70,7 +70,7 @@ describe('turns of child sessions', () => {
   })
 
   test('of child sessions of these', () => {
-    const view = grafted(
+    const view = insertChildTraces(
       PARENT,
       new Map([
         ['c', CHILD],
@@ -89,7 +89,7 @@ describe('turns of child sessions', () => {
   test('stand there once, also when they claim to have begun each other', () => {
     const one = begins(viewOf('one', 'session a 0-1'), 'a', 'two', 'one')
     const two = begins(viewOf('two', 'session b 0-1'), 'b', 'one', 'two')
-    const view = grafted(
+    const view = insertChildTraces(
       one,
       new Map([
         ['one', one],
@@ -103,7 +103,7 @@ describe('turns of child sessions', () => {
 
 test('a row says which span of which trace it shows, whatever stands in ids', () => {
   const odd = viewOf('p', 'session </a> 0-1')
-  const view = grafted(begins(odd, '</a>', 'c'), new Map([['c', CHILD]]))
+  const view = insertChildTraces(begins(odd, '</a>', 'c'), new Map([['c', CHILD]]))
   expect(view.rows.map(row => originOf(row, view))).toEqual([
     { traceId: 'p', spanId: '</a>' },
     { traceId: 'c', spanId: 'turn' },

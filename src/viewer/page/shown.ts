@@ -1,6 +1,0 @@
-import { visibleText } from '../../reading/display-text.ts'
-
-/** Any value of a span as visible text, without hidden characters and control sequences. */
-export function shown(value: unknown): string {
-  return visibleText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-}
