@@ -1,10 +1,10 @@
 // docs/configuration.md, generated from the tables that the program reads.
 import { BACKENDS } from '../build/delivery/backends/rows.js'
-import { BACKEND_FIELDS } from '../build/plugin/config/backend-types.js'
+import { BACKEND_FIELDS } from '../build/plugin/config/backends.js'
 import { HOOKS_FIELDS } from '../build/plugin/config/hooks-config.js'
-import { KEEP_FIELDS } from '../build/plugin/config/keep-config.js'
+import { KEEP_FIELDS } from '../build/plugin/config/keep.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/plugin/config/keys.js'
-import { PRICE_FIELDS } from '../build/plugin/config/prices-config.js'
+import { PRICE_FIELDS } from '../build/plugin/config/prices.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 
@@ -14,7 +14,7 @@ Everything is optional. Without a configuration, hookspan writes traces to a loc
 
 ## Sources
 
-Later sources override earlier ones, key by key; the maps \`resource_attributes\` and \`global_tags\` are merged entry by entry.
+Later sources override earlier ones, key by key; the map \`resource_attributes\` is merged entry by entry.
 
 1. the defaults;
 2. the file: \`HOOKSPAN_CONFIG\`, else \`$XDG_CONFIG_HOME/hookspan/config.yaml\` (\`~/.config/hookspan/config.yaml\`; \`config.yml\` and

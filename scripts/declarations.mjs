@@ -54,10 +54,10 @@ export async function writeWords(compiled) {
   const load = path => import(pathToFileURL(join(compiled, path)).href)
   const edit = (path, change) => writeFileSync(join(compiled, path), change(readFileSync(join(compiled, path), 'utf8')))
   const keys = await load('plugin/config/keys.js')
-  const { BACKEND_FIELDS } = await load('plugin/config/backend-types.js')
+  const { BACKEND_FIELDS } = await load('plugin/config/backends.js')
   const { HOOKS } = await load('contract/hooks.js')
   const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
-  edit('plugin/config/user-config.d.ts', text => userConfig(text, keys))
+  edit('plugin/config/types.d.ts', text => userConfig(text, keys))
   edit('plugin/config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
   edit('contract/hooks.d.ts', text => withWords(text, 'HookPayloads', hooks))
 }

@@ -6,7 +6,6 @@ const EVERYTHING = {
   content_capture: 'full',
   capture_sender_id: true,
   capture_conversation_history: true,
-  conversation_history_max_chars: 2000,
 }
 
 /** `llm.input_messages.0.message.role` → `llm.input_messages` */

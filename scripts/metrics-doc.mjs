@@ -7,7 +7,7 @@ import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Metrics
 
-\`hermes.\` is the configuration key \`namespace\`. \`emit_genai_metrics: false\` turns off the metrics that begin with \`gen_ai.\`. Metrics are
+\`hermes.\` is the configuration key \`namespace\`. The metrics that begin with \`gen_ai.\` need \`gen_ai\` among the \`conventions\`. Metrics are
 **pushed** over OTLP, or **scraped** from hookspan's own endpoint (\`prometheus: {port: 9464}\`); see
 [backends/local.md](backends/local.md#prometheus-and-grafana). Without either, they are not exported.
 `
@@ -17,7 +17,7 @@ histogram is stored as \`_bucket\`, \`_sum\` and \`_count\`; dots in label names
 \`observability/\` support both.
 `
 
-const LABELS_INTRO = `No label holds an id, a path, a command or user text. Of freely chosen names, the first \`metrics_label_limit\` (100) values of a label are
+const LABELS_INTRO = `No label holds an id, a path, a command or user text. Of freely chosen names, the first 100 values of a label are
 kept; the rest becomes \`other\`. An instrument has at most 2000 series; a counter adds the excess to one with \`overflow="true"\`.
 `
 

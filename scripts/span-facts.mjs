@@ -11,7 +11,6 @@ const RUNS = [
   ['`capture_sender_id`', { capture_sender_id: true }],
   ['`capture_conversation_history`', { capture_conversation_history: true }],
   ['`project_name`', { project_name: 'my-agents' }],
-  ['`usage_on_root`', { usage_on_root: true }],
   ['`prices`', { prices: true }],
   ['`keep`', { keep: true }],
   ['a small `preview_max_chars`', { preview_max_chars: 8 }],

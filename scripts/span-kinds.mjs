@@ -69,7 +69,7 @@ export const SPAN_KINDS = [
     kind: 'skill',
     title: 'A loaded skill, until the end of the turn.',
     about:
-      'It has no hook: a successful `skill_view`, or any tool that reads a path with a `skills` segment, starts it. `skill_spans: false` turns it off.',
+      'It has no hook: a successful `skill_view`, or any tool that reads a path with a `skills` segment, starts it.',
     key: 'its name; once a turn',
     parent: 'the root',
     status: 'OK',

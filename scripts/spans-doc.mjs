@@ -44,7 +44,7 @@ Columns and conventions:
 
 const EVERY_SPAN = `## On every span
 
-The status is OK on success (\`span_status_ok: false\` leaves it unset), and ERROR as each kind describes below. A span with ERROR has an
+The status is OK on success, and ERROR as each kind describes below. A span with ERROR has an
 \`error.type\`: the reported error, or else the way that the span ended.
 
 Durations are never invented. A span has length zero if it began and ended in the same millisecond, if a failed request has neither start
@@ -96,7 +96,7 @@ after the end, such as one for a title.
 const RESOURCE = `## On the resource
 
 \`service.name\`, \`service.instance.id\`, \`telemetry.sdk.*\`, \`telemetry.distro.*\`, \`process.pid\`, \`process.runtime.*\`, \`host.name\`,
-\`host.arch\`, \`os.type\`, \`openinference.project.name\` (with \`project_name\`), and the entries of \`resource_attributes\` and \`global_tags\`.
+\`host.arch\`, \`os.type\`, \`openinference.project.name\` (with \`project_name\`), and the entries of \`resource_attributes\`.
 \`deterministic_ids\` omits those of the process and the machine.
 `
 

@@ -257,7 +257,7 @@ describe('installed in a project', () => {
       const show = () => process.stdout.write(new Error().stack)
       createPlugin({ enabled: false, no_such_key: 1, logger: { warn: show, error: show } })`
     const stack = await inProject(body)
-    expect(stack).toMatch(/at create \(\S*\/dist\/chunks\/[\w-]+\.js:\d+:\d+\)/)
+    expect(stack).toMatch(/at startPlugin \(\S*\/dist\/chunks\/[\w-]+\.js:\d+:\d+\)/)
     expect(await inProject(body, '--enable-source-maps')).toMatch(/\/src\/plugin\/create-plugin\.ts:\d+:\d+/)
   })
 

@@ -1,5 +1,5 @@
 import { BACKEND_TYPES, isBackendType } from '../delivery/backends/rows.ts'
-import { readEndpoint } from '../plugin/config/endpoint.ts'
+import { readEndpoint } from '../plugin/config/backends.ts'
 import { nearestName } from '../plugin/config/nearest.ts'
 import { type CommandOption, WrongUse } from './options.ts'
 

@@ -28,11 +28,9 @@ import { MASK } from './secret-span.ts'
 export interface CaptureSettings {
   readonly mode: ContentMode
   readonly previewMaxChars: number
-  readonly categoryMaxChars: Readonly<Partial<Record<ContentCategory, number | undefined>>>
   /** Limit of one value in `full` mode, in bytes of UTF-8. */
   readonly contentMaxChars: number
   readonly conversationHistory: boolean
-  readonly conversationHistoryMaxChars: number
   readonly senderId: boolean
   readonly redact: (text: string) => string
   /** True if the redactor has custom rules. It then receives even the shortest keys. */
@@ -43,6 +41,7 @@ export const JSON_TYPE: SafeText = literal('application/json')
 const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
+const HISTORY_MAX_CHARS = 20_000
 const ID_CACHE_SIZE = 2000
 /** Characters of ids and vocabulary words. Texts of only these need no collapsing, stripping or cutting, and are not prose. */
 const IDENTIFIER = /^[\w.:@/+=|#~,()-]{1,200}$/
@@ -118,11 +117,11 @@ class CapturePolicy {
 
   content(value: unknown, category: ContentCategory): CapturedContent | undefined {
     if (this.mode === 'off') return undefined
-    const { categoryMaxChars, previewMaxChars, contentMaxChars } = this.#settings
+    const { previewMaxChars, contentMaxChars } = this.#settings
     const capture = (): CapturedContent | undefined =>
       this.mode === 'full'
         ? withinBytes(contentMaxChars, cap => this.#captured(value, cap))
-        : this.#captured(value, categoryMaxChars[category] ?? previewMaxChars)
+        : this.#captured(value, previewMaxChars)
     if (typeof value !== 'string' || value.length > MEMO_LIMIT) return capture()
     const last = this.#last.get(category)
     if (last?.value === value) return last.captured
@@ -145,7 +144,7 @@ class CapturePolicy {
 
   history(messages: unknown): CapturedContent | undefined {
     if (!this.conversationHistory) return undefined
-    const history = this.#captured(messages, this.#settings.conversationHistoryMaxChars)
+    const history = this.#captured(messages, Math.min(HISTORY_MAX_CHARS, this.#settings.contentMaxChars))
     return history?.text === '[]' ? undefined : history
   }
 

@@ -20,13 +20,11 @@ export interface LoadHooksOptions {
  */
 export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Promise<ConfiguredHooks> {
   // Imported lazily, so that hooks defined in code do not load this.
-  const [{ resolveConfig }, { hookProblems }, { hookFolderSettings: hookSettings, loadConfiguredHooks }] =
-    await Promise.all([
-      import('../plugin/config/resolve.ts'),
-      import('../plugin/config/hook-problems.ts'),
-      import('./configured-hooks.ts'),
-    ])
+  const [{ hookProblems, resolveConfig }, { hookFolderSettings, loadConfiguredHooks }] = await Promise.all([
+    import('../plugin/config/resolve.ts'),
+    import('./configured-hooks.ts'),
+  ])
   const resolution = resolveConfig({ code: { hooks } })
-  const configured = await loadConfiguredHooks(hookSettings(resolution.config, process.env), project)
+  const configured = await loadConfiguredHooks(hookFolderSettings(resolution.config, process.env), project)
   return { ...configured, lines: [...hookProblems(resolution), ...configured.lines] }
 }

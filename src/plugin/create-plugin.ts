@@ -13,12 +13,11 @@ import type { Diagnostics } from '../tracker/guard.ts'
 import type { AttributeOptions } from '../tracker/spans/span-definition.ts'
 import { type Environment, homeDirectory, stateHome } from './config/paths.ts'
 import { resolveConfig } from './config/resolve.ts'
-import type { ResolvedConfig } from './config/types.ts'
-import type { UserConfig } from './config/user-config.ts'
-import { createDiagnostics, type Logger, loggerOf, withCore } from './diagnostics.ts'
+import type { ResolvedConfig, UserConfig } from './config/types.ts'
+import { createDiagnostics, loggerOf, withCore } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { loadCore } from './load-core.ts'
-import type { Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
+import type { Logger, Plugin, PluginOptions, PluginStats, Redact } from './plugin.ts'
 import { NO_STATS, type RecordContext, RecordQueue } from './record-queue.ts'
 import type { Telemetry, TelemetrySource } from './telemetry.ts'
 import { turnsOf } from './wrappers/turn.ts'
@@ -42,7 +41,6 @@ export interface PluginEnvironment {
   readonly recordsLogsOnly?: boolean
 }
 
-/** Options that are objects or functions of the user's program, and no configuration. */
 export interface Extensions extends UserExtensionOptions {
   readonly enrich?: Enrich | undefined
   readonly redact?: Redact | undefined
@@ -53,7 +51,6 @@ interface SplitOptions extends Pick<PluginOptions, 'host' | 'tracerProvider' | '
   readonly extensions: Extensions
 }
 
-/** The collaborators of a plugin that records. */
 interface Recording {
   readonly host: string
   readonly config: ResolvedConfig
@@ -89,7 +86,6 @@ export function createPluginIn(options: PluginOptions, environment: PluginEnviro
   }
 }
 
-/** Reports the reason, and returns a plugin that does nothing. Opens no files or connections. */
 export function pluginNotStarted(options: unknown, reason: string, diagnostics?: Diagnostics): TracingPlugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(reason)
@@ -221,7 +217,6 @@ export class TracingPlugin implements Plugin {
     const { config, telemetry, environment, extensions = {} } = recording
     const { isReplay, continuation } = environment
     const enrich = usableEnrich(extensions, report)
-    // Reports an invalid pattern at once.
     if (config.redact_patterns.length > 0) this.#attributeOptionsOf(recording)
     const isOurs = telemetry.kind !== 'host'
     // User code that sees each span may ask where it was called, and what has happened until then.
@@ -294,7 +289,6 @@ export class TracingPlugin implements Plugin {
     return this.#attributeOptions
   }
 
-  /** Returns undefined after a failure, and reports it as one line. */
   #openCore(recording: Recording, enrich: Enrich | undefined, context: RecordContext): Core | undefined {
     const { host, config, environment, telemetry } = recording
     const { env, isReplay, continuation } = environment
@@ -310,7 +304,6 @@ export class TracingPlugin implements Plugin {
     }
   }
 
-  /** Ends open spans, or leaves them to the process that continues this one. */
   #stopRecording(): void {
     if (this.#recording?.environment.continuation?.leavesOpen) this.#queue?.leaveOpen()
     else this.#queue?.endAll()

@@ -3,26 +3,11 @@ import { join } from 'node:path'
 import { appendToOwnFile, makePrivateDirectory } from '../delivery/trace-log/private-file.ts'
 import type { Diagnostics } from '../tracker/guard.ts'
 import { loadCore } from './load-core.ts'
-
-/**
- * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
- * `diag` as they are. Return values and exceptions of its methods are ignored.
- */
-export interface Logger {
-  /** Recording or sending has failed, in part or entirely. */
-  error(line: string): unknown
-  /** A setting is wrong or data was lost, and the user can fix it. */
-  warn(line: string): unknown
-  /** Not used so far. */
-  info?(line: string): unknown
-  /** Called only with `debug: true`: the same lines as in the debug log. */
-  debug?(line: string): unknown
-}
+import type { Logger } from './plugin.ts'
 
 const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
 
 const toStderr = (line: string): void => {
-  // Most plugins never print a line.
   withCore(core => core.writeTo, writeAnyway)(process.stderr, `${line}\n`)
 }
 

@@ -50,7 +50,6 @@ function onSignal(signal: NodeJS.Signals): void {
     return
   }
   for (const name of SIGNALS) process.removeListener(name, onSignal)
-  // After the flush, the signal has the effect it would have without us.
   const raise = (): boolean => process.kill(process.pid, signal)
   void shutdownAll(new Set([...signalled].map(({ shutdown }) => shutdown))).then(raise, raise)
 }

@@ -4,8 +4,7 @@ import type { BackendStats, MetricReader, SpanProcessor } from '../delivery/pipe
 import type { Enrich } from '../tracker/enrichment.ts'
 import type { LogAbout } from '../tracker/log-events.ts'
 import type { CoreStats } from '../tracker/stats.ts'
-import type { UserConfig } from './config/user-config.ts'
-import type { Logger } from './diagnostics.ts'
+import type { UserConfig } from './config/types.ts'
 import type { RunTurn } from './wrappers/handles.ts'
 
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../tracker/enrichment.ts'
@@ -24,6 +23,21 @@ declare global {
 
 export type { LogAbout } from '../tracker/log-events.ts'
 export type { CoreStats, UnreadStats } from '../tracker/stats.ts'
+
+/**
+ * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
+ * `diag` as they are. Return values and exceptions of its methods are ignored.
+ */
+export interface Logger {
+  /** Recording or sending has failed, in part or entirely. */
+  error(line: string): unknown
+  /** A setting is wrong or data was lost, and the user can fix it. */
+  warn(line: string): unknown
+  /** Not used so far. */
+  info?(line: string): unknown
+  /** Called only with `debug: true`: the same lines as in the debug log. */
+  debug?(line: string): unknown
+}
 
 /** Returns a text without what must not be seen. */
 export type Redact = (text: string) => string

@@ -16,7 +16,6 @@ const MAX_RECORDS = 128
 const MAX_CHARS = 4 * 1024 * 1024
 
 interface QueuedRecord {
-  /** Undefined for a log line. */
   readonly hook: string | undefined
   readonly copy: RecordCopy
   /** Time of the call, epoch milliseconds. */
@@ -39,7 +38,6 @@ export type LoadSteps = (open: () => unknown) => Iterator<void>
 export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeSpan'> {
   /** Called once, before the first record or query. Returns undefined after a failure. */
   readonly openCore: (context: RecordContext) => Core | undefined
-  /** Undefined if nothing has to be loaded. The core is then opened at once. */
   readonly loadSteps: LoadSteps | undefined
   readonly captureScope: CaptureScope
   /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
@@ -48,7 +46,6 @@ export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeS
   readonly flushesSessionEnd: boolean
   /** Longest time in milliseconds that a record stays unwritten while the event loop is blocked. Infinity = no limit. */
   readonly maxUnwrittenMillis: number
-  /** Writes everything recorded to the trace log, synchronously. */
   readonly save: () => void
 }
 
@@ -87,12 +84,10 @@ export class RecordQueue {
     else this.#schedule()
   }
 
-  /** True if no record was received and there is nothing to end. */
   get isUnused(): boolean {
     return !this.#isOpen && this.#records.length === 0
   }
 
-  /** Like `Core.on`. The end of a session may always be awaited. */
   handleHook(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const at = this.#options.now()
     const flushed = this.#receive(at, hook, payload, meta)
@@ -225,7 +220,6 @@ export class RecordQueue {
     }
   }
 
-  /** True if the oldest record has waited longer. False if the queue is empty. */
   #hasWaited(millis: number, now = this.#options.now()): boolean {
     const [first] = this.#records
     return first !== undefined && first.at < now - millis
@@ -266,10 +260,8 @@ export class RecordQueue {
 
 /** Limits the objects, elements and fields of one record. Building attributes inline is cheaper than copying more. */
 const MAX_PARTS = 500
-/** The same limit if whole conversations are recorded. */
 const MAX_PARTS_IN_FULL = 5000
 const MAX_DEPTH = 16
-/** Estimated memory of a part, beside its characters. */
 const PART_CHARS = 32
 
 /** Fields with whole conversations, which are read only in `full` mode. */
@@ -281,7 +273,6 @@ const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_conf
 /** Messages of an answer. The ids of their tool calls are read in every mode. */
 const MESSAGES = new Set(['assistant_message', 'message'])
 const MAX_TOOLS = 10_000
-/** An answer usually asks for a few. */
 const MAX_CALLS = 100
 
 const NO_FIELDS = Object.freeze({})
@@ -289,13 +280,11 @@ const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
 
 type Fields = Record<string, unknown>
 
-/** The content that is recorded. A copy omits the rest. */
 interface CaptureScope {
   readonly isFull: boolean
   readonly conversationHistory: boolean
 }
 
-/** A copy of a record, queued while its host goes on with the original. */
 interface RecordCopy {
   readonly payload: unknown
   readonly meta: HookMeta | undefined
@@ -372,7 +361,6 @@ class RecordCopier {
         content: this.#idsIn(ownValue(value, 'content')),
       }
     }
-    // Only their number is read.
     if (name === 'tools' && Array.isArray(value) && value.length <= MAX_TOOLS) return new Array(value.length)
     return unread(value)
   }
@@ -420,7 +408,6 @@ class RecordCopier {
   }
 }
 
-/** An empty placeholder of the same kind, because only the kind is read. */
 function unread(value: object): unknown {
   return Array.isArray(value) ? NO_ELEMENTS : NO_FIELDS
 }

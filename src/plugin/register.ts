@@ -11,7 +11,6 @@ interface Registration {
 
 type Subscribe = (name: string, handler: HookHandler) => unknown
 
-/** The host's function to subscribe. Undefined if it has none, or its getter throws. */
 function subscriber(context: HostContext): Subscribe | undefined {
   try {
     if (typeof context.registerHook === 'function') return context.registerHook.bind(context)

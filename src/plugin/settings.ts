@@ -11,9 +11,9 @@ import type { CoreConfig } from '../tracker/options.ts'
 import { thresholdOf } from '../tracker/spans/keep.ts'
 import type { AttributeOptions, KeepRules } from '../tracker/spans/span-definition.ts'
 import { parseTraceparent } from '../tracker/traceparent.ts'
-import type { KeepConfig } from './config/keep-config.ts'
+import type { KeepConfig } from './config/keep.ts'
+import { openWorkTtlMillisOf } from './config/keys.ts'
 import { type Environment, stateHome } from './config/paths.ts'
-import { openWorkTtlMillisOf } from './config/silence-limits.ts'
 import type { ResolvedConfig } from './config/types.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 import type { Redact } from './plugin.ts'
@@ -87,15 +87,8 @@ export function attributeOptionsOf(
   const settings: CaptureSettings = {
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
-    categoryMaxChars: {
-      tool_input: config.tool_input_preview_max_chars,
-      tool_output: config.tool_output_preview_max_chars,
-      llm_input: config.llm_input_preview_max_chars,
-      llm_output: config.llm_output_preview_max_chars,
-    },
     contentMaxChars: config.content_max_chars,
     conversationHistory: config.capture_conversation_history,
-    conversationHistoryMaxChars: config.conversation_history_max_chars,
     senderId: config.capture_sender_id,
     redact,
     redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
@@ -106,12 +99,10 @@ export function attributeOptionsOf(
   return {
     names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
-    nextMetrics: config.emit_genai_metrics && config.conventions.includes('gen_ai_next'),
+    nextMetrics: config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,
-    rootLabel: config.root_label,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
-    usageOnRoot: config.usage_on_root,
     pricing: config.prices && createPricing(config.prices, warn),
     keep: config.keep && keepRules(config.keep),
   }
@@ -141,13 +132,9 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   const delegating = [...DELEGATING_TOOLS, ...config.delegating_tools]
   return {
     namespace: config.namespace,
-    statusOk: config.span_status_ok,
-    traceScope: config.trace_scope,
     parent: config.parent,
     delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
-    skillSpans: config.skill_spans,
-    emitGenAiMetrics: config.emit_genai_metrics,
-    metricsLabelLimit: config.metrics_label_limit,
+    emitGenAiMetrics: config.conventions.includes('gen_ai'),
     rootSpanTtlMillis: config.root_span_ttl_ms,
     openWorkTtlMillis: openWorkTtlMillisOf(config),
     flushOnSessionEnd: config.force_flush_on_session_end,
@@ -169,7 +156,6 @@ export function pipelineSettings(
     serviceName: config.service_name,
     ...(projectName === undefined ? {} : { projectName }),
     resourceAttributes: config.resource_attributes,
-    globalTags: config.global_tags,
     version: PACKAGE_VERSION,
     namespace: config.namespace,
     marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },

@@ -26,7 +26,6 @@ export interface HostProviders {
 
 /** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
 export interface TelemetrySource {
-  /** Our own pipeline, loaded in steps; one in memory; or the host's providers. */
   readonly kind: 'own' | 'memory' | 'host'
   /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry
@@ -63,7 +62,6 @@ const SCOPE = { schemaUrl: SCHEMA_URL }
 
 const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
 
-/** Returns undefined if the host passed no provider, an invalid one, or one that throws. */
 function instrumentOf<Instrument>(
   name: string,
   provider: unknown,

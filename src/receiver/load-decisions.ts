@@ -1,8 +1,7 @@
 import { inTime } from '../guards/in-time.ts'
 import type { ControlHooks } from '../guards/index.ts'
-import { hookProblems } from '../plugin/config/hook-problems.ts'
 import type { Environment } from '../plugin/config/paths.ts'
-import { resolveConfig } from '../plugin/config/resolve.ts'
+import { hookProblems, resolveConfig } from '../plugin/config/resolve.ts'
 import type { DecisionMaker, DecisionTrace } from './hook-decisions.ts'
 
 /** A module that never finishes loading must not block events. */

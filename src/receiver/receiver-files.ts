@@ -11,8 +11,14 @@ import {
   withOwnFile,
   writePrivate,
 } from '../delivery/trace-log/private-file.ts'
-import { type Environment, stateHome, variable } from '../plugin/config/paths.ts'
-import { type ReceiverPlace, receiverPlace, TOKEN } from '../plugin/config/receiver-place.ts'
+import {
+  type Environment,
+  type ReceiverPlace,
+  receiverPlace,
+  stateHome,
+  TOKEN,
+  variable,
+} from '../plugin/config/paths.ts'
 
 /** The files of a user's receiver. None exist before it has run once. */
 export interface ReceiverFiles extends ReceiverPlace {

@@ -244,18 +244,11 @@ export class Core {
   }
 
   #createInstruments(): Instruments {
-    const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
+    const { meter, namespace, emitGenAiMetrics: emitGenAi, gauges } = this.#options
     const { catchUp, attributeOptions } = this.#options
     return new Instruments(
       meter,
-      {
-        namespace,
-        emitGenAi,
-        emitGenAiNext: attributeOptions.nextMetrics,
-        labelLimit,
-        catchUp,
-        isMuted: this.#isReadAgain,
-      },
+      { namespace, emitGenAi, emitGenAiNext: attributeOptions.nextMetrics, catchUp, isMuted: this.#isReadAgain },
       {
         hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

@@ -600,7 +600,7 @@ export class HookProcessor {
   }
 
   #startSkill({ turn, start }: TrackedSpan, event: AnyHookEvent): void {
-    if (!this.#options.skillSpans || turn.root === undefined || turn.hasEnded) return
+    if (turn.root === undefined || turn.hasEnded) return
     const evidence = skillOfEnded(start as KeptTool | undefined, event.payload)
     if (evidence === undefined || toolOutcomeOf(event, this.#attributeOptions).outcome !== 'completed') return
     const place = slot('skill', evidence.name)

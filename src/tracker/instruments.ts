@@ -16,12 +16,13 @@ export interface InstrumentOptions {
   readonly namespace: string
   readonly emitGenAi: boolean
   readonly emitGenAiNext: boolean
-  /** Distinct values per label, 0 = no limit. */
-  readonly labelLimit: number
+  /** Distinct values per open-ended label, 0 = no limit. Default: 100. */
+  readonly labelLimit?: number
   readonly catchUp?: (() => void) | undefined
   readonly isMuted?: (() => boolean) | undefined
 }
 
+const LABEL_VALUES_LIMIT = 100
 /** Label sets per counter. Just below the limit of the SDK (2000), which silently merges those beyond it. */
 const SERIES_LIMIT = 1900
 const OVERFLOW: Labels = { overflow: 'true' }
@@ -112,7 +113,7 @@ export class Instruments {
   readonly #isMuted: (() => boolean) | undefined
 
   constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
-    this.#limit = new LabelLimit(options.labelLimit)
+    this.#limit = new LabelLimit(options.labelLimit ?? LABEL_VALUES_LIMIT)
     this.#catchUp = options.catchUp
     this.#isMuted = options.isMuted
     for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {

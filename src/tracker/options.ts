@@ -9,16 +9,11 @@ import type { AttributeOptions } from './spans/span-definition.ts'
 
 export interface CoreConfig {
   readonly namespace: string
-  readonly statusOk: boolean
-  /** `turn`: one trace per turn. `session`: later turns of a session go under its first one. */
-  readonly traceScope: 'turn' | 'session'
   /** Relation of a turn to a caller outside of the agent. For `active`, see also `activeSpan`. */
   readonly parent: 'link' | 'nest' | 'active'
   /** Lower-case names of tools that start a child agent. */
   readonly delegatingTools: ReadonlySet<string>
-  readonly skillSpans: boolean
   readonly emitGenAiMetrics: boolean
-  readonly metricsLabelLimit: number
   readonly rootSpanTtlMillis: number
   /** The same limit while a tool, an approval, a request or a child is open in the turn. Not less than `rootSpanTtlMillis`. */
   readonly openWorkTtlMillis: number

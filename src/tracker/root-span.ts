@@ -34,19 +34,11 @@ export function callerOf(options: CoreOptions, payload: SessionStart): SpanConte
   return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
 }
 
-/**
- * A root has a parent only in three cases: it is a delegation's child, a later turn in a session's trace, or nested
- * under a caller.
- */
+/** A root has a parent only in two cases: it is a delegation's child, or nested under a caller. */
 export function rootParent(options: CoreOptions, turn: TrackedTurn): Context {
-  const { session, delegation, caller } = turn
+  const { delegation, caller } = turn
   if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
-  if (isLaterInTrace(options, turn)) return contextOfSpan(session.firstRoot as SpanContext)
   return caller === undefined || options.parent === 'link' ? ROOT_CONTEXT : contextOfSpan(caller)
-}
-
-function isLaterInTrace({ traceScope }: CoreOptions, { session }: TrackedTurn): boolean {
-  return traceScope === 'session' && session.firstRoot !== undefined
 }
 
 /** Links a caller that is reported after the root has started, when its parent can no longer change. */
@@ -77,7 +69,7 @@ export function rootLinks(
   // Background work may begin before the end of its session's turn is reported.
   else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
   if (delegation !== undefined) return links
-  if (options.parent === 'link' || isLaterInTrace(options, turn)) link(caller, 'parent')
+  if (options.parent === 'link') link(caller, 'parent')
   const session_id = idOf(payload.parent_session_id)
   if (session_id === undefined) return links
   const parent = registry.knownSession(session.host, idsOf('on_session_start', { session_id }))
@@ -103,34 +95,4 @@ export function rootAttributes(
     .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
     .set(own.subagentRole, id(delegation?.role))
     .set(own.subagentParentSessionId, id(parentSession))
-}
-
-/** Length of a shortened session id, kept from its end: ids of one day begin alike, and columns are narrow. */
-const SESSION_CHARACTERS = 8
-
-export interface RootLabel {
-  readonly agent: SafeText | undefined
-  readonly session: SafeText | undefined
-}
-
-/** Used by lists that show only the root's name of a trace. Undefined if the name has no suffix. */
-export function rootLabel(
-  { attributeOptions }: CoreOptions,
-  { agentName, session }: TrackedTurn,
-): RootLabel | undefined {
-  if (attributeOptions.rootLabel === 'none') return undefined
-  return {
-    agent: agentName,
-    session: attributeOptions.rootLabel === 'session' ? attributeOptions.capture.id(session.id) : undefined,
-  }
-}
-
-/** `agent writer …0000aaaa`. If the name already ends with the agent, it is not repeated. */
-export function labelledName(name: SafeText, { agent, session }: RootLabel): string {
-  const isSaid = agent === undefined || name.endsWith(` ${agent}`)
-  return [name, ...(isSaid ? [] : [agent]), ...(session === undefined ? [] : [shortened(session)])].join(' ')
-}
-
-function shortened(id: SafeText): string {
-  return id.length <= SESSION_CHARACTERS + 1 ? id : `…${id.slice(-SESSION_CHARACTERS)}`
 }

@@ -9,7 +9,6 @@ import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import type { LogEvents } from './log-events.ts'
 import type { AnyHookEvent } from './received-hook.ts'
-import { labelledName, type RootLabel } from './root-span.ts'
 import { durationOf, endTime, isFailedEnd, isRequest, reportedDuration } from './span-timing.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { AnyDefinition } from './spans/hook-plan.ts'
@@ -24,7 +23,6 @@ export interface TrackerOptions {
   readonly instruments: Instruments
   readonly guard: Guard
   /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
-  readonly statusOk: boolean
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
@@ -38,7 +36,6 @@ export interface SpanStartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  readonly label?: RootLabel | undefined
   /**
    * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
    * there is none.
@@ -98,7 +95,7 @@ export class SpanTracker {
     )
     this.#options.seedIds?.(turn.history.seed, turn.history.nextSeed(options.slot))
     const span = tracer.startSpan(
-      options.label === undefined ? name : labelledName(name, options.label),
+      name,
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )
@@ -250,7 +247,7 @@ export class SpanTracker {
   }
 
   #setEndAttributes(open: TrackedSpan, event: AnyHookEvent, ended: ClosedSpan, options: SpanEndOptions): void {
-    const { attributeOptions, guard, statusOk } = this.#options
+    const { attributeOptions, guard } = this.#options
     const { general, own } = attributeOptions.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
     const end: SpanEnd = guard.call(event.hook, open.definition.end, nothing, event, attributeOptions, ended)
@@ -275,7 +272,7 @@ export class SpanTracker {
       open.turn.totals.signs.errors += 1
       const message = error.message === undefined ? {} : { message: error.message }
       open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
-    } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
+    } else open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
   #enrich(open: TrackedSpan, event: AnyHookEvent, end?: EndFacts): void {

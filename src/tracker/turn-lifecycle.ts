@@ -5,7 +5,7 @@ import { DelegationRegistry, openAbove, sampleEarly, traceOf } from './delegatio
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import { type AnyHookEvent, type ReceivedHook, startedAt } from './received-hook.ts'
-import { agentNameOf, callerOf, rootAttributes, rootLabel, rootLinks, rootParent } from './root-span.ts'
+import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { AttributeList } from './spans/attribute-list.ts'
 import type { SamplingReason } from './spans/keep.ts'
@@ -153,9 +153,7 @@ export class TurnLifecycle {
       isExplicit: received.isExplicit,
       ...(links.length === 0 ? {} : { links }),
       attributes: rootAttributes(this.#options, turn, payload),
-      label: rootLabel(this.#options, turn),
     })
-    session.firstRoot ??= turn.root.span.spanContext()
     session.previous = undefined
     if (turn.delegation !== undefined) this.delegations.childStarted(turn.delegation, turn)
     this.#addTurn(turn, event.at)

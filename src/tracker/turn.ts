@@ -76,8 +76,6 @@ export class TrackedSession {
   readonly remembered: AttributeList = new AttributeList()
   /** Metadata from the last session start, valid for every turn until the next one. */
   metadata: CapturedMetadata | undefined
-  /** Used only with `trace_scope: session`, where later turns go under it. */
-  firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
   orphanHistory: TurnHistory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined

@@ -39,12 +39,12 @@ redact_patterns: ['my-own-secret-[0-9]+']
 
 describe('hookspan config', () => {
   test('every key, its value and where it came from', async () => {
-    const env = { HOOKSPAN_TRACE_SCOPE: 'session', OTEL_SERVICE_NAME: 'my-service', LANGFUSE_SECRET: 'x' }
+    const env = { HOOKSPAN_SPAN_NAMES: 'semconv', OTEL_SERVICE_NAME: 'my-service', LANGFUSE_SECRET: 'x' }
     const shown = await config([], homeWith(YAML), env)
     expect(shown).toMatchObject({ code: 0, stderr: '' })
     expect(rowOf(shown, 'sample_rate')).toEqual(['0.5', 'config.yaml line 2'])
     expect(rowOf(shown, 'project_name')).toEqual(['mine', 'config.yaml line 3'])
-    expect(rowOf(shown, 'trace_scope')).toEqual(['session', 'HOOKSPAN_TRACE_SCOPE'])
+    expect(rowOf(shown, 'span_names')).toEqual(['semconv', 'HOOKSPAN_SPAN_NAMES'])
     expect(rowOf(shown, 'service_name')).toEqual(['my-service', 'OTEL_SERVICE_NAME'])
     expect(rowOf(shown, 'root_span_ttl_ms')).toEqual(['600000', 'default'])
     expect(rowOf(shown, 'backends[1]')?.[0]).toContain('type=otlp endpoint=http://127.0.0.1:4318')

@@ -38,13 +38,13 @@ function putLoss(at: number, spans: number): void {
 
 test('the configuration shows what is not the default, and where it comes from', async () => {
   scene.configure(`sample_rate: 0.25\nbackends:\n  - { type: phoenix, endpoint: "${server.url}" }\n`)
-  const diagnosis = await scene.doctor([], { env: { HOOKSPAN_TRACE_SCOPE: 'session' } })
+  const diagnosis = await scene.doctor([], { env: { HOOKSPAN_SPAN_NAMES: 'semconv' } })
   expect(diagnosis.code).toBe(0)
   expect(section(diagnosis, 'Configuration').map(line => line.replace(/ {2,}/g, '  '))).toEqual([
     `  ok  ${scene.home}/.config/hookspan/config.yaml is used`,
     '  note  about 25 % of traces are recorded (config.yaml line 1) → raise sample_rate for more',
     `  backends[0]  type=phoenix endpoint=${server.url}  config.yaml line 2`,
-    '  trace_scope  session  HOOKSPAN_TRACE_SCOPE',
+    '  span_names  semconv  HOOKSPAN_SPAN_NAMES',
     '  sample_rate  0.25  config.yaml line 1',
   ])
 })

@@ -23,7 +23,7 @@ describe('full', () => {
   })
 
   it('does not use the caps of previews', () => {
-    const capture = captureWith({ mode: 'full', previewMaxChars: 5, categoryMaxChars: { tool_input: 5 } })
+    const capture = captureWith({ mode: 'full', previewMaxChars: 5 })
     expect(capture.content('a'.repeat(100), 'tool_input')?.text).toHaveLength(100)
   })
 })
@@ -116,7 +116,7 @@ describe('history and own structures', () => {
   it('is written only when asked for, under its own cap', () => {
     const messages = [{ role: 'user', content: 'password=hunter2' }]
     expect(preview.history(messages)).toBeUndefined()
-    const capture = captureWith({ conversationHistory: true, conversationHistoryMaxChars: 40 })
+    const capture = captureWith({ conversationHistory: true, contentMaxChars: 40 })
     expect(capture.history(messages)).toEqual({
       text: '[{"role":"user","content":"passwor..."}]',
       mimeType: 'application/json',

@@ -8,10 +8,8 @@ export function captureWith(settings: Partial<CaptureSettings> = {}): Capture {
   return createCapture({
     mode: 'preview',
     previewMaxChars: 1200,
-    categoryMaxChars: {},
     contentMaxChars: 65_536,
     conversationHistory: false,
-    conversationHistoryMaxChars: 20_000,
     senderId: false,
     redact,
     ...settings,

@@ -75,13 +75,6 @@ describe('previews of text', () => {
       { numRuns: times(60, 1000) },
     )
   })
-
-  it('has its own cap for each category', () => {
-    const capture = captureWith({ previewMaxChars: 20, categoryMaxChars: { llm_input: 10, tool_output: undefined } })
-    const text = 'a'.repeat(100)
-    expect(capture.content(text, 'llm_input')?.text).toHaveLength(10)
-    expect(capture.content(text, 'tool_output')?.text).toHaveLength(20)
-  })
 })
 
 describe('JSON text', () => {

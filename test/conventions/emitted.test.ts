@@ -12,7 +12,6 @@ const EVERYTHING: PluginOptions = {
   keep: { hold: false },
   capture_sender_id: true,
   capture_conversation_history: true,
-  usage_on_root: true,
   project_name: 'project',
 }
 

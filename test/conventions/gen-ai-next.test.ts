@@ -240,7 +240,6 @@ describe('the metrics', () => {
 
   test('it records them with the set, and none of them without it', async () => {
     expect(await valuesOf({})).toEqual([])
-    expect(await valuesOf({ conventions: ALL, emit_genai_metrics: false })).toEqual([])
     expect((await valuesOf({ conventions: ALL })).sort()).toEqual(RECORDED)
   })
 })

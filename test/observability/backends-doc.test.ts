@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 import type { BackendType } from '../../src/delivery/backends/backend-config.ts'
 import { BACKENDS, type BackendRow, backendRow } from '../../src/delivery/backends/rows.ts'
 import { planBackend } from '../../src/delivery/pipeline/backend-plan.ts'
-import { BACKEND_FIELDS } from '../../src/plugin/config/backend-types.ts'
+import { BACKEND_FIELDS } from '../../src/plugin/config/backends.ts'
 import { blocks, PAGES } from '../support/pages.ts'
 import { compose, text } from './stack-files.ts'
 

@@ -3,7 +3,7 @@ import type { BackendType } from '../../src/delivery/backends/backend-config.ts'
 import { BACKEND_TYPES } from '../../src/delivery/backends/rows.ts'
 import { planBackend } from '../../src/delivery/pipeline/backend-plan.ts'
 import { BACKENDS, type BackendOptionRow } from '../../src/delivery/pipeline/index.ts'
-import { isShownField, ownFields } from '../../src/plugin/config/backend-types.ts'
+import { isShownField, ownFields } from '../../src/plugin/config/backends.ts'
 import { pipelineSettings } from '../../src/plugin/settings.ts'
 import { messages, resolved, scratchHome } from './config/scratch-home.ts'
 

@@ -223,17 +223,6 @@ describe('what is stronger than a caller', () => {
     expect(child.parentSpanId).toBe(only(plugin, 'subagent.researcher').spanId)
     expect(child.links).toEqual([])
   })
-
-  test.each(['nest', 'active'] as const)('the trace of the session: later callers are links (%s)', parent => {
-    const plugin = createTestPlugin({ parent, trace_scope: 'session' })
-    const second = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`
-    tell(plugin, { traceparent: TRACEPARENT })
-    tell(plugin, { traceparent: second }, 's1', 't2')
-    const [first, later] = rootsOf(plugin)
-    expect(first).toMatchObject({ traceId: TRACE, parentSpanId: SPAN })
-    expect(later).toMatchObject({ traceId: TRACE, parentSpanId: first?.spanId })
-    expect(later?.links.map(link => link.spanId)).toContain('d'.repeat(16))
-  })
 })
 
 describe('a turn that begins in a context of ours', () => {

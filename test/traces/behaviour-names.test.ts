@@ -185,11 +185,6 @@ describe('status', () => {
     ).toEqual(['ok', 'error', 'ok', 'ok'])
   })
 
-  test('is left unset where that is preferred; errors stay errors', () => {
-    const plugin = told(STORY, { span_status_ok: false })
-    expect(plugin.spans().map(span => span.status)).toEqual(['unset', 'error', 'unset', 'unset'])
-  })
-
   test.each([
     [{ failed: true, completed: true }, 'error', 'failed'],
     [{ failed: true, interrupted: true }, 'error', 'failed'],

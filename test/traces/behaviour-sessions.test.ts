@@ -54,13 +54,6 @@ describe('turns of one session', () => {
     ])
   })
 
-  test('are one trace when the scope of a trace is the session', () => {
-    const plugin = told(THREE, { trace_scope: 'session' })
-    expect(new Set(plugin.spans().map(span => span.traceId)).size).toBe(1)
-    expect(all(plugin, 'agent').map(root => root.attributes['hermes.turn.number'])).toEqual([1, 2, 3])
-    expect(plugin.tree()).not.toContain('parent missing')
-  })
-
   test('a session is started once, and its later turns are nothing made up', () => {
     for (const root of all(told(THREE), 'agent'))
       expect(root.attributes).not.toHaveProperty('hermes.session.synthesized')
@@ -205,33 +198,6 @@ describe('the root', () => {
   test('of a host is named after it where nobody says otherwise', () => {
     const plugin = told([...began(), ...answered(100)], { host: 'pi' })
     expect(attributes(plugin, 'agent')['gen_ai.agent.name']).toBe('pi')
-  })
-
-  test('has the usage of the turn only where that is asked for', () => {
-    const usage = {
-      prompt_tokens: 10,
-      output_tokens: 4,
-      cache_read_tokens: 3,
-      cache_write_tokens: 2,
-      reasoning_tokens: 1,
-    }
-    const steps = [
-      ...began(),
-      ...asked(100, {}, { usage }),
-      ...asked(300, { api_request_id: 'r2' }, { usage }),
-      ...answered(500),
-    ]
-    expect(attributes(told(steps), 'agent')).not.toHaveProperty('gen_ai.usage.input_tokens')
-    expect(attributes(told(steps, { usage_on_root: true }), 'agent')).toMatchObject({
-      'gen_ai.usage.input_tokens': 20,
-      'gen_ai.usage.output_tokens': 8,
-      'gen_ai.usage.cache_read.input_tokens': 6,
-      'gen_ai.usage.cache_creation.input_tokens': 4,
-      'gen_ai.usage.reasoning.output_tokens': 2,
-      'llm.token_count.prompt': 20,
-      'llm.token_count.completion': 8,
-      'llm.token_count.total': 28,
-    })
   })
 })
 

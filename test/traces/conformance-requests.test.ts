@@ -74,7 +74,9 @@ describe('usage', () => {
 
   test('case 86: without the gen_ai metrics only ours are left', async () => {
     const usage = { prompt_tokens: 100, output_tokens: 50 }
-    const plugin = told([...began(), ...asked(100, {}, { usage }), ...answered(300)], { emit_genai_metrics: false })
+    const plugin = told([...began(), ...asked(100, {}, { usage }), ...answered(300)], {
+      conventions: ['own', 'openinference'],
+    })
     const names = new Set((await plugin.metrics()).map(sample => sample.name.split('.')[0]))
     expect([...names].sort()).toEqual(['hermes', 'hookspan'])
   })

@@ -180,14 +180,6 @@ describe('skills', () => {
         skill.deploy
     `)
   })
-
-  test('case 46: without windows the attribute and the counter stay', async () => {
-    const plugin = told([...began(), ...used(100, LOAD), ...answered(300)], { skill_spans: false })
-    expect(all(plugin, 'skill.monitor')).toEqual([])
-    expect(attributes(plugin, 'tool.read_file')['hermes.skill.name']).toBe('monitor')
-    expect(attributes(plugin, 'agent')['hermes.turn.skills']).toBe('monitor')
-    expect(await series(plugin, 'hermes.skill.inferred')).toHaveLength(1)
-  })
 })
 
 describe('the summary of the turn', () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOOKS } from '../../src/index.ts'
-import { BACKEND_FIELDS } from '../../src/plugin/config/backend-types.ts'
+import { BACKEND_FIELDS } from '../../src/plugin/config/backends.ts'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../../src/plugin/config/keys.ts'
 import { Declarations } from './declarations.ts'
 
@@ -51,7 +51,7 @@ describe.each(ENTRIES)('%s', entry => {
 
 describe('the same words everywhere', () => {
   test.each(KEY_NAMES)('the key %s', key => {
-    const doc = dist.docOf({ file: 'plugin/config/user-config.d.ts', name: 'UserConfig' }, key)
+    const doc = dist.docOf({ file: 'plugin/config/types.d.ts', name: 'UserConfig' }, key)
     expect(doc).toContain(KEY_ROWS[key].about)
     expect(doc).toContain(variableOf(key))
   })

@@ -13,7 +13,7 @@ function partsOf(content: unknown): readonly unknown[] {
   return isArray(content) ? content : []
 }
 
-export function isText(part: unknown): boolean {
+function isText(part: unknown): boolean {
   return peek(part, 'type') === 'text'
 }
 

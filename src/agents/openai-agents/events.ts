@@ -94,7 +94,7 @@ export function createOpenAiAgentsMachine(): HostMachine {
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
 
-export class RunnerEvents {
+class RunnerEvents {
   readonly #memory: Memory
 
   constructor(memory: Memory) {

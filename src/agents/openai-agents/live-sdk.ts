@@ -98,7 +98,7 @@ interface SdkContext {
   readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
 }
 
-export function sdkContext(): SdkContext {
+function sdkContext(): SdkContext {
   const store = callMethod((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')

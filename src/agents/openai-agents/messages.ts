@@ -17,7 +17,7 @@ export function promptOf(input: unknown): unknown {
 }
 
 /** Parts that are all text are joined; other parts are returned unchanged. */
-export function textOrParts(content: unknown): unknown {
+function textOrParts(content: unknown): unknown {
   if (!isArray(content)) return content
   const texts = elementsOf(content, MESSAGES_LIMIT).map(
     part => textOf(peek(part, 'text')) ?? textOf(peek(part, 'refusal')),

@@ -200,7 +200,7 @@ export function emitApprovalRequest(waiting: PendingApproval, at: number, correl
 }
 
 /** The decision came before this process knew of the request: both are emitted now. */
-export function emitDecision(turn: AgentTurn, { call, choice }: CallDecision, at: number): void {
+function emitDecision(turn: AgentTurn, { call, choice }: CallDecision, at: number): void {
   const waiting = addPendingApproval(turn, call)
   emitApprovalRequest(waiting, at, 'inferred')
   waiting.emitResponse(at, choice)

@@ -219,7 +219,7 @@ export function handlesStream(stream: unknown): boolean {
   return STREAMS.has(stream)
 }
 
-export function readAgentEvent(book: RunBook, stream: unknown, facts: Facts): void {
+function readAgentEvent(book: RunBook, stream: unknown, facts: Facts): void {
   STREAMS.get(stream)?.(book, facts)
 }
 

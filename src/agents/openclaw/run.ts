@@ -82,7 +82,7 @@ export class RunBook {
 }
 
 /** Emits a session start for each run: `agent --local` has no such hook. */
-export function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown): void {
+function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown): void {
   const { model, provider } = run
   const trigger = peek(context, 'trigger')
   const platform = peek(context, 'messageProvider') ?? peek(context, 'channel')
@@ -135,7 +135,7 @@ export function readLifecycle(run: Run, { at, data }: Facts): number | undefined
 }
 
 /** Ends the run. The outcome is derived from the events, because `agent_end` reports success even if the only call failed. */
-export function closeRun(run: Run, at: number, reason: string | undefined): void {
+function closeRun(run: Run, at: number, reason: string | undefined): void {
   const { ending, lastCall, model } = run
   const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
   const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)

@@ -110,7 +110,7 @@ export function agentOf(data: unknown): string | undefined {
   return textOf(agent) ?? textOf(peek(agent, 'name'))
 }
 
-export function requestFacts(data: unknown, output: unknown): Readonly<Record<string, unknown>> {
+function requestFacts(data: unknown, output: unknown): Readonly<Record<string, unknown>> {
   const model = peek(data, 'model')
   const options = peek(output, 'options')
   return {

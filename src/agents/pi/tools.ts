@@ -10,7 +10,7 @@ import { isAborted, platformOf } from './messages.ts'
 
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
 
-export function isApproval(data: unknown): boolean {
+function isApproval(data: unknown): boolean {
   return !NO_APPROVALS.has(peek(data, 'kind'))
 }
 
@@ -213,7 +213,7 @@ const HEAD = 64
  * an extension, possibly by an error in it. If another extension blocks first, only the text distinguishes a blocked call from an
  * invalid one.
  */
-export function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
+function toolStatus(evidence: ToolEvidence): { readonly status: ToolStatus; readonly isSure: boolean } {
   const { isError, isCalled, ran } = evidence
   if (!isError) return { status: 'ok', isSure: true }
   const text = plainText(peek(evidence.outcome, 'content'))
@@ -233,7 +233,7 @@ function isUnfit(text: string | undefined, name: unknown): boolean {
  * Returns a text result as text, unless it looks like JSON. Otherwise the core would look for a status in it, although it may be
  * a file that the tool has read.
  */
-export function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
+function toolResult(outcome: unknown): { readonly result: unknown; readonly text: string | undefined } {
   const content = peek(outcome, 'content')
   const text = plainText(content)
   if (text === undefined) return { result: content === undefined ? outcome : { content }, text }

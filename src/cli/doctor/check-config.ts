@@ -1,5 +1,6 @@
+import type { ConfigProblem } from '../../plugin/config/reading.ts'
 import { type ShownKey, showConfig, usualPlace } from '../../plugin/config/show.ts'
-import type { ConfigProblem, KeyName, Resolution } from '../../plugin/config/types.ts'
+import type { KeyName, Resolution } from '../../plugin/config/types.ts'
 import type { CommandIo } from '../command.ts'
 import { type DoctorFinding, finding } from './finding.ts'
 

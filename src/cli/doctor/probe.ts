@@ -95,13 +95,12 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
 /** The configured settings for one backend and one span, without sampling and other filters. */
 function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
-  const { resourceAttributes, globalTags } = settings
+  const { resourceAttributes } = settings
   return {
     ...rest,
     backends: [backend],
     serviceName: PROBE_SERVICE,
     resourceAttributes: withoutService(resourceAttributes),
-    globalTags: withoutService(globalTags),
     sampleRate: undefined,
     deterministicIds: false,
     flushWaitMillis: CLOSE_MILLIS,

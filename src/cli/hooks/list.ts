@@ -6,8 +6,7 @@ import {
   loadConfiguredHooks,
 } from '../../guards/configured-hooks.ts'
 import { pathExists, projectFolderOf } from '../../guards/trust.ts'
-import { hookProblems } from '../../plugin/config/hook-problems.ts'
-import { resolveConfig } from '../../plugin/config/resolve.ts'
+import { hookProblems, resolveConfig } from '../../plugin/config/resolve.ts'
 import { displayText } from '../../reading/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth } from '../../reading/display-width.ts'
 import { type CommandIo, EXIT } from '../command.ts'

@@ -190,7 +190,7 @@ export interface RecordedTurn {
 const MAX_ELEMENTS = 10_000
 const GOOD = new Set(['ok', 'success', 'completed'])
 
-export function turnOf({ payload }: ReadRecord): RecordedTurn {
+function turnOf({ payload }: ReadRecord): RecordedTurn {
   return { sessionId: idOf(peek(payload, 'session_id')), turnId: idOf(peek(payload, 'turn_id')) }
 }
 

@@ -197,12 +197,12 @@ export interface AgentHookSettings {
 }
 
 /** The changes that enable all hooks; empty if nothing is missing. @throws Error in one line */
-export function enabling(settings: AgentHookSettings, root: unknown, receiver: ReceiverAccess): JsonChange[] {
+function enabling(settings: AgentHookSettings, root: unknown, receiver: ReceiverAccess): JsonChange[] {
   settings.check(root, receiver)
   return changes(settings, root, settings.hooksOf(receiver))
 }
 
-export function disabling(settings: AgentHookSettings, root: unknown): JsonChange[] {
+function disabling(settings: AgentHookSettings, root: unknown): JsonChange[] {
   return changes(settings, root, new Map())
 }
 
@@ -214,7 +214,7 @@ function portIn(settings: AgentHookSettings, root: unknown): number | undefined 
   return undefined
 }
 
-export function guardsIn(settings: AgentHookSettings, root: unknown): Guards {
+function guardsIn(settings: AgentHookSettings, root: unknown): Guards {
   const said = ourHooks(settings, root).map(hook => settings.guardsOf?.(hook))
   return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
 }

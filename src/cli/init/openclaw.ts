@@ -117,7 +117,7 @@ export interface InstalledPackage {
  *
  * @throws Error in one line if the user has disabled it, or a value has an unexpected type
  */
-export function enabling(root: unknown, installed: InstalledPackage): JsonChange[] {
+function enabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   if (valueAt(root, ['plugins', 'enabled']) === false) {
     throw new Error('plugins.enabled is false there: OpenClaw loads no plugin at all; set it to true first')
@@ -128,7 +128,7 @@ export function enabling(root: unknown, installed: InstalledPackage): JsonChange
   return [...pathChanges(root, installed), ...entryChanges(root), ...allowChanges(root)]
 }
 
-export function disabling(root: unknown, installed: InstalledPackage): JsonChange[] {
+function disabling(root: unknown, installed: InstalledPackage): JsonChange[] {
   checkKinds(root)
   const paths = ownPaths(root, installed).map(index => ({ path: [...PATHS, index] }))
   const allow = stringsAt(root, ALLOW)

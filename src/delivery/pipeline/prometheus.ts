@@ -183,7 +183,7 @@ class ScrapeServer {
     this.warnOnce(
       'series',
       `${labelSets} label sets are left out of what is scraped (${names}): it has room for ${this.#limits.series} series. ` +
-        'Lower metrics_label_limit',
+        'A backend gets all of them',
     )
   }
 }

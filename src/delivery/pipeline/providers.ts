@@ -110,7 +110,6 @@ export function createResource(settings: PipelineSettings, backendAttributes: At
       ...(settings.deterministicIds ? {} : thisProcess()),
       ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
       ...backendAttributes,
-      ...settings.globalTags,
       ...settings.resourceAttributes,
     }),
   )

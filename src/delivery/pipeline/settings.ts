@@ -18,7 +18,6 @@ export interface PipelineSettings {
   readonly serviceName: string
   readonly projectName?: string
   readonly resourceAttributes: StringMap
-  readonly globalTags: StringMap
   readonly version: string
   readonly backends: readonly BackendConfig[]
   readonly namespace: string

@@ -1,14 +1,99 @@
-import type { BackendType } from '../../delivery/backends/backend-config.ts'
-import { BACKEND_TYPES, isBackendType } from '../../delivery/backends/rows.ts'
-import { BACKEND_FIELDS, isPathField, ownFields, vendorVariables } from './backend-types.ts'
-import { readHeaders, splitText } from './collections.ts'
-import { type Endpoint, readEndpoint } from './endpoint.ts'
+import type { BackendConfig, BackendType, StringMap } from '../../delivery/backends/backend-config.ts'
+import { parseHttpUrl } from '../../delivery/backends/http-url.ts'
+import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../delivery/backends/rows.ts'
 import { suggestion } from './nearest.ts'
 import { expandHome, variable } from './paths.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
-import { type Reading, refuse, report, type Site, showName, within } from './reading.ts'
-import { isScalar, readBool, readMillis, readText, readWord } from './scalars.ts'
-import type { BackendConfig, StringMap } from './types.ts'
+import { quote, type ReadResult, refuse, report, type Site, showName, within } from './reading.ts'
+import { isScalar, readBool, readHeaders, readMillis, readText, readWord, splitText } from './values.ts'
+
+export function ownFields(type: BackendType): readonly string[] {
+  return Object.keys(BACKENDS[type].options)
+}
+
+/** Environment variables that provide a type's own field if it is absent. The first one that is set counts. */
+function vendorVariables(type: BackendType): readonly (readonly [field: string, names: readonly string[]])[] {
+  return Object.entries(BACKENDS[type].options).map(([field, { variables }]) => [field, variables ?? []])
+}
+
+const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
+
+/** True if the value of a type's own field may be shown. Unknown fields may hold credentials. */
+export function isShownField(name: string): boolean {
+  const rows = OPTIONS.filter(([key]) => key === name)
+  return rows.length > 0 && rows.every(([, { secret }]) => !secret)
+}
+
+function isPathField(name: string): boolean {
+  return OPTIONS.some(([key, { path }]) => key === name && path)
+}
+
+export const BACKEND_FIELDS = {
+  type: 'One of the types below; the only required field',
+  name: 'Name in messages and statistics; default: the type',
+  endpoint: 'http(s) URL: base, or the full URL of a signal; default: by type',
+  exact_endpoint: 'Use the endpoint as it is; default: append `/v1/traces`, `/v1/metrics` or `/v1/logs` if missing',
+  headers: 'Mapping of HTTP headers; they override those of the type',
+  protocol: '`http/json` or `http/protobuf`; default: by type',
+  compression: '`gzip` or `none`',
+  timeout_ms: 'Time limit of a request, retries included; default: `span_batch_export_timeout_ms`',
+  traces: 'Send traces; default: if the type accepts them',
+  metrics: 'Send metrics; default: if the type accepts them',
+  logs: 'Send [log events](opentelemetry.md#log-events); default: no',
+  temporality: 'Metric temporality: `cumulative`, `delta` or `lowmemory`; default: by type',
+  certificate: 'Path of a PEM file with the certificate authorities to trust',
+  client_certificate: 'Path of a PEM file with the client certificate (mTLS) and its intermediates',
+  client_key: 'Path of a PEM file with the key of that certificate, without a passphrase',
+} as const
+
+export interface BackendEndpoint {
+  readonly url: string
+  readonly authorization?: string
+  readonly doubt?: string
+}
+
+const EXPECTED = 'an http:// or https:// URL'
+
+/** Reads a URL, and moves its credentials to a header. Otherwise they would end up in logs and error messages. */
+export function readEndpoint(value: Plain): ReadResult<BackendEndpoint> {
+  const text = typeof value === 'string' ? value.trim() : undefined
+  if (text === undefined) return refuse(value, EXPECTED)
+  const url = parseHttpUrl(text)
+  if (!url) return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` }
+  const doubt = url.port === '4317' ? 'port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318' : undefined
+  const authorization = basicAuthorization(url)
+  url.username = ''
+  url.password = ''
+  return {
+    value: {
+      url: authorization === undefined ? text : url.href,
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(doubt === undefined ? {} : { doubt }),
+    },
+  }
+}
+
+function basicAuthorization(url: URL): string | undefined {
+  if (url.username === '' && url.password === '') return undefined
+  const credentials = `${decodePercent(url.username)}:${decodePercent(url.password)}`
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+// Only the most common mistake and the scheme are shown as they are. Any other text may be a misplaced secret.
+function shownEndpoint(text: string): string {
+  if (/^[a-z0-9.-]{1,60}:\d{2,5}(\/[a-z0-9/_.-]{0,40})?$/i.test(text)) return quote(text)
+  const scheme = /^(?:[a-z]{2,10}:\/{1,2}|https?\/\/)/i.exec(text)?.[0]
+  if (scheme === undefined) return 'other text'
+  return /^https?:\/\//i.test(scheme) ? 'one whose host or port is invalid' : `text that begins with ${quote(scheme)}`
+}
 
 const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
 const WORD = /^[\w -]*$/
@@ -20,7 +105,7 @@ const LEFT_OUT = 'leaving this backend out'
  * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out. A
  * wrong address must not fall back to the default one: the user did not ask to send there.
  */
-export function readBackends(value: Plain, site: Site): Reading<readonly BackendConfig[]> {
+export function readBackends(value: Plain, site: Site): ReadResult<readonly BackendConfig[]> {
   const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value
   if (!Array.isArray(elements)) return refuse(value, 'a list of backends', true)
   if (elements.length > MAX_BACKENDS) report(site, `there are ${elements.length}`, `using the first ${MAX_BACKENDS}`)
@@ -100,7 +185,7 @@ function addVendorVariables(fields: Fields, type: BackendType, site: Site): void
   }
 }
 
-function readAddress(field: Field | undefined): Endpoint | 'unusable' | undefined {
+function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | undefined {
   if (!field) return undefined
   const reading = readEndpoint(field.value)
   if ('reason' in reading) {
@@ -114,7 +199,7 @@ function readAddress(field: Field | undefined): Endpoint | 'unusable' | undefine
 interface Options {
   readonly values: StringMap
   /** The endpoint of `base_url`. Its credentials are removed like those of `endpoint`. */
-  readonly address: Endpoint | undefined
+  readonly address: BackendEndpoint | undefined
 }
 
 function readOptions(fields: Fields): Options | 'unusable' {
@@ -134,7 +219,7 @@ function expandPath(name: string, text: string, site: Site): string {
   return isPathField(name) ? expandHome(text, site.home) : text
 }
 
-function headerOf(endpoint: Endpoint | undefined): StringMap {
+function headerOf(endpoint: BackendEndpoint | undefined): StringMap {
   return endpoint?.authorization === undefined ? {} : { authorization: endpoint.authorization }
 }
 
@@ -209,7 +294,7 @@ function putVariable(fields: Record<string, Field>, name: string, read: Field): 
   }
 }
 
-type FieldReader = (value: Plain, site: Site) => Reading
+type FieldReader = (value: Plain, site: Site) => ReadResult
 
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   exact_endpoint: readBool,
@@ -225,7 +310,6 @@ const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   client_key: readPath,
 }
 
-/** Reads the fields with a default by type. An unusable value is reported, and the default applies. */
 function readPreferences(fields: Fields): Partial<BackendConfig> {
   const preferences: Record<string, unknown> = {}
   for (const [name, read] of Object.entries(PREFERENCES)) {
@@ -238,7 +322,7 @@ function readPreferences(fields: Fields): Partial<BackendConfig> {
   return preferences
 }
 
-function readPath(value: Plain, site: Site): Reading<string> {
+function readPath(value: Plain, site: Site): ReadResult<string> {
   const reading = readText(value)
   return 'value' in reading ? { value: expandHome(reading.value, site.home) } : reading
 }

@@ -1,22 +1,16 @@
-/** The configuration of guards: the location of their files, and the options of each file. */
 export interface HooksConfig {
-  /** False: no file is loaded, whatever else is set. */
   readonly enabled: boolean
   /** An absolute path. Undefined: the default folder. */
   readonly global_dir: string | undefined
   readonly project_local: boolean
-  /** Undefined: the default of the hooks themselves. */
   readonly time_limit_ms: number | undefined
   readonly options: Readonly<Record<string, HookFileOptions>>
 }
 
-/** The options of one file of hooks: plain data. */
 export type HookFileOptions = Readonly<Record<string, unknown>>
 
-/** The form in which users write it. */
 export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
 
-/** The fields of `hooks`. `docs/configuration.md` is generated from this. */
 export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
   global_dir: 'Folder of your own guards, absolute or with `~/`; default: `hooks` beside the configuration file',
   project_local:

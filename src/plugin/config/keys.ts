@@ -51,7 +51,6 @@ const KEYS = {
     about: 'Additional resource attributes',
     otel: ['OTEL_RESOURCE_ATTRIBUTES'],
   },
-  global_tags: { type: 'map', default: {}, about: 'Resource attributes; `resource_attributes` override them' },
 
   namespace: {
     type: 'text',
@@ -67,15 +66,6 @@ const KEYS = {
       'Sets of names, side by side; a backend `langfuse` adds its own, `gen_ai_next` what OpenTelemetry has not released',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'Naming scheme of spans' },
-  root_label: {
-    type: 'enum',
-    values: ['none', 'agent', 'session'],
-    default: 'none',
-    about: 'Suffix of root span names, for lists that show nothing else: none, the agent, or also the session',
-  },
-  span_status_ok: { type: 'bool', default: true, about: 'Set status OK on success; off: UNSET' },
-  usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },
-  trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'Scope of one trace' },
   sample_rate: {
     type: 'number',
     max: 1,
@@ -92,26 +82,6 @@ const KEYS = {
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
   preview_max_chars: { type: 'chars', default: 1200, about: 'Maximum length of a preview' },
-  tool_input_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'Maximum length of a preview of tool arguments',
-  },
-  tool_output_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'Maximum length of a preview of tool results',
-  },
-  llm_input_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'Maximum length of a preview of model input',
-  },
-  llm_output_preview_max_chars: {
-    type: 'chars',
-    follows: 'preview_max_chars',
-    about: 'Maximum length of a preview of model output',
-  },
   content_max_chars: {
     type: 'chars',
     // Honeycomb cuts longer values, JSON or not.
@@ -122,9 +92,8 @@ const KEYS = {
     type: 'bool',
     default: false,
     closed: false,
-    about: 'Record the whole history as input of the llm span',
+    about: 'Record the whole history, up to 20 000 characters, as input of the llm span',
   },
-  conversation_history_max_chars: { type: 'chars', default: 20_000, about: 'Maximum length of that history' },
   capture_sender_id: {
     type: 'bool',
     default: false,
@@ -172,13 +141,6 @@ const KEYS = {
     type: 'millis',
     default: 1500,
     about: 'Maximum time that a host which awaits its hooks waits for that flush',
-  },
-  skill_spans: { type: 'bool', default: true, about: 'Write a span for each skill that a turn loads' },
-  emit_genai_metrics: { type: 'bool', default: true, about: "Emit the `gen_ai.*` metrics beside hookspan's own" },
-  metrics_label_limit: {
-    type: 'integer',
-    default: 100,
-    about: 'Maximum values of an open-ended metric label; the rest become `other`',
   },
   metrics_interval_ms: {
     type: 'millis',
@@ -252,19 +214,14 @@ export type KeyName = keyof KeyTable
 
 export interface KeyRow {
   readonly type: KeyTable[KeyName]['type']
-  /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost` and `follows`. */
+  /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost`. */
   readonly default?: unknown
   /** The value if the configured one is unusable, instead of the next lower source: privacy fails closed. */
   readonly closed?: unknown
   readonly about: string
-  /** If true, the default is the name of the host, if there is one. */
   readonly fromHost?: boolean
-  /** The key whose value is the default. */
-  readonly follows?: KeyName
-  /** Limits of a number, inclusive. */
   readonly min?: number
   readonly max?: number
-  /** Closed vocabulary of an `enum`, or of the elements of a `list`. */
   readonly values?: readonly string[]
   readonly pattern?: 'namespace'
   /** Separator of a `list` written as one text. Default: a comma. */
@@ -275,7 +232,6 @@ export interface KeyRow {
   readonly otel?: readonly string[]
 }
 
-/** Defaults for all keys of a type. `chars` is the length of a text. */
 const OF_TYPE: { readonly [Type in KeyRow['type']]?: Partial<KeyRow> } = {
   number: { min: 0 },
   integer: { min: 1 },
@@ -294,4 +250,15 @@ export function variableOf(key: KeyName): string {
 
 export function isKeyName(name: string): name is KeyName {
   return Object.hasOwn(KEYS, name)
+}
+
+/** The longest silence of a turn with open work, and thus the time within which another process may continue it. */
+export function openWorkTtlMillisOf({
+  root_span_ttl_ms,
+  open_work_ttl_ms,
+}: {
+  readonly root_span_ttl_ms: number
+  readonly open_work_ttl_ms: number
+}): number {
+  return Math.max(root_span_ttl_ms, open_work_ttl_ms)
 }

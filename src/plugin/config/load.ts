@@ -1,9 +1,8 @@
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
-import { BACKEND_FIELDS, isShownField } from './backend-types.ts'
-import { expandVariables, isLiteral } from './expand.ts'
+import { BACKEND_FIELDS, isShownField } from './backends.ts'
 import { configFiles, type Environment, expandHome, variable } from './paths.ts'
-import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
+import { emptyMap, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
 import { type Problems, quote } from './reading.ts'
 import { type ParsedText, parseYaml, type TextFault } from './yaml-text.ts'
 
@@ -17,7 +16,6 @@ export interface ConfigFile {
 /** A file that exists and cannot be used. It may contain any setting. */
 export interface BrokenFile {
   readonly path?: undefined
-  /** The file, or the variable that names it. */
   readonly key: string
   readonly fault: string
   readonly place?: string
@@ -126,4 +124,44 @@ function isSecretField([name, value]: readonly [string, Plain]): boolean {
 
 function isLiteralText(value: Plain): boolean {
   return typeof value === 'string' && isLiteral(value)
+}
+
+// `$${` stands for a literal `${`.
+const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g
+const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+
+function expandVariables(value: Plain, env: Environment): Plain {
+  if (typeof value === 'string') return expandText(value, env)
+  if (Array.isArray(value)) return value.map(element => expandVariables(element, env))
+  if (!isPlainMap(value)) return value
+  const expanded = emptyMap<Plain>()
+  for (const [name, entry] of Object.entries(value)) expanded[name] = expandVariables(entry, env)
+  return expanded
+}
+
+/** True if the file contains the secret itself, not a reference to a variable. */
+function isLiteral(text: string): boolean {
+  return text.trim() !== '' && !/(^|[^$])\$\{/.test(text)
+}
+
+function expandText(text: string, env: Environment): string | Unusable {
+  let fault: Unusable | undefined
+  const expanded = text.replace(REFERENCE, (reference: string, inside: string | undefined) => {
+    if (inside === undefined) return '${'
+    const found = look(inside, reference, env)
+    if (typeof found === 'string') return found
+    fault ??= found
+    return ''
+  })
+  return fault ?? expanded
+}
+
+function look(inside: string, reference: string, env: Environment): string | Unusable {
+  const [, name, fallback] = reference.endsWith('}') ? (NAME.exec(inside) ?? []) : []
+  // The text between the braces is not shown: it may be a secret.
+  if (name === undefined) return new Unusable('text', 'it holds a "${" that no name of a variable follows')
+  const held = env[name]
+  // `:-` also replaces an empty value, as in a shell.
+  if (fallback !== undefined) return held === undefined || held === '' ? fallback : held
+  return held ?? new Unusable('text', `the variable ${name} is not set`)
 }

@@ -28,7 +28,6 @@ function fold(name: string): string {
     .replace(/[^a-z0-9]/g, '')
 }
 
-/** Damerau-Levenshtein distance: insertions, deletions, substitutions and swapped neighbours, row by row of the matrix. */
 function editDistance(from: string, to: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, column) => column)]
   for (let line = 1; line <= from.length; line += 1) {

@@ -1,15 +1,14 @@
 import { readBackends } from './backends.ts'
-import { parsePairs, readPairs, readPrometheus } from './collections.ts'
 import { KEY_ROWS, type KeyName } from './keys.ts'
 import { type Environment, variable } from './paths.ts'
 import { emptyMap, type Plain } from './plain.ts'
 import { readValue } from './read-value.ts'
-import { alternatives, type Reading, refuse, report, type Site } from './reading.ts'
-import { readInteger, readNumber } from './scalars.ts'
+import { alternatives, type ReadResult, refuse, report, type Site } from './reading.ts'
 import type { BackendConfig } from './types.ts'
+import { parsePairs, readInteger, readNumber, readPairs, readPrometheus } from './values.ts'
 
 export interface OtelOffer {
-  readonly reading: Reading
+  readonly reading: ReadResult
   readonly place: string
 }
 
@@ -234,7 +233,6 @@ function sameTransport(one: Draft, other: Draft): boolean {
   return transportOf(one) === transportOf(other)
 }
 
-/** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, count as the same address. */
 function transportOf({ fields }: Draft): string {
   const endpoint = String(fields['endpoint'])
   const address = fields['exact_endpoint']

@@ -5,9 +5,7 @@ export interface PlainMap {
 }
 
 export class Unusable {
-  /** Description for `got …`: a function, a bigint. */
   readonly what: string
-  /** Explanation of the problem, if "expected …, got …" does not fit. */
   readonly reason: string | undefined
 
   constructor(what: string, reason?: string) {
@@ -20,7 +18,6 @@ export function isPlainMap(value: Plain): value is PlainMap {
   return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Unusable)
 }
 
-/** True if no value is set: absent, null, blank text. */
 export function isBlank(value: Plain): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '')
 }
@@ -33,7 +30,6 @@ export function emptyMap<Value>(): Record<string, Value> {
 const MAX_DEPTH = 12
 const MAX_NODES = 20_000
 
-/** Counts copied values, so that cyclic and exploding values end. */
 export class CopyBudget {
   #nodes = 0
 

@@ -1,13 +1,12 @@
 import { isAbsolute } from 'node:path'
-import { warnUnknown } from './collections.ts'
 import { HOOKS_DEFAULT, HOOKS_FIELDS, type HookFileOptions, type HooksConfig } from './hooks-config.ts'
 import { expandHome } from './paths.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
-import { type Reading, refuse, report, type Site, within } from './reading.ts'
-import { isScalar, readBool, readMillis, readText } from './scalars.ts'
+import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { isScalar, readBool, readMillis, readText, warnUnknown } from './values.ts'
 
 /** Reads `true`, `false`, a folder, or a mapping. An unusable field is reported, and the rest counts. */
-export function readHooks(value: Plain, site: Site): Reading<HooksConfig> {
+export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
   const isOn = readBool(value)
   if ('value' in isOn) return { value: { ...HOOKS_DEFAULT, enabled: isOn.value } }
@@ -19,7 +18,10 @@ export function readHooks(value: Plain, site: Site): Reading<HooksConfig> {
 
 function readFields(map: PlainMap, site: Site): HooksConfig {
   warnUnknown(map, Object.keys(HOOKS_FIELDS), site)
-  const field = <Value>(name: keyof typeof HOOKS_FIELDS, read: (value: Plain) => Reading<Value>): Value | undefined => {
+  const field = <Value>(
+    name: keyof typeof HOOKS_FIELDS,
+    read: (value: Plain) => ReadResult<Value>,
+  ): Value | undefined => {
     const value = map[name]
     if (isBlank(value)) return undefined
     const reading = read(value)
@@ -37,7 +39,7 @@ function readFields(map: PlainMap, site: Site): HooksConfig {
 }
 
 /** A relative path is refused: it would differ in each project, and run code of that project's author. */
-function readFolder(value: Plain, { home }: Site): Reading<string> {
+function readFolder(value: Plain, { home }: Site): ReadResult<string> {
   const reading = readText(value)
   if ('reason' in reading) return reading
   const path = expandHome(reading.value, home)
@@ -45,7 +47,7 @@ function readFolder(value: Plain, { home }: Site): Reading<string> {
 }
 
 /** Values may be secrets, and never appear in a message. */
-function readOptions(value: Plain, site: Site): Reading<HooksConfig['options']> {
+function readOptions(value: Plain, site: Site): ReadResult<HooksConfig['options']> {
   if (!isPlainMap(value)) return refuse(value, 'a mapping of file names to options', true)
   const kept = emptyMap<HookFileOptions>()
   for (const [name, options] of Object.entries(value)) {

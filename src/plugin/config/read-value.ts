@@ -1,14 +1,23 @@
 import { readBackends } from './backends.ts'
-import { readList, readMap, readPrometheus } from './collections.ts'
+import { readKeep } from './keep.ts'
 import type { KeyRow } from './keys.ts'
 import { isBlank, type Plain } from './plain.ts'
+import { readPrices } from './prices.ts'
 import { readHooks } from './read-hooks.ts'
-import { readKeep } from './read-keep.ts'
-import { readPrices } from './read-prices.ts'
-import type { Reading, Site } from './reading.ts'
-import { readBool, readInteger, readMillis, readNumber, readText, readWord } from './scalars.ts'
+import type { ReadResult, Site } from './reading.ts'
+import {
+  readBool,
+  readInteger,
+  readList,
+  readMap,
+  readMillis,
+  readNumber,
+  readPrometheus,
+  readText,
+  readWord,
+} from './values.ts'
 
-const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, site: Site) => Reading } = {
+const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, site: Site) => ReadResult } = {
   bool: readBool,
   number: readNumber,
   integer: readInteger,
@@ -25,7 +34,6 @@ const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, 
   keep: (value, _, site) => readKeep(value, site),
 }
 
-/** Reads a key's value as its row says. Undefined if no value is set (absent, null, blank text). */
-export function readValue(row: KeyRow, value: Plain, site: Site): Reading | undefined {
+export function readValue(row: KeyRow, value: Plain, site: Site): ReadResult | undefined {
   return isBlank(value) ? undefined : READERS[row.type](value, row, site)
 }

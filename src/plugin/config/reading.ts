@@ -1,6 +1,14 @@
 import type { Environment } from './paths.ts'
 import { type Plain, Unusable } from './plain.ts'
-import type { ConfigProblem } from './types.ts'
+
+/** A problem of the configuration, for its author. `message` is one line and contains no secret. */
+export interface ConfigProblem {
+  /** `error`: a requested value is not used. `warning`: it is used, or the request was not addressed to hookspan. */
+  readonly level: 'error' | 'warning'
+  /** `sample_rate`, `backends[0].endpoint`; or the path of a file, the name of a variable. */
+  readonly key: string
+  readonly message: string
+}
 
 export type ProblemLevel = ConfigProblem['level']
 
@@ -9,7 +17,7 @@ const MAX_SHOWN = 40
 const MAX_PROBLEMS = 50
 
 /** The consequence of a problem. A function if it is costly to compute, because most of too many problems are not shown. */
-export type Outcome = string | undefined | (() => string | undefined)
+export type Consequence = string | undefined | (() => string | undefined)
 
 export class Problems {
   readonly #found = new Map<string, ConfigProblem>()
@@ -19,8 +27,7 @@ export class Problems {
     return [...this.#found.values(), ...this.#notShown('error'), ...this.#notShown('warning')]
   }
 
-  /** `place`: file and line, or variable. */
-  add(level: ProblemLevel, key: string, text: string, place?: string, outcome?: Outcome): void {
+  add(level: ProblemLevel, key: string, text: string, place?: string, outcome?: Consequence): void {
     if (this.#count[level] >= MAX_PROBLEMS) {
       this.#count[level] += 1
       return
@@ -56,17 +63,15 @@ export function showName(name: string): string {
   return SHOWN_NAME.test(name) ? name : '(a name that is not shown)'
 }
 
-/** `a, b or c` */
 export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
 /** A usable value, or the reason why it is not: `expected a number ≥ 0, got "soon"`. */
-export type Reading<Value = unknown> = { readonly value: Value } | { readonly reason: string }
+export type ReadResult<Value = unknown> = { readonly value: Value } | { readonly reason: string }
 
 /** The location of a value, and the receiver of reports about the parts that are left out. */
 export interface Site {
-  /** `backends[0].endpoint` */
   readonly path: string
   /** The path with hidden parts removed, for messages. */
   readonly name: string
@@ -74,7 +79,6 @@ export interface Site {
   readonly problems: Problems
   readonly env: Environment
   readonly home: string
-  /** `config.yaml line 7`, or a variable's name. */
   place(path: string): string
 }
 
@@ -83,11 +87,10 @@ export function within(site: Site, key: string | number): Site {
   return { ...site, path: site.path + path, name: site.name + name }
 }
 
-export function report(site: Site, text: string, outcome?: Outcome, level: ProblemLevel = site.level): void {
+export function report(site: Site, text: string, outcome?: Consequence, level: ProblemLevel = site.level): void {
   site.problems.add(level, site.name, text, site.place(site.path), outcome)
 }
 
-/** Builds the reason for refusing a value. If `hidden`, only its kind is shown, because it may be a secret. */
 export function refuse(value: Plain, expected: string, hidden = false): { readonly reason: string } {
   if (value instanceof Unusable && value.reason !== undefined) return { reason: value.reason }
   return { reason: `expected ${expected}, got ${describe(value, hidden)}` }

@@ -4,7 +4,7 @@ import { otelBackends, otelOffer } from './otel.ts'
 import type { Environment } from './paths.ts'
 import { emptyMap } from './plain.ts'
 import { readValue } from './read-value.ts'
-import { type ProblemLevel, Problems, type Reading, type Site } from './reading.ts'
+import { type ProblemLevel, Problems, type ReadResult, type Site } from './reading.ts'
 import {
   codeOptions,
   codeSource,
@@ -16,15 +16,11 @@ import {
   warnAboutUnknownKeys,
   warnAboutVariables,
 } from './sources.ts'
-import type { ConfigSource, Resolution, ResolvedConfig } from './types.ts'
-import type { UserConfig } from './user-config.ts'
+import type { ConfigSource, Resolution, ResolvedConfig, UserConfig } from './types.ts'
 
-/** The input of `resolveConfig`. All fields are optional. */
 export interface ConfigInput {
   readonly code?: UserConfig | undefined
-  /** Default: the process's environment. */
   readonly env?: Environment | undefined
-  /** Home directory. Default: the user's. */
   readonly home?: string | undefined
   /** The agent product, if it is the only one: `hermes`, `pi`. */
   readonly hostName?: string | undefined
@@ -57,12 +53,12 @@ function collectSources(given: GivenInput, file: ConfigFile | undefined, problem
 
 const BROKEN: ConfigSource = { from: 'file', detail: 'a file that cannot be used' }
 
-interface Held {
+interface ResolvedValue {
   readonly value: unknown
   readonly source: ConfigSource
 }
 
-interface Rejected {
+interface RejectedValue {
   readonly key: KeyName
   readonly reason: string
   readonly place: string
@@ -74,8 +70,8 @@ class Resolver {
   readonly #sources: readonly Source[]
   readonly #problems: Problems
   readonly #broken: BrokenFile | undefined
-  readonly #held = new Map<KeyName, Held>()
-  readonly #rejected: Rejected[] = []
+  readonly #held = new Map<KeyName, ResolvedValue>()
+  readonly #rejected: RejectedValue[] = []
 
   constructor(given: GivenInput, sources: readonly Source[], problems: Problems, broken: BrokenFile | undefined) {
     this.#broken = broken
@@ -86,7 +82,6 @@ class Resolver {
 
   resolve(): Pick<Resolution, 'config' | 'sources'> {
     for (const key of KEY_NAMES) this.#resolveKey(key)
-    for (const key of KEY_NAMES) this.#follow(key)
     // Reported last, because only now the fallback values are known.
     this.#tellBroken()
     for (const { key, reason, place, level } of this.#rejected) {
@@ -134,7 +129,7 @@ class Resolver {
     this.#held.set('backends', { value: found.backends, source: { from: 'environment', detail: found.place } })
   }
 
-  #take(site: Site, reading: Reading | undefined, source: ConfigSource): void {
+  #take(site: Site, reading: ReadResult | undefined, source: ConfigSource): void {
     const key = site.path as KeyName
     if (!reading) return
     if ('reason' in reading) {
@@ -145,11 +140,6 @@ class Resolver {
     }
     const value = { value: reading.value, source }
     this.#held.set(key, KEY_ROWS[key].type === 'map' ? merged(this.#get(key), value) : value)
-  }
-
-  #follow(key: KeyName): void {
-    const { follows } = KEY_ROWS[key]
-    if (follows && this.#get(key).value === undefined) this.#held.set(key, this.#get(follows))
   }
 
   // The SDK would correct this too, but only report it to its own log.
@@ -168,7 +158,7 @@ class Resolver {
     return { path: key, name: key, level, problems: this.#problems, env, home, place }
   }
 
-  #get(key: KeyName): Held {
+  #get(key: KeyName): ResolvedValue {
     return this.#held.get(key) ?? defaultOf(KEY_ROWS[key], undefined)
   }
 }
@@ -176,12 +166,12 @@ class Resolver {
 // The service name of Hermes in its existing dashboards.
 const SERVICE_OF_HOST: ReadonlyMap<string, string> = new Map([['hermes', 'hermes-agent']])
 
-function defaultOf(row: KeyRow, hostName: string | undefined): Held {
+function defaultOf(row: KeyRow, hostName: string | undefined): ResolvedValue {
   if (!row.fromHost || hostName === undefined) return { value: row.default, source: { from: 'default' } }
   return { value: SERVICE_OF_HOST.get(hostName) ?? hostName, source: { from: 'default', detail: 'name of the host' } }
 }
 
-function merged(below: Held, above: Held): Held {
+function merged(below: ResolvedValue, above: ResolvedValue): ResolvedValue {
   const value = Object.assign(emptyMap<unknown>(), below.value, above.value)
   if (below.source.from === 'default') return { value, source: above.source }
   const [upper, lower] = [above, below].map(({ source }) => source.detail ?? source.from)
@@ -195,7 +185,7 @@ function frozen(value: unknown): unknown {
 /** Types with values too long for a line about another subject. */
 const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])
 
-function shown(row: KeyRow, { value, source }: Held): string {
+function shown(row: KeyRow, { value, source }: ResolvedValue): string {
   const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
   if (value === undefined && row.type === 'hooks') return 'the usual folder'
   if (value === undefined || empty) return 'none'
@@ -203,4 +193,13 @@ function shown(row: KeyRow, { value, source }: Held): string {
   return row.private || MANIFOLD.has(row.type)
     ? `what ${source.detail ?? source.from} says`
     : Object.values(value as object).join(row.type === 'prometheus' ? ':' : ', ')
+}
+
+/**
+ * The problems with the hook settings, one line each. Includes an unreadable file, because it may contain hook settings. It is
+ * omitted if another source sets `hooks`.
+ */
+export function hookProblems({ problems, broken, sources }: Resolution): string[] {
+  const mayHaveSaid = sources.get('hooks')?.from === 'default' ? broken : undefined
+  return problems.filter(({ key }) => /^hooks\b/.test(key) || key === mayHaveSaid).map(({ message }) => message)
 }

@@ -1,20 +1,18 @@
 import { isAbsolute } from 'node:path'
 import { shownUrl } from '../../delivery/backends/http-url.ts'
-import { isShownField } from './backend-types.ts'
+import { isShownField } from './backends.ts'
 import type { HooksConfig } from './hooks-config.ts'
-import { KEEP_DEFAULT, type KeepConfig } from './keep-config.ts'
+import { KEEP_DEFAULT, type KeepConfig } from './keep.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
-import type { PricesConfig } from './prices-config.ts'
+import type { PricesConfig } from './prices.ts'
 import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
-/** One line of `hookspan config`, without secrets. */
 export interface ShownKey {
   /** `sample_rate`. Each backend has a line of its own: `backends[0]`. */
   readonly key: string
   readonly value: string
-  /** `default`, `config.yaml line 7`, `HOOKSPAN_SAMPLE_RATE`, `code` */
   readonly source: string
 }
 
@@ -111,7 +109,6 @@ function showOption(option: string, value: string): string {
   return option === 'base_url' ? showUrl(value) : value
 }
 
-/** Removes the trailing slash that URL parsing adds to an address without a path. */
 function showUrl(text: string): string {
   return shownUrl(text)?.replace(/^(https?:\/\/[^/]+)\/$/, '$1') ?? SET
 }

@@ -99,14 +99,12 @@ function meantKey(name: string): KeyName | undefined {
   return near ?? (words.includes('content') && words.includes('capture') ? 'content_capture' : undefined)
 }
 
-/** Returns the options given in code as a mapping. Reports other values. */
 export function codeOptions(code: Plain, problems: Problems): PlainMap {
   if (isPlainMap(code)) return code
   if (code !== undefined) problems.add('error', 'options', refuse(code, 'a mapping of keys').reason, 'options in code')
   return emptyMap<Plain>()
 }
 
-/** Warns about unknown keys, which would otherwise be ignored silently. */
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
     if (isKeyName(name) || source.slips?.has(name)) continue

@@ -8,9 +8,10 @@ import type {
   Temporality,
 } from '../../delivery/backends/backend-config.ts'
 import type { HooksConfig, UserHooks } from './hooks-config.ts'
-import type { KeepConfig, UserKeep } from './keep-config.ts'
+import type { KeepConfig, UserKeep } from './keep.ts'
 import type { KeyName, KeyTable } from './keys.ts'
-import type { PricesConfig, UserPrices } from './prices-config.ts'
+import type { PricesConfig, UserPrices } from './prices.ts'
+import type { ConfigProblem } from './reading.ts'
 
 export type { BackendConfig, PrometheusAddress, StringMap } from '../../delivery/backends/backend-config.ts'
 export type { KeyName } from './keys.ts'
@@ -39,9 +40,8 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
+type Absent<Row> = Row extends { default: unknown } ? never : undefined
 
-/** The resolved configuration: every key with a valid value. */
 export type ResolvedConfig = {
   readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]>
 }
@@ -77,7 +77,6 @@ interface UserValueOfType {
   /** Also in short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
   backends: readonly (UserBackend | string)[]
   prometheus: boolean | Partial<PrometheusAddress>
-  /** A string is the folder. */
   hooks: boolean | string | UserHooks
   prices: boolean | UserPrices
   keep: boolean | UserKeep
@@ -88,27 +87,25 @@ type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueO
 /** The value of one key as options in code accept it. */
 export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
 
-/** A problem of the configuration, for its author. `message` is one line and contains no secret. */
-export interface ConfigProblem {
-  /** `error`: a requested value is not used. `warning`: it is used, or the request was not addressed to hookspan. */
-  readonly level: 'error' | 'warning'
-  /** `sample_rate`, `backends[0].endpoint`; or the path of a file, the name of a variable. */
-  readonly key: string
-  readonly message: string
-}
-
 export interface ConfigSource {
   readonly from: 'default' | 'file' | 'environment' | 'code'
-  /** `config.yaml line 7`, or the variable's name. */
   readonly detail?: string
 }
 
 export interface Resolution {
   /** The configuration file that was read. Undefined if there is none, or it cannot be used. */
   readonly file: string | undefined
-  /** The key of the problem that explains why the file cannot be used. */
   readonly broken: ConfigProblem['key'] | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>
   readonly problems: readonly ConfigProblem[]
 }
+
+// The build expands the keys, each with the description of its row, for editors.
+/**
+ * The configuration in code: any of the keys, spelt as in the file. Durations are milliseconds (`_ms`). An unusable value is
+ * reported and ignored, and never throws.
+ *
+ * @example { content_capture: 'full', backends: [{ type: 'jaeger' }], sample_rate: 0.1 }
+ */
+export type UserConfig = { readonly [Key in KeyName]?: UserValue<Key> | undefined }

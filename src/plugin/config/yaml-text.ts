@@ -7,7 +7,6 @@ type Yaml = typeof import('yaml')
 /** The content of a file: every scalar as its literal text, and the line of every key and element. */
 export interface ParsedText {
   readonly values: PlainMap
-  /** `backends[0].endpoint` → 4 */
   readonly lines: ReadonlyMap<string, number>
 }
 
@@ -39,7 +38,6 @@ const FAULTS: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'there is a tab where only spaces may be',
 }
 
-/** Parses YAML 1.2, which includes JSON. Never throws. */
 export function parseYaml(text: string): ParsedText | TextFault {
   try {
     return parse(text, load<Yaml>('yaml'))

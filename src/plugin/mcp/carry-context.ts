@@ -1,7 +1,6 @@
 import { context, isSpanContextValid, trace } from '@opentelemetry/api'
 import { isArray, peek } from '../../contract/foreign.ts'
 import { formatTraceparent, parseTraceparent } from '../../tracker/traceparent.ts'
-import type { McpTransport } from './shapes.ts'
 
 /** Options for finding the context of a request. */
 export interface CarryOptions {
@@ -14,8 +13,7 @@ export interface CarryOptions {
   readonly traceparent?: (() => string | undefined) | undefined
 }
 
-/** The keys of `params._meta` that the protocol reserves for trace context. */
-interface Carried {
+interface TraceContextFields {
   readonly traceparent: string
   readonly tracestate?: string
 }
@@ -46,7 +44,7 @@ export function carryContext<Transport extends McpTransport>(
 }
 
 /** The message, or a copy of it with the context. The original is sent if this fails. */
-function carrying(message: unknown, find: () => Carried | undefined): unknown {
+function carrying(message: unknown, find: () => TraceContextFields | undefined): unknown {
   try {
     return isArray(message) ? message.map(each => withContext(each, find)) : withContext(message, find)
   } catch {
@@ -54,7 +52,7 @@ function carrying(message: unknown, find: () => Carried | undefined): unknown {
   }
 }
 
-function withContext(message: unknown, find: () => Carried | undefined): unknown {
+function withContext(message: unknown, find: () => TraceContextFields | undefined): unknown {
   if (typeof peek(message, 'method') !== 'string' || peek(message, 'id') === undefined) return message
   const params = peek(message, 'params')
   const meta = peek(params, '_meta')
@@ -64,7 +62,7 @@ function withContext(message: unknown, find: () => Carried | undefined): unknown
   return { ...(message as object), params: { ...(params as object), _meta: { ...(meta as object), ...carried } } }
 }
 
-function active(): Carried | undefined {
+function active(): TraceContextFields | undefined {
   const found = trace.getSpanContext(context.active())
   if (found === undefined || !isSpanContextValid(found)) return undefined
   const tracestate = found.traceState?.serialize()
@@ -72,7 +70,23 @@ function active(): Carried | undefined {
 }
 
 /** An invalid traceparent is omitted: a server would ignore it. */
-function told(traceparent: unknown): Carried | undefined {
+function told(traceparent: unknown): TraceContextFields | undefined {
   const parsed = parseTraceparent(traceparent)
   return parsed && { traceparent: formatTraceparent(parsed) }
+}
+
+/** The parts of the MCP SDK that we use, in both of its lines (1.32 and 2.4), declared here to avoid an import. */
+
+/** A transport of a client or of a server: stdio, HTTP, or in memory. */
+export interface McpTransport {
+  /** Sends a message, or several at once. */
+  // biome-ignore lint/suspicious/noExplicitAny: each transport of each line has types of its own, and all of them are meant.
+  send(message: any, options?: any): Promise<void>
+}
+
+/** An `McpServer`, or the `Server` inside it. */
+export interface McpServer {
+  /** Connects the server, as in the SDK. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  connect(transport: any): Promise<void>
 }

@@ -3,7 +3,6 @@ import { Writable } from 'node:stream'
 import type { LogAbout, Plugin, PluginOptions, SpanIds } from '../../index.ts'
 import { createPluginIn, ownEnvironment } from '../create-plugin.ts'
 
-/** The lowest level of each severity. */
 const SEVERITIES = [
   [60, 'FATAL'],
   [50, 'ERROR'],
@@ -13,7 +12,6 @@ const SEVERITIES = [
   [Number.NEGATIVE_INFINITY, 'TRACE'],
 ] as const
 const OF_PINO = new Set(['$context', 'pinoWillSendConfig'])
-/** Fields of a line that identify a span, named as in the hooks. */
 const IDS = ['host', 'session_id', 'turn_id', 'tool_call_id', 'traceparent'] as const
 /** Fields about the machine, and fields recorded elsewhere. `err` is omitted because a stack contains paths. */
 const LEFT_OUT = new Set<string>(['level', 'time', 'msg', 'pid', 'hostname', 'v', 'err', 'error', ...IDS])
@@ -82,7 +80,6 @@ function severityOf(level: unknown): NonNullable<LogAbout['severity']> {
   return SEVERITIES.find(isMeant)?.[1] ?? 'INFO'
 }
 
-/** Undefined if the text is not a line of pino. */
 function parsed(text: string): Line | undefined {
   try {
     const line: unknown = JSON.parse(text)

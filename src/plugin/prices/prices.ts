@@ -1,7 +1,7 @@
+import { BlockList, isIP } from 'node:net'
 import type { Cost, PricedRequest, Pricing } from '../../tracker/spans/span-definition.ts'
-import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices-config.ts'
+import type { OwnPrice, OwnRates, PricesConfig } from '../config/prices.ts'
 import { listedPrices, PRICE_LIST } from './price-list.ts'
-import { isPrivateAddress } from './private-address.ts'
 import { dollarsFor, type UnitPrices } from './unit-prices.ts'
 
 interface Bill extends Omit<Cost, 'dollars'> {
@@ -11,14 +11,12 @@ interface Bill extends Omit<Cost, 'dollars'> {
 }
 
 interface Resolved {
-  /** The quarter of an hour for which the prices hold. */
   readonly slot: number
   readonly bill: Bill | undefined
 }
 
 /** Some providers are cheaper at night, from a quarter or half past the hour. */
 const SLOT_MILLIS = 900_000
-/** Limits the cached models. If there are more, the cache is cleared. */
 const MODELS_LIMIT = 256
 /** Limits the warnings about models without a price: a router may use hundreds of models. */
 const LINES_LIMIT = 20
@@ -92,7 +90,6 @@ function isMeant(pattern: OwnPrice['model'], { provider, model }: PricedRequest)
   return matches(parts, model.toLowerCase()) || matches(parts, `${provider}/${model}`.toLowerCase())
 }
 
-/** True if the text consists of these parts in this order, with any text between them. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...rest] = parts
   const last = rest.pop()
@@ -105,4 +102,29 @@ function matches(parts: readonly string[], text: string): boolean {
     from = at + part.length
   }
   return text.length - last.length >= from && text.endsWith(last)
+}
+
+const PRIVATE = new BlockList()
+for (const [network, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['100.64.0.0', 10],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv4')
+}
+PRIVATE.addAddress('::1', 'ipv6')
+PRIVATE.addSubnet('fc00::', 7, 'ipv6')
+PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+
+const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
+
+/** True if the URL is on this machine or network. The server is then the user's own, whatever its models are called. */
+function isPrivateAddress(baseUrl: string): boolean {
+  if (!URL.canParse(baseUrl)) return false
+  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  const family = isIP(host)
+  return family === 0 ? LOCAL_NAME.test(host) : PRIVATE.check(host, family === 6 ? 'ipv6' : 'ipv4')
 }

@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../tracker/spans/span-definition.ts'
 
 /** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
-export type Rate = number | { readonly base: number; readonly steps: readonly RateStep[] }
+export type TokenRate = number | { readonly base: number; readonly steps: readonly RateStep[] }
 
 export interface RateStep {
   /** Input tokens, including cached ones. */
@@ -11,20 +11,19 @@ export interface RateStep {
 
 /** The token prices of a model. Kinds without a rate use the rate of input or output. */
 export interface UnitPrices {
-  readonly input: Rate
-  readonly output: Rate
-  readonly cacheRead?: Rate | undefined
-  readonly cacheWrite?: Rate | undefined
-  /** For cache entries that last an hour. */
-  readonly cacheWriteLong?: Rate | undefined
-  readonly reasoning?: Rate | undefined
+  readonly input: TokenRate
+  readonly output: TokenRate
+  readonly cacheRead?: TokenRate | undefined
+  readonly cacheWrite?: TokenRate | undefined
+  readonly cacheWriteLong?: TokenRate | undefined
+  readonly reasoning?: TokenRate | undefined
   /** US dollars per request, independent of its tokens. */
   readonly request?: number | undefined
 }
 
 const MILLION = 1e6
 
-function rateAt(rate: Rate, input: number): number {
+function rateAt(rate: TokenRate, input: number): number {
   if (typeof rate === 'number') return rate
   let found = rate.base
   for (const step of rate.steps) if (input > step.above) found = step.rate
@@ -41,7 +40,7 @@ export function dollarsFor(usage: TokenUsage, prices: UnitPrices): number | unde
   const shortWrites = cacheWriteTokens - cacheWriteLongTokens
   const said = outputTokens - reasoningTokens
   if (fresh < 0 || shortWrites < 0 || said < 0) return undefined
-  const at = (tokens: number, rate: Rate): number => (tokens === 0 ? 0 : tokens * rateAt(rate, promptTokens))
+  const at = (tokens: number, rate: TokenRate): number => (tokens === 0 ? 0 : tokens * rateAt(rate, promptTokens))
   const { input, output, cacheWrite = input } = prices
   const sum =
     at(fresh, input) +

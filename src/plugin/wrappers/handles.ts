@@ -48,7 +48,7 @@ export type TurnOptions = Omit<SessionStart & TurnStart, Exclude<keyof Identity,
 export type RequestOptions = Omit<ApiStart, Exclude<keyof Identity, 'api_request_id'>>
 
 /** Fields of `pre_tool_call`. `api_request_id` is the request that asked for the tool. Default: the latest one. */
-export type ToolOptions = Omit<ToolStart, 'args' | Exclude<keyof Identity, 'api_request_id' | 'tool_call_id'>>
+export type ToolCallOptions = Omit<ToolStart, 'args' | Exclude<keyof Identity, 'api_request_id' | 'tool_call_id'>>
 
 /** Fields of `pre_approval_request`. */
 export type ApprovalOptions = Omit<ApprovalRequest, keyof Identity>
@@ -64,7 +64,7 @@ export type SubagentOptions = Pick<
 export type End<Fields> = (fields?: Omit<Fields, keyof Identity>) => void
 
 /** The operations of a turn or a tool. */
-export interface Work {
+export interface TurnOperations {
   /**
    * Runs one attempt at a model request. Usage, finish reason, model and message are read from the result of `run`, in the
    * formats of OpenAI, Anthropic, Gemini, the AI SDK, LangChain and Ollama. If `run` throws, the attempt has failed.
@@ -79,7 +79,7 @@ export interface Work {
    * @example const text = await turn.tool('read_file', { path: 'TODO' }, ({ path }) => readFile(path, 'utf8'))
    * @example await turn.tool({ tool_name: call.name, tool_call_id: call.id }, args, tools[call.name])
    */
-  tool<Args, Result>(call: string | ToolOptions, args: Args, run: (args: Args, tool: ToolHandle) => Result): Result
+  tool<Args, Result>(call: string | ToolCallOptions, args: Args, run: (args: Args, tool: ToolHandle) => Result): Result
   /**
    * Records the time until a decision. `true` or `'allow'` grants, `false` or `'deny'` denies. Any other word is recorded as
    * the choice: `once`, `session` and `always` grant.
@@ -96,7 +96,7 @@ export interface Work {
 }
 
 /** The argument of a turn's function, and of a child agent's. */
-export interface TurnHandle extends Work {
+export interface TurnHandle extends TurnOperations {
   /** The ids of this turn */
   readonly ids: TurnIds
   /** Ends the turn as completed, unless `failed`, `interrupted` or `completed` is given. `assistant_response` is the answer. */
@@ -115,7 +115,7 @@ export interface RequestHandle {
  * The argument of a tool's function. Use its methods instead of the turn's for work inside the tool, so that its spans become
  * children of the tool.
  */
-export interface ToolHandle extends Work {
+export interface ToolHandle extends TurnOperations {
   /** The ids of this call */
   readonly ids: ToolIds
   /** Ends the call, for example with `{ status: 'blocked' }` if it was not run. */

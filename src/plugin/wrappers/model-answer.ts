@@ -50,14 +50,12 @@ function factsOf(answer: unknown): Facts {
   return facts
 }
 
-/** Adds the metadata of a chunk. Some APIs count the input in the first chunk, and the output in the last. */
 export function addFacts(said: Facts, chunk: unknown): Facts {
   const facts = factsOf(chunk)
   if (said.usage === undefined || facts.usage === undefined) return { ...said, ...facts }
   return { ...said, ...facts, usage: { ...said.usage, ...facts.usage } }
 }
 
-/** Converts a model's answer to the end of its request. Unknown fields are omitted. */
 export function answerOf(answer: unknown): ApiEnd {
   const { content, calls } = messageOf(answer)
   return {
@@ -98,7 +96,6 @@ function first(value: unknown, places: readonly string[]): unknown {
   return undefined
 }
 
-/** OpenAI's responses are a list of items, each of which may have parts. */
 function partsOf(carrier: unknown): readonly unknown[] {
   const list = first(carrier, ['content', 'parts', 'output'])
   return elementsOf(list, PARTS_LIMIT).flatMap(item => {
@@ -117,7 +114,6 @@ function callOf(call: unknown): object | undefined {
   return { id, name, arguments: given }
 }
 
-/** The value at a path such as `choices.0.message`, reading only own data properties. */
 function ownAt(value: unknown, path: readonly string[]): unknown {
   let at = value
   for (const key of path) at = ownValue(at, key)

@@ -2,15 +2,14 @@ import { types } from 'node:util'
 
 type Stream = AsyncIterable<unknown>
 
-/** Callbacks for the end of a run. Neither may throw. */
-export interface Outcome {
+export interface SettleListener {
   readonly ended: (value: unknown) => void
   readonly failed: (error: unknown) => void
   readonly came?: (chunk: unknown) => void
 }
 
 /** Runs the function and reports its end. The caller gets the same result as without us. */
-export function settle<Result>(run: () => Result, outcome: Outcome): Result {
+export function settle<Result>(run: () => Result, outcome: SettleListener): Result {
   let result: Result
   try {
     result = run()
@@ -33,7 +32,7 @@ function isPlain(promise: Promise<unknown>): boolean {
 }
 
 /** An async function, so that an unhandled rejection stays one, and the error's stack names the code that awaited it. */
-async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<unknown> {
+async function passedOn(promise: Promise<unknown>, outcome: SettleListener): Promise<unknown> {
   let value: unknown
   try {
     value = await promise
@@ -50,7 +49,7 @@ async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<un
  * here. Its end is reported when the caller awaits it, or calls `then` or `catch`. If it is read by other methods, `end` must
  * be called.
  */
-function watch(promise: Promise<unknown>, outcome: Outcome): void {
+function watch(promise: Promise<unknown>, outcome: SettleListener): void {
   try {
     const { then } = promise
     if (then === Promise.prototype.then) void promise.then(value => take(value, outcome), outcome.failed)
@@ -60,7 +59,7 @@ function watch(promise: Promise<unknown>, outcome: Outcome): void {
   }
 }
 
-function watchThen(promise: Promise<unknown>, then: Promise<unknown>['then'], outcome: Outcome): void {
+function watchThen(promise: Promise<unknown>, then: Promise<unknown>['then'], outcome: SettleListener): void {
   const watchedThen: Promise<unknown>['then'] = (onValue, onError) => {
     const value = (given: unknown): unknown => {
       take(given, outcome)
@@ -81,7 +80,7 @@ function watchThen(promise: Promise<unknown>, then: Promise<unknown>['then'], ou
   })
 }
 
-function take(value: unknown, outcome: Outcome): void {
+function take(value: unknown, outcome: SettleListener): void {
   if (isThenable(value)) outcome.ended(undefined)
   else if (isStream(value)) watchStream(value, outcome)
   else outcome.ended(value)
@@ -116,7 +115,7 @@ function isStream(value: unknown): value is Stream {
  * Ends when the caller has finished reading the stream with `for await`. The stream stays the same object: only its iteration
  * is observed. If it is read in another way or cannot be observed, it ends when `end` is called.
  */
-function watchStream(stream: Stream, outcome: Outcome): void {
+function watchStream(stream: Stream, outcome: SettleListener): void {
   try {
     const iterate = stream[Symbol.asyncIterator]
     const value = (): AsyncIterator<unknown> => {
@@ -136,7 +135,7 @@ function watchStream(stream: Stream, outcome: Outcome): void {
 type Step = (...args: unknown[]) => Promise<IteratorResult<unknown>>
 
 /** An iterator that looks the same to its reader. Methods are read only when the reader reads them: a getter may throw. */
-function watched(iterator: AsyncIterator<unknown>, { ended, failed, came }: Outcome): AsyncIterator<unknown> {
+function watched(iterator: AsyncIterator<unknown>, { ended, failed, came }: SettleListener): AsyncIterator<unknown> {
   const step = (method: Step, isLeaving = false): Step => {
     return async (...args) => {
       try {

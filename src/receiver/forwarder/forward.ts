@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { homeDirectory, stateHome } from '../../plugin/config/paths.ts'
-import { type ReceiverPlace, receiverPlace } from '../../plugin/config/receiver-place.ts'
+import { homeDirectory, type ReceiverPlace, receiverPlace, stateHome } from '../../plugin/config/paths.ts'
 import {
   type ForwardedEvent,
   type ForwardOptions,

@@ -2,7 +2,7 @@ import { futimesSync, lstatSync, writeSync } from 'node:fs'
 import { connect } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { OPEN, readOwnFile, withOwnFile } from '../../delivery/trace-log/private-file.ts'
-import { type ReceiverPlace, TOKEN } from '../../plugin/config/receiver-place.ts'
+import { type ReceiverPlace, TOKEN } from '../../plugin/config/paths.ts'
 
 export interface RunningAddress {
   readonly token: string

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { appendToOwnFile, makePrivateDirectory, PRIVATE_FILE } from '../../delivery/trace-log/private-file.ts'
-import { DROPPED, type ReceiverPlace, SPOOL_LIMITS } from '../../plugin/config/receiver-place.ts'
+import { DROPPED, type ReceiverPlace, SPOOL_LIMITS } from '../../plugin/config/paths.ts'
 import type { ForwardedEvent } from './post.ts'
 
 /**

@@ -8,7 +8,7 @@ import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
 import { inferenceProvider } from './request-parameters.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
-import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
+import { addSummary, type TurnTotals } from './turn-totals.ts'
 
 /** The end of a turn: the host's payload and the facts that the core adds. */
 export interface RootSpanEnd extends SessionEnd {
@@ -205,7 +205,6 @@ export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
       .set(own.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, options)
     attributes.set(own.samplingReason, samplingReasonOf(payload, error, options))
-    if (options.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, options))
     return { attributes, error }
   },
   logEvent({ payload }, options) {

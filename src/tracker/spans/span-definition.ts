@@ -60,10 +60,8 @@ export interface AttributeOptions {
   readonly capture: Capture
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
-  readonly rootLabel: 'none' | 'agent' | 'session'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
-  readonly usageOnRoot: boolean
   readonly pricing: Pricing | undefined
   readonly keep: KeepRules | undefined
 }

@@ -1,5 +1,5 @@
 import { type CapturedContent, joined, type SafeText } from '../../content/capture.ts'
-import { AttributeList } from './attribute-list.ts'
+import type { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
 import type { AttributeOptions } from './span-definition.ts'
 import type { ContextFill } from './usage.ts'
@@ -213,22 +213,4 @@ function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: Cos
   const { own } = options.names
   if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
   if (known > 0 || options.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
-}
-
-/** Usage on the root too, for backends that cannot add it up. Off by default, because other backends would count it twice. */
-export function rootUsageAttributes(totals: TurnTotals, options: AttributeOptions): AttributeList {
-  if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
-  const { genAi, inference } = options.names
-  return new AttributeList()
-    .set(genAi.usageInputTokens, totals.tokensInput)
-    .set(genAi.usageOutputTokens, totals.tokensOutput)
-    .set(genAi.usageCacheRead, some(totals.tokensCacheRead))
-    .set(genAi.usageCacheCreation, some(totals.tokensCacheWrite))
-    .set(genAi.usageReasoning, some(totals.tokensReasoning))
-    .set(inference.tokensPrompt, totals.tokensInput)
-    .set(inference.tokensCompletion, totals.tokensOutput)
-    .set(inference.tokensTotal, totals.tokensInput + totals.tokensOutput)
-    .set(inference.tokensCacheRead, some(totals.tokensCacheRead))
-    .set(inference.tokensCacheWrite, some(totals.tokensCacheWrite))
-    .set(inference.tokensReasoning, some(totals.tokensReasoning))
 }

@@ -1,9 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
+import { countOf, humanAge, humanCost, humanCount, humanDuration } from '../../reading/human-figures.ts'
 import type { TextSegment } from '../../reading/segments.ts'
 import type { TurnRow } from '../server/api.ts'
-import { ago, countOf, percent } from './formats.ts'
+import { ago, percent } from './formats.ts'
 import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 

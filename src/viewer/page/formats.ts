@@ -1,5 +1,3 @@
-import { humanCount } from '../../reading/human-figures.ts'
-
 /** `just now`, `3 m ago`, `2 h ago`, `4 d ago`. */
 export function ago(millis: number): string {
   const minutes = Math.floor(millis / 60_000)
@@ -22,12 +20,6 @@ function trimmed(figure: number): string {
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
-}
-
-const PLURAL = /[^s]$/
-
-export function countOf(count: number, noun: string): string {
-  return `${humanCount(count)} ${count === 1 || !PLURAL.test(noun) ? noun : `${noun}s`}`
 }
 
 /** Milliseconds of an age in the address: `1h`, `7d`. Undefined if it is not an age, for example `all`. */

@@ -51,11 +51,6 @@ test('the total of a trace of the demo is that of all its requests but for what 
   expect(totals).toEqual(Object.fromEntries(expected))
 })
 
-test('with usage_on_root it is that of the turn’s own requests', async () => {
-  const { traces, totals } = await feed('root', { usage_on_root: true })
-  expect(totals).toEqual(Object.fromEntries(traces.map(({ traceId, own }) => [`tr-${traceId}`, own])))
-})
-
 test('its spans have the tokens of all requests, and its root says the parts', async () => {
   for (const trace of traces) {
     const spans = (await server.spans(`tr-${trace.traceId}`)).map(span => ({

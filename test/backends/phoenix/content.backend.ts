@@ -122,16 +122,3 @@ test('what is sent a second time is not counted a second time', async () => {
   expect(once).toMatchObject({ recordCount: SPANS, tokenCountTotal: 127 })
   expect(priced.costSummary.total.tokens).toBe(127)
 })
-
-test('usage on the root as well counts and costs nothing twice: Phoenix looks at requests alone', async () => {
-  const spans = await shown('root-usage', { usage_on_root: true })
-  expect(named(spans, 'agent')['llm.token_count.total']).toBe(127)
-  const priced = await eventually(
-    () => scene.query.project('root-usage'),
-    ({ costSummary }) => (costSummary.total.tokens ?? 0) > 0,
-  )
-  const [root] = await scene.query.pageSpans('root-usage', 'parent_id is None')
-  expect(root).toMatchObject({ tokenCountTotal: 0, cumulativeTokenCountTotal: 127, costSummary: null })
-  expect(priced.tokenCountTotal).toBe(127)
-  expect(priced.costSummary.total.tokens).toBe(127)
-})

@@ -225,8 +225,7 @@ test('describes the process in the resource', async () => {
   const pipeline = openPipeline({
     backends: [anyBackend('otlp', sink.url, { protocol: 'http/json' })],
     projectName: 'my project',
-    globalTags: { team: 'a', tier: 'tag' },
-    resourceAttributes: { tier: 'attribute' },
+    resourceAttributes: { team: 'a' },
   })
   recordSpans(pipeline, 'one')
   await pipeline.flush()
@@ -235,7 +234,6 @@ test('describes the process in the resource', async () => {
   expect(attributes.get('service.name')).toEqual({ stringValue: 'test-agent' })
   expect(attributes.get('openinference.project.name')).toEqual({ stringValue: 'my project' })
   expect(attributes.get('team')).toEqual({ stringValue: 'a' })
-  expect(attributes.get('tier')).toEqual({ stringValue: 'attribute' })
   expect(attributes.get('telemetry.distro.name')).toEqual({ stringValue: 'hookspan' })
   expect(attributes.get('telemetry.sdk.name')).toEqual({ stringValue: 'opentelemetry' })
   expect(attributes.get('service.instance.id')?.stringValue).toMatch(/^[0-9a-f-]{36}$/)

@@ -50,7 +50,6 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
   return {
     serviceName: 'test-agent',
     resourceAttributes: {},
-    globalTags: {},
     version: '1.2.3',
     namespace: 'hermes',
     marks: MARKS,

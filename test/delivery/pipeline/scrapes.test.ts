@@ -168,7 +168,7 @@ test('reports omitted series once, with advice', async () => {
   for (let at = 0; at < 12; at++) calls.add(1, { tool: `t${at}` })
   for (let at = 0; at < 2; at++) expect(await (await fetch(url)).text()).toMatch(/^# left out of calls: 2 label sets$/m)
   expect(lines.said).toEqual([
-    'prometheus: 2 label sets are left out of what is scraped (calls): it has room for 10 series. Lower metrics_label_limit',
+    'prometheus: 2 label sets are left out of what is scraped (calls): it has room for 10 series. A backend gets all of them',
   ])
 })
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { SPOOL_LIMITS } from '../../../src/plugin/config/receiver-place.ts'
+import { SPOOL_LIMITS } from '../../../src/plugin/config/paths.ts'
 import { EventSpool } from '../../../src/receiver/event-spool.ts'
 import {
   type Address,

@@ -1,9 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how a file names a variable
 import { expect, test } from 'vitest'
 import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../../src/delivery/backends/rows.ts'
-import { isShownField, ownFields } from '../../../src/plugin/config/backend-types.ts'
-import type { BackendConfig } from '../../../src/plugin/config/types.ts'
-import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import { isShownField, ownFields } from '../../../src/plugin/config/backends.ts'
+import type { BackendConfig, UserConfig } from '../../../src/plugin/config/types.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 function backends(list: unknown, env: Record<string, string> = {}) {

@@ -88,10 +88,6 @@ function wrongValues(key: KeyName): Wrong[] {
 const PLACES = { default: '', file: 'config.yaml line 3', code: 'options in code' }
 const USING: { readonly [Key in KeyName]?: string } = {
   conventions: 'own, gen_ai, openinference',
-  tool_input_preview_max_chars: '1200',
-  tool_output_preview_max_chars: '1200',
-  llm_input_preview_max_chars: '1200',
-  llm_output_preview_max_chars: '1200',
   hooks: 'the usual folder',
 }
 

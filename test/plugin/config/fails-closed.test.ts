@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { resolveConfig } from '../../../src/plugin/config/resolve.ts'
-import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import type { UserConfig } from '../../../src/plugin/config/types.ts'
 import { messages, put, resolved, scratchHome } from './scratch-home.ts'
 
 type Input = Parameters<typeof resolved>[0]

@@ -151,7 +151,8 @@ test('a directory in the place of the file is reported', () => {
 
 test('variables in strings', () => {
   const env = { A: 'one', EMPTY: '' }
-  const text = (yaml: string) => resolved({ yaml: `global_tags: {x: '${yaml}'}`, env }).config.global_tags['x']
+  const text = (yaml: string) =>
+    resolved({ yaml: `resource_attributes: {x: '${yaml}'}`, env }).config.resource_attributes['x']
   expect(text('${A} and ${A}')).toBe('one and one')
   expect(text('${NONE:-two}')).toBe('two')
   expect(text('${EMPTY:-two}')).toBe('two')
@@ -163,19 +164,21 @@ test('variables in strings', () => {
 })
 
 test('a variable that is not set is named with its key, and the next lower source counts', () => {
-  const resolution = resolved({ yaml: 'debug: true\nservice_name: a-${STAGE}\nglobal_tags:\n  a: ${B C}\n  b: x' })
+  const resolution = resolved({
+    yaml: 'debug: true\nservice_name: a-${STAGE}\nresource_attributes:\n  a: ${B C}\n  b: x',
+  })
   expect(resolution.config.service_name).toBe('hookspan')
-  expect(resolution.config.global_tags).toEqual({ b: 'x' })
+  expect(resolution.config.resource_attributes).toEqual({ b: 'x' })
   expect(messages(resolution)).toEqual([
-    'config: global_tags.a: it holds a "${" that no name of a variable follows (config.yaml line 4); leaving it out',
+    'config: resource_attributes.a: it holds a "${" that no name of a variable follows (config.yaml line 4); leaving it out',
     'config: service_name: the variable STAGE is not set (config.yaml line 2); using hookspan',
   ])
 })
 
 test('anchors are read, cycles and bombs end', () => {
   expect(resolved({ yaml: 'service_name: &n me\nagent_name: *n' }).config.agent_name).toBe('me')
-  expect(messages(resolved({ yaml: 'global_tags: &a\n  a: *a' }))).toEqual([
-    'config: global_tags.a: expected text, got a mapping (config.yaml line 2); leaving it out',
+  expect(messages(resolved({ yaml: 'resource_attributes: &a\n  a: *a' }))).toEqual([
+    'config: resource_attributes.a: expected text, got a mapping (config.yaml line 2); leaving it out',
   ])
   const bomb = Array.from(
     { length: 9 },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { KEEP_DEFAULT } from '../../../src/plugin/config/keep-config.ts'
+import { KEEP_DEFAULT } from '../../../src/plugin/config/keep.ts'
 import { showConfig } from '../../../src/plugin/config/show.ts'
 import { messages, resolved } from './scratch-home.ts'
 

@@ -90,7 +90,7 @@ const throwing = new Proxy(
   },
 )
 const cyclic: Record<string, unknown> = {}
-cyclic['global_tags'] = cyclic
+cyclic['resource_attributes'] = cyclic
 cyclic['backends'] = [cyclic]
 
 test.each([
@@ -139,7 +139,7 @@ test('cycles, getters that throw, endless lists', () => {
 
 test('an option that changes afterwards changes nothing', () => {
   const tags = { a: 'b' }
-  const { config } = resolved({ code: { global_tags: tags } })
+  const { config } = resolved({ code: { resource_attributes: tags } })
   tags.a = 'changed'
-  expect(config.global_tags).toEqual({ a: 'b' })
+  expect(config.resource_attributes).toEqual({ a: 'b' })
 })

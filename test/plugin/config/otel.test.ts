@@ -31,18 +31,6 @@ const CASES: [KeyName, Variables, unknown, string][] = [
   ...['false', 'NO_CONTENT', 'EVENT_ONLY'].map(word => capture(word, 'off')),
   ['content_max_chars', { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' }, 500, 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   ['preview_max_chars', { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' }, 500, 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
-  [
-    'tool_input_preview_max_chars',
-    { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' },
-    500,
-    'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT',
-  ],
-  [
-    'conversation_history_max_chars',
-    { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' },
-    500,
-    'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT',
-  ],
   ['metrics_interval_ms', { OTEL_METRIC_EXPORT_INTERVAL: '5000' }, 5000, 'OTEL_METRIC_EXPORT_INTERVAL'],
   ['span_batch_max_queue_size', { OTEL_BSP_MAX_QUEUE_SIZE: '700' }, 700, 'OTEL_BSP_MAX_QUEUE_SIZE'],
   ['span_batch_schedule_delay_ms', { OTEL_BSP_SCHEDULE_DELAY: '7' }, 7, 'OTEL_BSP_SCHEDULE_DELAY'],
@@ -71,9 +59,8 @@ test.each(CASES)('%s from %j', (key, env, value, variable) => {
 
 test('every key that names such a variable has a case above, or in the next part', () => {
   const tested = new Set([...CASES.map(([key]) => key), 'backends'])
-  const capped = KEY_NAMES.filter(key => /^(tool|llm)_(in|out)put_preview_max_chars$/.test(key))
-  const missing = KEY_NAMES.filter(key => KEY_ROWS[key].otel && !tested.has(key) && !capped.includes(key))
-  expect([missing, capped.length]).toEqual([[], 4])
+  const missing = KEY_NAMES.filter(key => KEY_ROWS[key].otel && !tested.has(key))
+  expect(missing).toEqual([])
 })
 
 test('the file loses to them, HOOKSPAN_<KEY> and code win', () => {
@@ -86,14 +73,10 @@ test('the file loses to them, HOOKSPAN_<KEY> and code win', () => {
 
 test('the length limit caps and never raises', () => {
   const limit = { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '500' }
-  const yaml = 'content_max_chars: 100\nllm_input_preview_max_chars: 900\nllm_output_preview_max_chars: 90'
+  const yaml = 'content_max_chars: 100\npreview_max_chars: 900'
+  expect(resolved({ yaml, env: limit }).config).toMatchObject({ content_max_chars: 100, preview_max_chars: 500 })
   const { config } = resolved({ yaml, env: { ...limit, HOOKSPAN_PREVIEW_MAX_CHARS: '800' } })
-  expect(config).toMatchObject({
-    content_max_chars: 100,
-    llm_input_preview_max_chars: 500,
-    llm_output_preview_max_chars: 90,
-    preview_max_chars: 800,
-  })
+  expect(config.preview_max_chars).toBe(800)
 })
 
 test('the name of the service is no resource attribute beside itself', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { KEEP_DEFAULT } from '../../../src/plugin/config/keep-config.ts'
+import { KEEP_DEFAULT } from '../../../src/plugin/config/keep.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from '../../../src/plugin/config/keys.ts'
-import type { UserConfig } from '../../../src/plugin/config/user-config.ts'
+import type { UserConfig } from '../../../src/plugin/config/types.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 /** Three different good values, in the order file, environment, code: as text, and as resolved. */

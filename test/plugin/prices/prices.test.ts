@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { OwnPrice } from '../../../src/plugin/config/prices-config.ts'
+import type { OwnPrice } from '../../../src/plugin/config/prices.ts'
 import { createPricing } from '../../../src/plugin/prices/prices.ts'
 import type { PricedRequest } from '../../../src/tracker/spans/span-definition.ts'
 

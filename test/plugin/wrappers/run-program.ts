@@ -1,4 +1,4 @@
-import type { RunTurn, SubagentOptions, TurnHandle, Work } from '../../../src/index.ts'
+import type { RunTurn, SubagentOptions, TurnHandle, TurnOperations } from '../../../src/index.ts'
 import type { StoredSpan } from '../../../src/testing.ts'
 import type { ApprovalStep, ParallelSteps, RequestStep, Step, SubagentStep, ToolStep, TurnProgram } from './programs.ts'
 
@@ -16,7 +16,7 @@ class Answer extends Promise<unknown> {
   }
 }
 
-type Where = { readonly work: Work; readonly turn: Home; asking: Drawn; readonly tool?: Drawn }
+type Where = { readonly work: TurnOperations; readonly turn: Home; asking: Drawn; readonly tool?: Drawn }
 
 /** What is known of a turn: where its requests go, and what stands below nothing else. */
 interface Home {
@@ -65,7 +65,7 @@ export class ProgramRun {
   }
 
   /** Each turn asks its model first, so that it is known who has asked for its tools. */
-  async #inTurn(work: Work, { steps }: TurnProgram, llm: Drawn): Promise<void> {
+  async #inTurn(work: TurnOperations, { steps }: TurnProgram, llm: Drawn): Promise<void> {
     const where: Where = { work, turn: { llm }, asking: llm }
     const first: RequestStep = { does: 'request', how: 'at once', fails: 'no', ticks: 0 }
     await this.#steps([first, ...steps], where)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { receiverPlace } from '../../../src/plugin/config/receiver-place.ts'
+import { receiverPlace } from '../../../src/plugin/config/paths.ts'
 import { isComplete, parseAnswer, parseForwardOptions } from '../../../src/receiver/forwarder/post.ts'
 import { waitUntilUp } from '../../../src/receiver/forwarder/running-receiver.ts'
 import { until } from '../../support/until.ts'

@@ -1,11 +1,50 @@
-import { warnUnknown } from './collections.ts'
 import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { LISTED_PRICES, type OwnPrice, type OwnRates, PRICE_FIELDS, type PricesConfig } from './prices-config.ts'
-import { type Reading, refuse, report, type Site, within } from './reading.ts'
-import { readBool, readNumber } from './scalars.ts'
+import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
+import { readBool, readNumber, warnUnknown } from './values.ts'
+
+export interface PricesConfig {
+  readonly own: readonly OwnPrice[]
+}
+
+export interface OwnPrice {
+  /** `model` or `provider/model`, with `*` for any characters. */
+  readonly model: string
+  readonly rates: OwnRates | undefined
+  readonly service_tiers: Readonly<Record<string, number>>
+}
+
+/** US dollars for a million tokens. */
+export interface OwnRates {
+  readonly input: number
+  readonly output: number
+  readonly cache_read: number | undefined
+  readonly cache_write: number | undefined
+  readonly cache_write_1h: number | undefined
+}
+
+/** The form in which users write it. 0 is a model that costs nothing. */
+export type UserPrice =
+  | 0
+  | ({ readonly [Field in keyof OwnRates]?: number | undefined } & {
+      readonly service_tiers?: Readonly<Record<string, number>> | undefined
+    })
+
+export type UserPrices = Readonly<Record<string, UserPrice>>
+
+/** The fields of an entry and their descriptions, which the build's scripts read. @public */
+export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', string>> = {
+  input: 'US dollars a million input tokens; with `output`, it replaces the prices of the list',
+  output: 'US dollars a million output tokens, reasoning included',
+  cache_read: 'US dollars a million input tokens read from a cache; default: `input`',
+  cache_write: 'US dollars a million input tokens written to a cache; default: `input`',
+  cache_write_1h: 'The same for a cache with a lifetime of an hour; default: `cache_write`',
+  service_tiers: 'Mapping of tiers, such as `batch` or `priority`, to price multipliers',
+}
+
+const LISTED_PRICES: PricesConfig = Object.freeze({ own: Object.freeze([]) })
 
 /** Reads `true`, `false`, or a mapping of models to prices. An unusable entry is reported, and the rest counts. */
-export function readPrices(value: Plain, site: Site): Reading<PricesConfig | undefined> {
+export function readPrices(value: Plain, site: Site): ReadResult<PricesConfig | undefined> {
   if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
   const isOn = readBool(value)
   if ('reason' in isOn) return refuse(value, 'true, false or a mapping of models to prices')
@@ -22,7 +61,7 @@ function readOwn(map: PlainMap, site: Site): readonly OwnPrice[] {
   })
 }
 
-function readPrice(model: string, value: Plain, site: Site): Reading<OwnPrice> {
+function readPrice(model: string, value: Plain, site: Site): ReadResult<OwnPrice> {
   if (!isPlainMap(value)) {
     const nothing = readNumber(value, { min: 0, max: 0 })
     if ('reason' in nothing) return refuse(value, '0 or a mapping of rates')

@@ -1,8 +1,90 @@
+import type { PrometheusAddress, StringMap } from '../../delivery/backends/backend-config.ts'
+import type { KeyRow } from './keys.ts'
 import { suggestion } from './nearest.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type Reading, refuse, report, type Site, within } from './reading.ts'
-import { isScalar, readInteger, readText, readWord } from './scalars.ts'
-import type { PrometheusAddress, StringMap } from './types.ts'
+import { alternatives, type ReadResult, refuse, report, type Site, within } from './reading.ts'
+
+// setTimeout and setInterval treat any longer time as one millisecond.
+const MAX_TIMER_MILLIS = 2_147_483_647
+
+const WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['on', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['off', false],
+  ['0', false],
+])
+
+/** Accepts text, too: environment variables and every scalar of a file arrive as text. */
+export function readBool(value: Plain): ReadResult<boolean> {
+  const word = isScalar(value) ? WORDS.get(String(value).trim().toLowerCase()) : undefined
+  return word === undefined ? refuse(value, 'true or false') : { value: word }
+}
+
+export interface NumberRange {
+  readonly min?: number
+  readonly max?: number
+}
+
+export function readNumber(value: Plain, range: NumberRange): ReadResult<number> {
+  return readFigure(value, 'a number', range)
+}
+
+export function readInteger(value: Plain, range: NumberRange): ReadResult<number> {
+  const reading = readFigure(value, 'a whole number', range)
+  return 'value' in reading && !Number.isSafeInteger(reading.value)
+    ? refuse(value, expectation('a whole number', range))
+    : reading
+}
+
+export function readMillis(value: Plain, range: NumberRange): ReadResult<number> {
+  const reading = readFigure(value, 'a number', range)
+  const tooLong = 'value' in reading && reading.value > MAX_TIMER_MILLIS
+  return tooLong ? refuse(value, `a number ≤ ${MAX_TIMER_MILLIS}`) : reading
+}
+
+function readFigure(value: Plain, noun: string, range: NumberRange): ReadResult<number> {
+  const figure = toFigure(value)
+  const fits = figure >= (range.min ?? Number.NEGATIVE_INFINITY) && figure <= (range.max ?? Number.POSITIVE_INFINITY)
+  return fits ? { value: figure } : refuse(value, expectation(noun, range))
+}
+
+// NaN fits no range. Number() alone would accept '', '0x1f' and ' ' as numbers.
+function toFigure(value: Plain): number {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN
+  if (typeof value !== 'string') return Number.NaN
+  const figure = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value) ? Number(value) : Number.NaN
+  return Number.isFinite(figure) ? figure : Number.NaN
+}
+
+function expectation(noun: string, { min, max }: NumberRange): string {
+  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`
+  return min === undefined ? noun : `${noun} ≥ ${min}`
+}
+
+const NAMESPACE = /^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$/
+
+export function readText(value: Plain, pattern?: KeyRow['pattern']): ReadResult<string> {
+  if (typeof value !== 'string') return refuse(value, 'text')
+  const text = value.trim()
+  if (pattern === 'namespace' && !NAMESPACE.test(text)) return refuse(value, 'letters, digits, "_" and "."')
+  return { value: text }
+}
+
+/** JSON has only `false` for `off`, and users write `no`. If `off` is one of the words, both mean it. */
+export function readWord(value: Plain, words: readonly string[]): ReadResult<string> {
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined
+  if (word !== undefined && words.includes(word)) return { value: word }
+  const isOff = words.includes('off') && isScalar(value) && WORDS.get(String(word ?? value)) === false
+  return isOff ? { value: 'off' } : refuse(value, alternatives(words))
+}
+
+export function isScalar(value: Plain): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
 
 export interface ListRules {
   readonly values?: readonly string[]
@@ -10,8 +92,7 @@ export interface ListRules {
   readonly private?: boolean
 }
 
-/** Reads a list of texts, or one text with separators. An unusable element is reported and left out. */
-export function readList(value: Plain, rules: ListRules, site: Site): Reading<readonly string[]> {
+export function readList(value: Plain, rules: ListRules, site: Site): ReadResult<readonly string[]> {
   const elements = typeof value === 'string' ? splitText(value, rules.separator ?? ',') : value
   if (!Array.isArray(elements)) return refuse(value, 'a list', rules.private)
   const kept: string[] = []
@@ -30,14 +111,13 @@ export function splitText(text: string, separator: string): string[] {
     .filter(part => part !== '')
 }
 
-function readElement(element: Plain, rules: ListRules): Reading<string> {
+function readElement(element: Plain, rules: ListRules): ReadResult<string> {
   if (rules.values) return readWord(element, rules.values)
   const reading = readText(element)
   return 'value' in reading && reading.value !== '' ? reading : refuse(element, 'text', rules.private)
 }
 
-/** Reads a mapping of names to texts, or `name=value,…`. Its values never appear in a message. */
-export function readMap(value: Plain, site: Site): Reading<StringMap> {
+export function readMap(value: Plain, site: Site): ReadResult<StringMap> {
   if (typeof value === 'string') return { value: readPairs(value, site) }
   if (!isPlainMap(value)) return refuse(value, 'a mapping of names to texts', true)
   const kept = emptyMap<string>()
@@ -48,7 +128,6 @@ export function readMap(value: Plain, site: Site): Reading<StringMap> {
   return { value: kept }
 }
 
-/** Parses `name=value,…`, percent-encoded. A malformed pair is reported and left out. */
 export function readPairs(text: string, site: Site): StringMap {
   const { pairs, faults } = parsePairs(text)
   for (const index of faults) {
@@ -89,8 +168,7 @@ function parsePair(entry: string): { name: string; value: string } | undefined {
 
 const LOOPBACK: PrometheusAddress = { host: '127.0.0.1', port: 9464 }
 
-/** Reads `true`, `{host, port}` or `host:port`. Undefined means off. */
-export function readPrometheus(value: Plain, site: Site): Reading<PrometheusAddress | undefined> {
+export function readPrometheus(value: Plain, site: Site): ReadResult<PrometheusAddress | undefined> {
   if (isPlainMap(value)) {
     warnUnknown(value, ['host', 'port'], site)
     return readAddress(value['host'], value['port'])
@@ -104,7 +182,7 @@ export function readPrometheus(value: Plain, site: Site): Reading<PrometheusAddr
     : refuse(value, 'true, false or {host, port}')
 }
 
-function readAddress(host: Plain = LOOPBACK.host, port: Plain = LOOPBACK.port): Reading<PrometheusAddress> {
+function readAddress(host: Plain = LOOPBACK.host, port: Plain = LOOPBACK.port): ReadResult<PrometheusAddress> {
   const readHost = readText(host)
   if ('reason' in readHost) return readHost
   // Port 0 selects any free port, for tests.
@@ -126,7 +204,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** Reads a mapping, or `name=value,…`. Neither names nor values appear in a message. */
-export function readHeaders(value: Plain, site: Site): Reading<StringMap> {
+export function readHeaders(value: Plain, site: Site): ReadResult<StringMap> {
   const entries = typeof value === 'string' ? readPairs(value, site) : value
   if (!isPlainMap(entries)) return refuse(value, 'a mapping of names to texts', true)
   const headers = emptyMap<string>()
