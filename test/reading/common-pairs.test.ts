@@ -84,7 +84,7 @@ describe('arguments', () => {
     expect(argumentTexts('{"cmd":"npm test"}')).toBe(argumentTexts('{"command":"npm test","timeout":10}'))
   })
 
-  test('differ by lines, each beside what stands in its place', () => {
+  test('differ by lines, each beside its replacement', () => {
     const lines = diffLines(argumentLines('{"path":"a.ts","n":1}'), argumentLines('{"path":"b.ts","n":1,"z":0}'))
     expect(lines.map(({ sign, text }) => sign + text)).toEqual([' n: 1', '-path: "a.ts"', '+path: "b.ts"', '+z: 0'])
   })

@@ -18,7 +18,7 @@ function outlineOf(a: readonly TraceTree[], b: readonly TraceTree[]): string[] {
 }
 
 describe('two turns', () => {
-  test('that differ are told apart at a glance', () => {
+  test('that differ are distinguishable at a glance', () => {
     const a = turn('aaaa', [
       ['api.qwen3', used(1_000, 40)],
       ['tool.read_file', told({ path: 'README.md' })],
@@ -112,13 +112,13 @@ describe('steps are put beside each other', () => {
     expect(outlineOf([a], [b])).toEqual(['= turn', '  - read', '  = read', '  = read', '  + read'])
   })
 
-  test('by name where the arguments differ, by what was told where the names do', () => {
+  test('by name if the arguments differ, by arguments if the names differ', () => {
     const a = turn('aaaa', [read('1'), ['tool.write', told({ file: 'x', text: 'y' })]])
     const b = turn('bbbb', [read('9'), ['tool.create_file', told({ file_path: 'x', content: 'y' })]])
     expect(outlineOf([a], [b])).toEqual(['= turn', '  ~ read arguments', '  ~ write/create_file name'])
   })
 
-  test('what runs a child agent, whatever it is called and was told', () => {
+  test('child agents, whatever their name and arguments', () => {
     const child = (name: string): Step => [name, told({ [name]: name })]
     const within = (trace: string, tool: string, role: string): TraceTree => {
       const attributes = { 'hermes.span.kind': 'subagent', 'gen_ai.agent.name': role }

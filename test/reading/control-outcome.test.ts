@@ -12,7 +12,7 @@ function toldOf(kind: DisplayKind, own: Readonly<Record<string, string>>): strin
   return said === undefined ? 'nothing' : `${said.tone} ${said.text}`
 }
 
-describe('a control hook says', () => {
+describe('a control hook shows', () => {
   test.each([
     ['pass', 'ran', '', 'dim pass'],
     ['block', 'blocked', '', 'warn block'],
@@ -34,7 +34,7 @@ describe('a control hook says', () => {
   })
 })
 
-describe('a tool says', () => {
+describe('a tool shows', () => {
   test.each([
     ['blocked', 'no-rm', 'warn blocked by no-rm'],
     ['', 'no-rm', 'warn blocked by no-rm'],

@@ -46,7 +46,7 @@ test('of a turn: requests, the tools that the next one waited for, the person, a
   expect(path).toMatchObject({ workMillis: 6170, personMillis: 5540, gapMillis: 2440, isProvisional: false })
 })
 
-describe('who waited for whom', () => {
+describe('dependencies', () => {
   test('siblings that touch exactly follow one another', () => {
     expect(
       pathOf(
@@ -105,7 +105,7 @@ describe('who waited for whom', () => {
     ).toEqual(['0-10 r1', '10-20 long', '20-30 r2'])
   })
 
-  test('who asked for a tool counts, and not when it began', () => {
+  test('a tool follows the request that asked for it, whatever its start', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 60),
@@ -247,7 +247,7 @@ describe('who waited for whom', () => {
     ).toEqual(['0-10 r1', '10-30 tool', '30-34 judge', '34-50 r2'])
   })
 
-  test('a skill is there until the end of the turn, and nobody waits for it', () => {
+  test('a skill lasts until the end of the turn and is not awaited', () => {
     expect(
       pathOf(
         note('root', '', 'session', 0, 20),
@@ -332,7 +332,7 @@ describe('who waited for whom', () => {
     ).toEqual(['10-20 root (gap)', '20-30 late'])
   })
 
-  test('what takes a message from a queue keeps nobody waiting who put it there', () => {
+  test('the producer of a queued message does not wait for its consumer', () => {
     const [root, put, take] = storedSpans(
       note('root', '', 'other', 0, 50),
       note('put', 'root', 'other', 0, 20),

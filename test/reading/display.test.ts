@@ -140,7 +140,7 @@ describe('figures', () => {
     expect(humanCount(count)).toBe(text)
   })
 
-  test('an instant is told in UTC, and what is none not at all', () => {
+  test('an instant is shown in UTC, and an invalid one as an empty text', () => {
     expect(humanInstant(1795256100000)).toBe('2026-11-21 10:15:00 UTC')
     expect(humanInstant(Number.POSITIVE_INFINITY)).toBe('')
   })

@@ -42,7 +42,7 @@ const ATTRIBUTES =
   'aria-hidden charset class content height http-equiv id lang name preserveAspectRatio viewBox width x y'
 
 describe('a page', () => {
-  test('allows nothing but its own style, before anything else is said', () => {
+  test('starts with a policy that allows only its own style', () => {
     const html = page(...SAMPLE_TURN)
     const [, style = ''] = /<style>([^<]*)<\/style>/.exec(html) ?? []
     const hash = createHash('sha256').update(style).digest('base64')
@@ -132,8 +132,8 @@ describe('a page', () => {
   })
 })
 
-describe('what somebody else gets to read', () => {
-  test('is told with what was masked and what was cut', () => {
+describe('the preview of an export', () => {
+  test('lists masked and truncated values', () => {
     const notes: SpanNote[] = [
       {
         id: 'a',
@@ -161,7 +161,7 @@ describe('what somebody else gets to read', () => {
     expect(page(...notes)).toContain('<li>secrets were masked in 1 value:</li>\n<li>agent  input.value  ×2</li>')
   })
 
-  test('is told when nothing was masked, which proves nothing', () => {
+  test('reports that nothing was masked, which proves nothing', () => {
     const [, masked] = sharedContentLines(sharedContent(forest(...SAMPLE_TURN)))
     expect(masked).toBe('no secret was masked: there was none, or none was recognised')
   })

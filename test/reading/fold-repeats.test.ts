@@ -68,7 +68,7 @@ describe('calls of one tool behind one another', () => {
     ])
   })
 
-  test('one that is pointed at stands by itself', () => {
+  test('does not fold a call that is pointed at', () => {
     const tree = treeOf(...reads('abcdefghijk'))
     expect(rowsOf(tree, { pointedAt: new Set([nodeOf(tree, 'f')]) })).toEqual([
       'tool.read ×5 completed',
@@ -77,7 +77,7 @@ describe('calls of one tool behind one another', () => {
     ])
   })
 
-  test('one that is running stands by itself', () => {
+  test('does not fold a running call', () => {
     const spans = storedSpans(ROOT, ...reads('abcdef')).map(span =>
       span.spanId === 'f' ? { ...span, running: true as const } : span,
     )
@@ -90,7 +90,7 @@ describe('calls of one tool behind one another', () => {
   })
 })
 
-test('a span comes to what its requests say, each once, and lasts as long as the clock says', () => {
+test('a span sums its requests, each once, and lasts its wall time', () => {
   const tree = buildForest(storedSpans(...SAMPLE_TURN))[0] as TraceTree
   const sums = subtreeSums(tree)
   const figures = [...walkTree(tree)].map(({ node, depth }) => {

@@ -34,7 +34,7 @@ function treeOf(...notes: readonly SpanNote[]): TraceTree {
 const CALLER: SpanNote = { id: 'caller', name: 'POST /chat', from: 0, to: 100 }
 
 describe('a turn whose caller is elsewhere', () => {
-  test('is a root that lacks nothing, and says where its parent is', () => {
+  test('is a complete root marked with a parent elsewhere', () => {
     const tree = treeOf(turn('1', 0), llm('1', 1))
     expect(outline(tree)).toBe('agent 1 OK (parent elsewhere)\n  llm 1 OK')
     expect(renderTree(tree)).toMatch(/ agent 1 .* parent elsewhere$/m)
@@ -59,7 +59,7 @@ describe('a turn whose caller is elsewhere', () => {
     expect(summarize(tree)).toMatchObject({ sessionId: 's', turnNumber: undefined, durationMillis: 60 })
   })
 
-  test('a plugin’s own tree says so', () => {
+  test('is marked in the tree of a test plugin', () => {
     const plugin = createTestPlugin({ parent: 'nest' })
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
     feedSteps(plugin, [...began({ traceparent }), ...answered(100)])

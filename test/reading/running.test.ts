@@ -52,7 +52,7 @@ function openTurn(trace: string, from = 0): TraceTree {
 const look = { width: 80, color: false, maxLines: 8 }
 
 describe('a tree of what is running', () => {
-  test('is drawn up to now, and says since when nothing has happened', () => {
+  test('is drawn up to now with the time since the last activity', () => {
     const text = renderTree(openTurn('a1b2c3d4e5f6'), { width: 80, now: TURN_AT + 245_000 })
     expect(`\n${text}\n`).toBe(`
 ● toy · s1 · turn 2                                      2026-11-21 10:15:00 UTC
@@ -84,7 +84,7 @@ describe('a tree of what is running', () => {
 })
 
 describe('what is running, in a few lines', () => {
-  test('says how long, how silent, and what it is at', () => {
+  test('shows open time, silent time and the spans in progress', () => {
     const lines = renderOpenTurns([openTurn('a1b2c3d4e5f6')], { ...look, now: TURN_AT + 245_900 })
     expect(`\n${lines.join('\n')}\n`).toBe(`
 ○ toy · s1 · turn 2        running for 4 m 05 s · silent for 4 m 04 s · a1b2c3d4

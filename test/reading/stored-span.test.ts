@@ -160,7 +160,7 @@ describe('a file of such lines', () => {
     return join(directory, name)
   }
 
-  test('is read line by line, and what cannot be read is told with its number', async () => {
+  test('is read line by line, and unreadable lines are reported by number', async () => {
     const separator = '\u2028'
     const content = `\ufeff${line({ name: separator })}\r\n\n{"oops\n${line({ name: 'last' })}`
     const entries = await collect(readTraceFile(await written('mixed.jsonl', content)))

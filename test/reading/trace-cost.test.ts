@@ -30,7 +30,7 @@ function treeOf(notes: readonly SpanNote[]): TraceTree {
   return tree
 }
 
-test('stands in the rows of requests and, each once, in the header', () => {
+test('appears in the rows of requests and once in the header', () => {
   const lines = renderTree(turn(COSTS), { width: 120 }).split('\n')
   expect(lines[1]).toContain(' in sub-agents · $0.0150 · 13 spans')
   const rows = lines.filter(line => line.includes('$')).slice(1)
@@ -71,7 +71,7 @@ test('is compared only where all of it is known on both sides', () => {
   expect(sides.b).toMatchObject({ cost: 0.013, requests_of_unknown_cost: 1 })
 })
 
-test('is that of the root where no request says any', () => {
+test('falls back to the cost of the root if no request has one', () => {
   expect(renderTree(turn({ '0000000000000001': 0.25 }), { width: 120 })).toContain(' · $0.2500 · ')
 })
 

@@ -101,7 +101,7 @@ describe('the details of a trace', () => {
     expect(text).toContain(`    a  b\n    ${name}\n       v\n`)
   })
 
-  test('cut a value that nobody would read to its end, and say how long it is', () => {
+  test('truncate a long value and show its length', () => {
     const attributes = { long: 'x'.repeat(100_000), lines: 'y\n'.repeat(5_000) }
     const text = details(treeOf({ id: '1', name: 'x', from: 0, to: 1, attributes }), { width: 100 })
     expect(text.split('\n').length).toBeLessThan(120)

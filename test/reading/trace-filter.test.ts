@@ -93,7 +93,7 @@ describe('what is running', () => {
     expect(tree).toMatchObject({ traceId: 't', isRunning: true, spanCount: 1 })
   })
 
-  test('is told apart when it is older than the newest', async () => {
+  test('is listed separately if it is older than the newest', async () => {
     const selection = await selectTraces(await log(...old, ...LINES), { last: 2 })
     expect(ids(selection)).toEqual(['aa2', 'b3'])
     expect(ids({ trees: selection.running })).toEqual(['old'])

@@ -98,7 +98,7 @@ agent OK
     )
   })
 
-  test('a span whose parent is missing is a root of its own, and says so', () => {
+  test('a span with a missing parent becomes a root and is marked', () => {
     expect(drawn(note('r', undefined, 0), note('lost', 'gone', 1), note('child', 'lost', 2))).toBe(
       'r\nlost (parent missing)\n  child',
     )
@@ -127,7 +127,7 @@ agent OK
     expect(buildForest(storedSpans(...wide))[0]?.roots[0]?.children).toHaveLength(10_000)
   })
 
-  test('every span stands in the forest exactly once, whatever came in which order and how often', () => {
+  test('every span appears in the forest exactly once, in any order and with any repetition', () => {
     const id = fc.integer({ min: 1, max: 12 }).map(String)
     const anyNote = fc.record({
       id,

@@ -80,7 +80,7 @@ describe('a selection', () => {
     expect(await ofSession('none')).toEqual([])
   })
 
-  test('counts the lines that it could not read and tells the first', async () => {
+  test('counts unreadable lines and reports the first', async () => {
     await append('a.jsonl', exportLine(root('t1', 10)), '{', '[]')
     expect(await selectTraces([path('a.jsonl')], { last: 9 })).toMatchObject({
       unreadableCount: 2,

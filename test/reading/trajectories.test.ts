@@ -121,7 +121,7 @@ const STORY: readonly Step[] = [
 ]
 
 describe('ATIF', () => {
-  test('a request is a step with its calls and their results; a child stands at what started it', () => {
+  test('a request is a step with its calls and results; a child is attached to the call that started it', () => {
     const [document, ...others] = exportAtif(treesOf(told(STORY, { content_capture: 'full' }))) as Json[]
     expect(others).toEqual([])
     expect(atifProblems(document!)).toEqual([])
@@ -158,7 +158,7 @@ describe('ATIF', () => {
     expect(new Set(messages)).toEqual(new Set(['']))
   })
 
-  test('arguments that are no object are told as they are', () => {
+  test('keeps arguments that are not an object as raw text', () => {
     const [document] = exportAtif(
       treesOf(told([...began(), ...asked(30), ...used(140, { args: '--all' }), ...answered(310)])),
     ) as Json[]
@@ -184,7 +184,7 @@ describe('ATOF', () => {
     )
   })
 
-  test('what a request used stands at its end, what failed in the metadata', () => {
+  test('puts usage at the end of a request, and failures in the metadata', () => {
     const requests = lines.filter(({ category }) => category === 'llm')
     const used_ = requests.filter(({ category_profile }) => category_profile?.['annotated_response'] !== undefined)
     expect(new Set(used_.map(({ scope_category }) => scope_category))).toEqual(new Set(['end']))
@@ -194,7 +194,7 @@ describe('ATOF', () => {
   })
 })
 
-test('messages: what was said, each call with its result; a child agent is a line of its own', () => {
+test('messages: exports each call with its result, and each child agent on a separate line', () => {
   const [parent, child] = [...exportMessages(treesOf(told(STORY, { content_capture: 'full' })))].map(
     line => (JSON.parse(line) as { messages: Json[] }).messages,
   )

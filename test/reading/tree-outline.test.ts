@@ -69,7 +69,7 @@ describe('the outline of a trace', () => {
     expect(outlined(SAMPLE_TURN).split('\n')).toHaveLength(SAMPLE_TURN.length)
   })
 
-  test('tells the level of what lies too deep to indent', () => {
+  test('shows the level of spans too deep to indent', () => {
     const deep = Array.from({ length: 10_000 }, (_, index) => ({
       id: `s${index}`,
       ...(index > 0 && { parent: `s${index - 1}` }),

@@ -23,7 +23,7 @@ function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}
 }
 
 describe('the tree in the terminal', () => {
-  test('of background work says so in the place of a number', () => {
+  test('of background work is labelled instead of numbered', () => {
     const attributes = { 'hermes.span.kind': 'session', 'hermes.session.id': 's1', 'hermes.session.kind': 'background' }
     const [title] = renderTree(treeOf([{ id: '1', name: 'agent', from: 0, to: 9, attributes }]), { width: 90 }).split(
       '\n',
@@ -122,7 +122,7 @@ describe('the tree in the terminal', () => {
     expect(lineOf({ ...api, 'hermes.api.attempt': 0 }, { name: 'api.m' })).toBe('api.m  20 ms')
   })
 
-  test('tells why a control hook has decided, and what it rewrote', () => {
+  test('shows the reason of a control hook and the rewritten fields', () => {
     const hook = { 'hermes.span.kind': 'hook', 'hermes.hook.verdict': 'block', 'hermes.hook.reason': 'Do not delete.' }
     const name = { name: 'hook.no-rm' }
     expect(lineOf(hook, name)).toBe('hook.no-rm  Do not delete.  20 ms  block')
@@ -170,7 +170,7 @@ describe('the tree in the terminal', () => {
     expect(renderTree(treeOf(notes))).toMatch(/agent .* 5 ms {2}reset$/)
   })
 
-  test('says so when a parent is missing', () => {
+  test('marks a missing parent', () => {
     expect(renderTree(treeOf([{ id: '2', parent: '1', name: 'x', from: 0, to: 1 }]))).toMatch(/\? parent missing$/)
   })
 

@@ -35,7 +35,7 @@ test.each(['/nothing', '/turns/a/b', '/numbers/x', '/sessions/a/b'])('%s is no p
   expect(addressOf(path, '')).toEqual({ view: 'nowhere' })
 })
 
-test('what is not encoded as an address is, is taken as it stands', () => {
+test('keeps text that is not encoded as an address unchanged', () => {
   expect(addressOf('/sessions/100%', '')).toEqual({ view: 'session', id: '100%' })
 })
 

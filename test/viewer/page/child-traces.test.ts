@@ -101,7 +101,7 @@ describe('turns of child sessions', () => {
   })
 })
 
-test('a row says which span of which trace it shows, whatever stands in ids', () => {
+test('a row has the trace and span that it shows, whatever the ids contain', () => {
   const odd = viewOf('p', 'session </a> 0-1')
   const view = insertChildTraces(begins(odd, '</a>', 'c'), new Map([['c', CHILD]]))
   expect(view.rows.map(row => originOf(row, view))).toEqual([

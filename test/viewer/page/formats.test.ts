@@ -42,7 +42,7 @@ test('lines are whole, however their pieces came', () => {
   expect(lines.splitChunk('}\n')).toEqual(['{}'])
 })
 
-test('what needs somebody comes first', () => {
+test('sorts turns that need the user first', () => {
   const open = (traceId: string, more: Partial<OpenTraceRow>): OpenTraceRow => ({
     traceId,
     sessionId: '',

@@ -35,7 +35,7 @@ function told(span: SpanDetail): string[] {
   ]
 }
 
-describe('a span is told for people', () => {
+describe('a span is described for people', () => {
   test('a control hook, and a tool that it has stopped', () => {
     const hook = detail({
       'hermes.hook.name': 'no-rm',
@@ -87,7 +87,7 @@ describe('a span is told for people', () => {
     ])
   })
 
-  test('a tool, in a namespace of its own; what stands there twice is told once', () => {
+  test('a tool in another namespace, with repeated content shown once', () => {
     const span = detail(
       {
         'acme.tool.command': 'cat .env',
