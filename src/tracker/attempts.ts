@@ -104,7 +104,7 @@ export function isRepeat(
     )
   }
   if (ended === undefined || retry > ended.attempt) return false
-  return event.at === ended.startAt || event.at < ended.endAt
+  return event.at === ended.startAt || event.at === ended.earlierStartAt || event.at < ended.endAt
 }
 
 /**

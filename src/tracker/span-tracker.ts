@@ -294,7 +294,10 @@ export class SpanTracker {
     turn.removeSpan(open)
     // The end of a later attempt may have arrived first. Its mark must stay, to recognise a repeat.
     const known = isRequest(open.kind) ? turn.history.ended(slot) : undefined
-    if (known !== undefined && known.attempt > attempt) return
+    if (known !== undefined && known.attempt > attempt) {
+      turn.history.keepEnded(slot, { ...known, earlierStartAt: startAt })
+      return
+    }
     turn.history.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
   }
 }

@@ -11,6 +11,8 @@ export interface EndedMark {
   readonly startAt: number
   readonly endAt: number
   readonly attempt: number
+  /** Start time of an earlier attempt that ended after this one: its repeated start is recognised by it. */
+  readonly earlierStartAt?: number
   /** The host ended it. False if hookspan did, and the host's own end may still arrive. */
   readonly byHost: boolean
   /** The span ended in an error, so a success under the same key belongs to a later attempt. */

@@ -408,3 +408,20 @@ test('a delegation that ends before its start and once more is one', async () =>
   feedSteps(plugin, again)
   expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([2])
 })
+
+describe('a start that is repeated after the end of a later attempt', () => {
+  const request = { ...TURN, api_request_id: 'r2', api_call_count: 2, model: 'qwen3' }
+  const start: Step = [100, 'pre_api_request', { ...request, retry_count: 0 }]
+  const end: Step = [100, 'post_api_request', { ...request, retry_count: 2, api_duration: 0.005 }]
+
+  test('is a duplicate: it opens no third attempt', () => {
+    const plugin = told([...began(), start, end, [100, 'on_session_end', { ...TURN, failed: true }], start])
+    expect(plugin.tree()).toBe(text`
+      agent ERROR failed
+        llm.qwen3 UNSET (incomplete: turn_ended)
+          api.qwen3 OK (retroactive)
+          api.qwen3 UNSET (incomplete: superseded)
+    `)
+    expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 1 }, spansOpen: 0 })
+  })
+})
