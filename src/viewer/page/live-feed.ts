@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import type { LiveLine } from '../server/api.ts'
 import { tabTitle } from './open-traces.ts'
-import { fetchLiveLines, RequestError } from './requests.ts'
+import { fetchLiveLines, ViewerRequestError } from './requests.ts'
 import { connection, notifyListeners, now, openTraces, source } from './state.ts'
 import { forgetToken } from './token.ts'
 
@@ -107,7 +107,7 @@ function receiveAndNotify(): (line: LiveLine) => void {
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof RequestError && (error.status === 401 || error.status === 403)
+  return error instanceof ViewerRequestError && (error.status === 401 || error.status === 403)
 }
 
 /** Aborts a tab's own feed when the tab has been hidden for long, and a shared feed when the tab becomes visible. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { FoundSpans, TraceView } from '../server/api.ts'
-import { fetchJson, RequestError } from './requests.ts'
+import { fetchJson, ViewerRequestError } from './requests.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
@@ -93,8 +93,8 @@ class PathLoader<Shape> {
       this.#isMissing = false
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem: undefined })
     } catch (error) {
-      this.#isMissing = error instanceof RequestError && error.status === 404
-      const problem = error instanceof RequestError ? error.message : 'This could not be read.'
+      this.#isMissing = error instanceof ViewerRequestError && error.status === 404
+      const problem = error instanceof ViewerRequestError ? error.message : 'This could not be read.'
       if (!signal.aborted) this.#setState({ path: this.#path, value: this.#value, problem })
     }
     return performance.now() - startedAt

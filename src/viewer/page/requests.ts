@@ -1,8 +1,8 @@
 import type { LiveLine, Problem } from '../server/api.ts'
 import { TextLineSplitter } from './line-splitter.ts'
 
-export class RequestError extends Error {
-  override readonly name = 'RequestError'
+export class ViewerRequestError extends Error {
+  override readonly name = 'ViewerRequestError'
   /** 0 = no response. */
   readonly status: number
 
@@ -43,12 +43,12 @@ async function sendRequest(path: string, signal: AbortSignal | undefined): Promi
   const response = await fetch(path, { headers, cache: 'no-store', ...(signal !== undefined && { signal }) }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error
-      throw new RequestError(0, 'The viewer does not answer: it has ended, or its machine sleeps.')
+      throw new ViewerRequestError(0, 'The viewer does not answer: it has ended, or its machine sleeps.')
     },
   )
   if (response.ok) return response
   const { problem } = (await response.json().catch(() => ({ problem: '' }))) as Problem
-  throw new RequestError(response.status, sentence(problem) || `The viewer answers ${response.status}.`)
+  throw new ViewerRequestError(response.status, sentence(problem) || `The viewer answers ${response.status}.`)
 }
 
 /** Turns a problem into a sentence: the server words it as part of a line. */

@@ -7,7 +7,7 @@ import { Ago, Notice, shortId, timeText } from './elements.tsx'
 import { ageMillis, countOf, shortCount } from './formats.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
-import { fetchJson, RequestError } from './requests.ts'
+import { fetchJson, ViewerRequestError } from './requests.ts'
 import { now } from './state.ts'
 
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
@@ -55,7 +55,7 @@ function More({ query, first }: { readonly query: string; readonly first: Sessio
       const page = await fetchJson<SessionPage>(`/api/sessions?${next}`)
       setMore({ rows: [...(more?.rows ?? []), ...page.rows], before: page.next })
     } catch (error) {
-      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be read.')
     }
   }
   const rows = more?.rows.filter(({ id }) => !shown.has(id)) ?? []

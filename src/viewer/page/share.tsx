@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { Shared } from '../server/api.ts'
 import { CopyButton, Notice } from './elements.tsx'
-import { fetchFile, fetchJson, RequestError } from './requests.ts'
+import { fetchFile, fetchJson, ViewerRequestError } from './requests.ts'
 
 export function ShareButton({ id }: { readonly id: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -14,7 +14,7 @@ export function ShareButton({ id }: { readonly id: string }): JSX.Element {
     try {
       await act()
     } catch (error) {
-      setProblem(error instanceof RequestError ? error.message : 'This could not be done.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be done.')
     }
   }
   const open = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import type { ComparedLine, LongValue, ValuePart } from '../server/api.ts'
 import { CopyButton } from './elements.tsx'
 import { countOf } from './formats.ts'
 import { type ContentPart, type ConversationMessage, jsonIn, messagesIn } from './messages.ts'
-import { fetchJson, RequestError } from './requests.ts'
+import { fetchJson, ViewerRequestError } from './requests.ts'
 import { editIn } from './span-story.ts'
 
 interface ContentProps {
@@ -127,7 +127,7 @@ function useWhole(
       const part = await fetchJson<ValuePart>(`${path}?${query}`)
       setFetched(fetched + part.text)
     } catch (error) {
-      setProblem(error instanceof RequestError ? error.message : 'This could not be read.')
+      setProblem(error instanceof ViewerRequestError ? error.message : 'This could not be read.')
     }
   }
   const more =

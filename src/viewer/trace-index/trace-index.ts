@@ -12,7 +12,7 @@ import type {
   UsageNumbers,
 } from './answers.ts'
 import { ChangeStream } from './change-stream.ts'
-import type { ThreadMessage, ThreadRequest } from './index-thread.ts'
+import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
 
@@ -43,7 +43,7 @@ export class TraceIndex {
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
     this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index' })
-    this.#thread.on('message', (message: ThreadMessage) => this.#handleMessage(message))
+    this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#ended = new Promise(resolve => {
       this.#thread.once('exit', () => {
@@ -112,11 +112,11 @@ export class TraceIndex {
     })
   }
 
-  #post(request: ThreadRequest): void {
+  #post(request: IndexThreadRequest): void {
     this.#thread.postMessage(request)
   }
 
-  #handleMessage(message: ThreadMessage): void {
+  #handleMessage(message: IndexThreadMessage): void {
     if ('status' in message) {
       this.#status = message.status
       this.#open = message.open
