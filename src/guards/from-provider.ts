@@ -108,7 +108,6 @@ class ProviderEvent {
     this.#ctx = ctx
   }
 
-  /** State of this turn, shared by all hooks. */
   get state(): Record<string, unknown> {
     return this.#ctx.state
   }
@@ -161,7 +160,6 @@ class Repeatable extends ProviderEvent {
     this.#retry = is === true
   }
 
-  /** Feedback for the model. */
   get retry_feedback(): string | undefined {
     return this.#feedback
   }
@@ -343,7 +341,6 @@ export class AfterToolCallEvent extends Repeatable {
 // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
 type EventClass = new (event: any, ctx: HookContext) => { decided(): AnyVerdict | undefined }
 
-/** The method and event of each phase, and the decisions that the event supports. */
 const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[]])[] = [
   ['beforeTurn', 'on_before_invocation', BeforeInvocationEvent, ['block']],
   ['afterTurn', 'on_after_invocation', AfterInvocationEvent, []],

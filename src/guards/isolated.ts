@@ -155,7 +155,6 @@ class Thread {
     })
   }
 
-  /** Aborts a pending call. @param isTimeOver the hook used all of its time, so the thread is terminated */
   abortCall(id: number, isTimeOver: boolean): void {
     if (!this.#pending.has(id) || this.hasEnded) return
     if (isTimeOver && this.#isOpen) {

@@ -44,7 +44,6 @@ export interface SpanStartOptions {
 }
 
 export interface SpanEndOptions {
-  /** hookspan ends the span, not the host. */
   readonly incomplete?: IncompleteReason | undefined
   readonly status?: 'derived' | 'unset' | undefined
 }

@@ -15,7 +15,6 @@ export interface CanonicalPathOptions {
 }
 
 const HOME = /^(?:~|\$HOME|\$\{HOME\})(?=[/\\]|$)/
-/** `~user`, `~+`, other variables. */
 const FOREIGN = /^[~$]/
 const FILE_URL = /^file:/i
 const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i

@@ -298,7 +298,6 @@ function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
 /** npm treats these as the value of a preceding flag. */
 const VALUE_OF_FLAG = /^(?:true|false|null|always)$/
 
-/** Finds the first word that is neither an option nor a value. It is sure only if every option in front is known. */
 function subcommandIn(args: readonly ShellWord[], { valued, flags }: LeadingOptions): { at: number; isSure: boolean } {
   let isSure = true
   let at = 0

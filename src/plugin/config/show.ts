@@ -10,7 +10,6 @@ import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
 export interface ShownKey {
-  /** `sample_rate`. Each backend has a line of its own: `backends[0]`. */
   readonly key: string
   readonly value: string
   readonly source: string

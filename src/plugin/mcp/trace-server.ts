@@ -52,9 +52,7 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
   below.connect = function (transport: McpConnection) {
     try {
       watch(transport, () => options.tracer ?? trace.getTracer('hookspan/mcp'))
-    } catch {
-      // `connect` will report what is wrong with the transport.
-    }
+    } catch {}
     return connect.call(this, transport)
   }
   return server
@@ -105,7 +103,6 @@ const OPEN_LIMIT = 1000
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
-/** The open calls of one server connection. Never throws. */
 class ServerCalls {
   readonly #open = new Map<unknown, Span>()
   readonly #tracer: () => Tracer
@@ -120,7 +117,6 @@ class ServerCalls {
     this.#isStdio = isStdio
   }
 
-  /** Handles an incoming message. @returns the context for handling it, if it is a call */
   began(message: unknown, extra: unknown): Context | undefined {
     try {
       const method = peek(message, 'method')
@@ -223,7 +219,6 @@ const TRACESTATE_CHARACTERS = 512
 
 interface McpCaller {
   readonly context: Context
-  /** Another related span: the network request that transported the call. */
   readonly linked: SpanContext | undefined
 }
 

@@ -131,7 +131,6 @@ function limitOf({ turn_exit_reason }: RootSpanEnd): SafeText | undefined {
   return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
 }
 
-/** Attributes of the start that a repeated `on_session_start` may still supply. */
 export function sessionStartAttributes(payload: SessionStart, options: AttributeOptions): AttributeList {
   const { own, genAi, inference } = options.names
   const { id } = options.capture
@@ -162,7 +161,6 @@ export function promptAttributes(input: CapturedContent | undefined, options: At
     .set(own.contentTruncated, input?.truncated || undefined)
 }
 
-/** The root: one turn of the agent, whatever its end. */
 export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
   kind: 'session',
   spanKind: SpanKind.INTERNAL,

@@ -2,10 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { OpenTraceRow, SourceStatus, TraceChange } from './answers.ts'
 import { type IndexQuery, type IndexSubject, LocalIndex } from './local-index.ts'
 
-/** A message to this thread: a query, or the request to close. */
 export type IndexThreadRequest = { readonly id: number; readonly query: IndexQuery; readonly given: unknown } | 'close'
 
-/** A message from this thread: the result of a query, or an unsolicited status with the changes. */
 export type IndexThreadMessage =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly problem: string }
@@ -80,7 +78,6 @@ async function rest(millis: number): Promise<void> {
   })
 }
 
-/** Lets queries run between two slices of a step. */
 const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const index = new LocalIndex(workerData as IndexSubject, pause)
 parentPort?.on('message', (request: IndexThreadRequest) => void handleRequest(index, request))

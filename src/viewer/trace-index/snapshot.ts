@@ -87,7 +87,6 @@ function storedFigure(figure: Figure): StoredFigure {
   return [day, kind, name, outcome, bucket, count, failed, input, output, cached, nanodollars]
 }
 
-/** Undefined if there is none, or if it is damaged or of another version. */
 export function loadSnapshot(stateDirectory: string): Content | undefined {
   try {
     const bytes = readOwnFile(snapshotPath(stateDirectory))

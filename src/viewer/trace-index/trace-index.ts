@@ -29,7 +29,6 @@ interface PendingQuery {
   reject(error: Error): void
 }
 
-/** An index in a worker thread, which keeps it up to date until it is closed. */
 export class TraceIndex {
   readonly #thread: Worker
   readonly #pending = new Map<number, PendingQuery>()
@@ -53,7 +52,6 @@ export class TraceIndex {
     })
   }
 
-  /** Resolves when the index can be queried. @throws the error that ended the thread */
   static async open(options: TraceIndexOptions): Promise<TraceIndex> {
     const index = new TraceIndex(options)
     await Promise.race([index.#ended, new Promise<void>(resolve => (index.#onReady = resolve))])
