@@ -367,7 +367,6 @@ const NO_FIELDS = {
   role: 'user',
 } as const
 
-/** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
 function parseVerdict(
   returned: unknown,
   hook: string,

@@ -191,7 +191,6 @@ export class BeforeInvocationEvent extends Cancellable {
 
 /** Fired after a turn. */
 export class AfterInvocationEvent extends ProviderEvent {
-  /** The answer of the agent. */
   readonly result: string
 
   constructor({ answer }: AfterTurn, ctx: HookContext) {
@@ -252,7 +251,6 @@ export class AfterModelCallEvent extends Repeatable {
     Object.freeze(this)
   }
 
-  /** The text of the response. */
   get response(): string {
     return this.#response
   }
@@ -307,9 +305,7 @@ export class AfterToolCallEvent extends Repeatable {
   readonly tool_name: string
   /** The same id as in the event before the call. Distinguishes parallel calls. */
   readonly tool_call_id: string | undefined
-  /** The arguments that the tool ran with. */
   readonly arguments: Readonly<Record<string, unknown>>
-  /** The tool's error; null if it succeeded. */
   readonly error: string | null
   readonly #given: unknown
   #result: unknown

@@ -249,7 +249,6 @@ const LAST_SECURITY_PRIORITY = 99
 
 type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
 
-/** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
 function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []

@@ -90,7 +90,6 @@ function isTimeOver({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
-/** The entries that can be cloned to a thread. Functions are dropped. */
 function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(map).flatMap(([key, value]) => {

@@ -127,7 +127,6 @@ export function splitOptions(options: PluginOptions): SplitOptions {
     options
   const isFunction = typeof redact === 'function'
   const extensions = { enrich, spanProcessors, metricReaders, redact: isFunction ? redact : undefined }
-  // A `redact` function also turns masking on.
   const config: UserConfig = redact === undefined ? rest : { ...rest, redact: isFunction || redact }
   return { config, extensions, host, tracerProvider, meterProvider, logger }
 }
@@ -307,7 +306,6 @@ export class TracingPlugin implements Plugin {
   async #end(): Promise<void> {
     this.#stopRecording()
     this.#unregisterShutdown?.()
-    // The host's own provider stays open. It is only flushed.
     await (this.#pipeline ? this.#pipeline.shutdown() : this.#queue?.flush())
     // Only at the end: the host may exit during the shutdown.
     this.#unregisterSave?.()

@@ -126,7 +126,6 @@ export class HookProcessor {
     }
   }
 
-  /** `on_session_start`: opens the turn's root, or adds attributes to the open one. */
   #startSession(received: ReceivedHook): HookResult {
     const { event, ids, host } = received
     const session = this.#registry.session(host, ids)

@@ -53,7 +53,6 @@ export class TurnLifecycle {
   readonly #turns: OrphanSweep<TrackedTurn>
   /** Background work has no end hook and is ended after a short silence. */
   readonly #background: OrphanSweep<TrackedTurn>
-  /** Turns of which no further hook is expected; see `isPresumedOver`. */
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   /** Delegations and approvals, which have their own limit. */
   readonly #spans: OrphanSweep<TrackedSpan>

@@ -235,7 +235,6 @@ export class TrackedTurn {
     return this.#stack.onlyToolNamed(names)
   }
 
-  /** Innermost first. A copy, so that the caller may end them while iterating. */
   openSpans(matches: (open: TrackedSpan) => boolean): TrackedSpan[] {
     return this.#stack.all(matches)
   }

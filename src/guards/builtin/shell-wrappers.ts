@@ -9,15 +9,15 @@ import {
   type ShellWord,
 } from './shell-words.ts'
 
+/**
+ * `skip`: the number of operands in front of the command. Names of options: with `idle` ones it runs nothing, the value of
+ * `code` ones is shell text, and `shell` ones pass the command to a shell.
+ */
 interface Wrapper extends OptionSpec {
-  /** The number of operands in front of the command. */
   readonly skip?: number
   readonly assigns?: true
-  /** Options, by name, with which it runs nothing. */
   readonly idle?: string
-  /** Options whose value is shell text. */
   readonly code?: string
-  /** Options that pass the command to a shell. */
   readonly shell?: string
   readonly isText?: true
   readonly folder?: string

@@ -57,8 +57,8 @@ export function expandHome(path: string, home: string): string {
 export interface ReceiverPlace {
   readonly directory: string
   readonly token: string
-  /** JSON: the address of the running receiver. */
   readonly address: string
+  /** The receiver's process id on one line, for shell scripts that check whether the process is alive. */
   readonly pid: string
   readonly spool: string
   /** Its modification time is that of the last attempt to start a receiver. */

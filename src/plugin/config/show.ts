@@ -23,7 +23,6 @@ const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   keep: 'off',
 }
 
-/** Lists the configuration and its sources, in the order of the key table. Secrets are shown as `<set>`. */
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
   return KEY_NAMES.flatMap(key => {
     const source = showSource(resolution.sources.get(key))

@@ -52,7 +52,9 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
   below.connect = function (transport: McpConnection) {
     try {
       watch(transport, () => options.tracer ?? trace.getTracer('hookspan/mcp'))
-    } catch {}
+    } catch {
+      // `connect` will report what is wrong with the transport.
+    }
     return connect.call(this, transport)
   }
   return server

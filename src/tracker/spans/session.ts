@@ -10,7 +10,6 @@ import { inferenceProvider } from './request-parameters.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, type TurnTotals } from './turn-totals.ts'
 
-/** The end of a turn: the host's payload and the facts that the core adds. */
 export interface RootSpanEnd extends SessionEnd {
   readonly finalStatus: FinalStatus
   readonly totals: TurnTotals

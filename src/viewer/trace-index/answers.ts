@@ -4,7 +4,7 @@ import type { KnownCost } from '../../reading/trace-summary.ts'
 
 /**
  * Queries of a trace index and their results, as plain data. Times are epoch milliseconds, costs US dollars. All text is
- * untrusted; text marked printable has been through `displayText`.
+ * untrusted. Agents, models, titles, excerpts and outcomes of rows have been through `displayText`.
  */
 
 export interface SourceStatus {

@@ -35,7 +35,7 @@ export interface Figure {
   readonly kind: FigureKind
   readonly name: string
   readonly outcome: string
-  /** Of the duration: `millisOfBucket`. */
+  /** Bucket of the duration; see `millisOfBucket`. */
   readonly bucket: number
   readonly count: number
   readonly failed: number
@@ -71,7 +71,7 @@ export interface TraceFacts {
 const NANO = 1e9
 const DAY_MILLIS = 86_400_000
 const STEP = Math.log(1.1)
-/** As much as `displayText` shows. */
+/** The length that `displayText` shows. */
 const MAX_VALUE_CHARS = 2_000
 /** Guards against hostile input. */
 const MAX_CHARS = 500
