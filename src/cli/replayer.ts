@@ -69,7 +69,7 @@ export class Replayer {
     if (at !== undefined) await this.#keepTime(at)
     else if (arrivedAt !== undefined) this.#lastAt = this.#sinceTheLast(arrivedAt)
     this.#lastArrivedAt = arrivedAt
-    // In a recording, the current time is that of the previous record.
+    // The current time of a recording is that of the previous record.
     const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta
     this.#plugin.emitUntyped(hook, payload, timed)
     this.#records += 1

@@ -15,7 +15,6 @@ export const DEFAULT_PRIORITY = 200
 
 const PASSED = pass()
 
-/** The reason given to the model if a hook failed and `onFailure` is `block`. */
 export function failClosedReason(hook: string): string {
   return `The hook ${hook} failed to check this, and is set to block on failure.`
 }
@@ -35,7 +34,6 @@ interface Member {
   readonly priority: number
   readonly judges: boolean
   readonly decisions: ReadonlySet<Decision>
-  /** The shared result of a fast pass, so that it allocates nothing. */
   readonly passed: HookRun
 }
 
@@ -369,7 +367,6 @@ const NO_FIELDS = {
   role: 'user',
 } as const
 
-/** Parses a hook's answer. Returns the fault as a text if it is invalid. Throws if it cannot be read. */
 function parseVerdict(
   returned: unknown,
   hook: string,
@@ -421,7 +418,6 @@ function isDelay(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** The changed argument keys in `beforeTool`; in other phases, the name of the value. */
 export function changedFields(phase: Phase, before: unknown, after: unknown): readonly string[] {
   if (isDeepStrictEqual(before, after)) return NO_CHANGES
   if (phase === 'beforeTool') {

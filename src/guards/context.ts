@@ -64,7 +64,6 @@ export class ChainContext implements HookContext {
     context.#metadata = Object.freeze({ ...context.#metadata, ...metadata })
   }
 
-  /** Aborts the signal of a hook that timed out. @returns a new context for later hooks */
   static replaceTimedOut(context: ChainContext): ChainContext {
     context.#own().abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
     return new ChainContext(context.phase, context.#about, context.#metadata)

@@ -108,7 +108,6 @@ class ProviderEvent {
     this.#ctx = ctx
   }
 
-  /** State of this turn, shared by all hooks. */
   get state(): Record<string, unknown> {
     return this.#ctx.state
   }
@@ -161,7 +160,6 @@ class Repeatable extends ProviderEvent {
     this.#retry = is === true
   }
 
-  /** Feedback for the model. */
   get retry_feedback(): string | undefined {
     return this.#feedback
   }
@@ -193,7 +191,6 @@ export class BeforeInvocationEvent extends Cancellable {
 
 /** Fired after a turn. */
 export class AfterInvocationEvent extends ProviderEvent {
-  /** The answer of the agent. */
   readonly result: string
 
   constructor({ answer }: AfterTurn, ctx: HookContext) {
@@ -254,7 +251,6 @@ export class AfterModelCallEvent extends Repeatable {
     Object.freeze(this)
   }
 
-  /** The text of the response. */
   get response(): string {
     return this.#response
   }
@@ -309,9 +305,7 @@ export class AfterToolCallEvent extends Repeatable {
   readonly tool_name: string
   /** The same id as in the event before the call. Distinguishes parallel calls. */
   readonly tool_call_id: string | undefined
-  /** The arguments that the tool ran with. */
   readonly arguments: Readonly<Record<string, unknown>>
-  /** The tool's error; null if it succeeded. */
   readonly error: string | null
   readonly #given: unknown
   #result: unknown
@@ -343,7 +337,6 @@ export class AfterToolCallEvent extends Repeatable {
 // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
 type EventClass = new (event: any, ctx: HookContext) => { decided(): AnyVerdict | undefined }
 
-/** The method and event of each phase, and the decisions that the event supports. */
 const ROWS: readonly (readonly [Phase, Method, EventClass, readonly Decision[]])[] = [
   ['beforeTurn', 'on_before_invocation', BeforeInvocationEvent, ['block']],
   ['afterTurn', 'on_after_invocation', AfterInvocationEvent, []],

@@ -1,6 +1,5 @@
 const DEPTH_LIMIT = 100
 
-/** Objects already copied, so that cycles and shared references are copied once. */
 type Copies = Map<object, unknown>
 
 /**
@@ -11,7 +10,6 @@ export function frozenCopy<Value>(value: Value): Value {
   return isContainer(value) ? (copied(value, true, 0, new Map()) as Value) : value
 }
 
-/** Copies plain data for a host that mutates its input. */
 export function plainCopy<Value>(value: Value): Value {
   return isContainer(value) ? (copied(value, false, 0, new Map()) as Value) : value
 }

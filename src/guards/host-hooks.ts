@@ -9,7 +9,6 @@ import type { Decision } from './verdict.ts'
 /** The decisions that a host supports in each phase. A missing phase does not exist in the host. */
 export type Capabilities = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
 
-/** All decisions, for a custom agent. */
 export const ALL_CAPABILITIES: Capabilities = {
   beforeTurn: ['block', 'rewrite', 'inject'],
   afterTurn: ['block', 'rewrite', 'retry'],
@@ -177,7 +176,6 @@ export class HostHooks {
     return outcome
   }
 
-  /** Restricts an outcome to the decisions of the host. Unsupported ones were reported when the hooks were attached. */
   #restrict<P extends Phase>(phase: P, event: EventOf<P>, chained: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = chained
     if (chained.decision === 'ask' && !(canAsk && this.#supports(phase, 'ask')))
@@ -251,7 +249,6 @@ const LAST_SECURITY_PRIORITY = 99
 
 type SupportedDecisions = { readonly [P in Phase]?: readonly Decision[] }
 
-/** Reports decisions that a host does not support, one line each. Runs when hooks are attached, before a decision is needed. */
 function unsupportedDecisions(hooks: readonly HookInfo[], host: string, able: SupportedDecisions): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []

@@ -90,7 +90,6 @@ function isTimeOver({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
-/** The entries that can be cloned to a thread. Functions are dropped. */
 function sendable(map: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(map).flatMap(([key, value]) => {
@@ -155,7 +154,6 @@ class Thread {
     })
   }
 
-  /** Aborts a pending call. @param isTimeOver the hook used all of its time, so the thread is terminated */
   abortCall(id: number, isTimeOver: boolean): void {
     if (!this.#pending.has(id) || this.hasEnded) return
     if (isTimeOver && this.#isOpen) {

@@ -126,7 +126,6 @@ export type Verdict<P extends Phase, D extends Decision = Decision> =
 
 interface PhaseRow<P extends Phase> {
   readonly word: string
-  /** Hooks run in reversed order in `after…` phases. */
   readonly isAfter: boolean
   readonly decisions: ReadonlySet<Decision>
   valueOf(event: EventOf<P>): ValueOf<P>

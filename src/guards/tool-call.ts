@@ -112,9 +112,6 @@ function workingFolder(args: ToolArguments, cwd: string | undefined): string | u
   return cwd !== undefined && isAbsolute(cwd) && !/^[~$]/.test(named) ? resolve(cwd, named) : named
 }
 
-/**
- * Every argument that may hold the folder of a shell, unresolved. The model cannot choose which one a tool reads, so all count.
- */
 export function foldersIn(args: ToolArguments): readonly string[] {
   return [...new Set(FOLDERS.flatMap(key => textOf(peek(args, key)) ?? []))]
 }

@@ -31,7 +31,6 @@ import type { RecordContext } from './record-queue.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
 import { pipelineTelemetry, type Telemetry } from './telemetry.ts'
 
-/** The code that processes records. Loaded by `load-core.ts`. */
 export { writeTo } from '../delivery/terminal.ts'
 export { attributeOptionsOf } from './settings.ts'
 export { hostTelemetry } from './telemetry.ts'
@@ -69,7 +68,6 @@ export function ownTelemetry(
   return pipelineTelemetry(createPipeline({ ...settings, giveUp }, report, handed))
 }
 
-/** Loads the required packages one by one, and calls `open` as soon as it can succeed. */
 export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
   const { toOpen, toSend } = loadsOf(backends.length > 0)
   const toPrice = prices === undefined ? [] : [loadPriceList]

@@ -27,14 +27,12 @@ const PLUGINS = Symbol.for('hookspan.plugins')
 /** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
 const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
 
-/** Settings for our own programs, besides a user's options: the environment, and replay. */
 export interface PluginEnvironment {
   readonly env: Environment
   readonly home: string
   /** Only record times count, and the program handles its exit itself. */
   readonly isReplay: boolean
   readonly diagnostics?: Diagnostics
-  /** Set by a receiver: it continues what a previous one has left open. */
   readonly continuation?: Continuation
   readonly giveUp?: AbortSignal
   /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
@@ -129,7 +127,6 @@ export function splitOptions(options: PluginOptions): SplitOptions {
     options
   const isFunction = typeof redact === 'function'
   const extensions = { enrich, spanProcessors, metricReaders, redact: isFunction ? redact : undefined }
-  // A `redact` function also turns masking on.
   const config: UserConfig = redact === undefined ? rest : { ...rest, redact: isFunction || redact }
   return { config, extensions, host, tracerProvider, meterProvider, logger }
 }
@@ -159,7 +156,6 @@ function telemetryFor(
   return loadCore().hostTelemetry({ tracerProvider, meterProvider }, report)
 }
 
-/** Registers the plugin that traces a host in this process, until another one does or it is shut down. */
 function noteRunning(host: string, plugin: TracingPlugin): void {
   const shared = globalThis as { [PLUGINS]?: RunningPlugins }
   shared[PLUGINS] ??= new Map()
@@ -190,7 +186,6 @@ function openError(): unknown {
   }
 }
 
-/** A plugin that records, or one that does nothing: it is off, or could not be started. */
 export class TracingPlugin implements Plugin {
   readonly #report: Diagnostics
   readonly #recording: Recording | undefined
@@ -246,7 +241,6 @@ export class TracingPlugin implements Plugin {
     return this.#report
   }
 
-  /** True if the plugin was shut down, by any caller. It records no more. */
   get isShutDown(): boolean {
     return this.#isShutDown
   }
@@ -312,7 +306,6 @@ export class TracingPlugin implements Plugin {
   async #end(): Promise<void> {
     this.#stopRecording()
     this.#unregisterShutdown?.()
-    // The host's own provider stays open. It is only flushed.
     await (this.#pipeline ? this.#pipeline.shutdown() : this.#queue?.flush())
     // Only at the end: the host may exit during the shutdown.
     this.#unregisterSave?.()
@@ -337,7 +330,6 @@ function hasProcessors({ spanProcessors }: Extensions): boolean {
 }
 
 function* loadSteps(config: ResolvedConfig, open: () => unknown): Generator<void> {
-  // Everything else needs it.
   load('@opentelemetry/api')
   yield
   const { loadSteps } = loadCore()

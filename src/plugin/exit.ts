@@ -32,7 +32,6 @@ function onExit(): void {
   }
 }
 
-/** Saves a plugin's pending data at an abrupt exit. Returns a function that unregisters it. */
 export function saveAtExit(save: () => void): () => void {
   if (saving.size === 0) process.once('exit', onExit)
   saving.add(save)
@@ -54,7 +53,6 @@ function onSignal(signal: NodeJS.Signals): void {
   void shutdownAll(new Set([...signalled].map(({ shutdown }) => shutdown))).then(raise, raise)
 }
 
-/** Shuts a plugin down when its process ends. Returns a function that unregisters it. */
 export function shutdownAtExit(plugin: AtSignal, handleSignals: boolean): () => void {
   const { shutdown } = plugin
   if (waiting.size === 0) process.once('beforeExit', onBeforeExit)

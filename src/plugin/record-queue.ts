@@ -20,19 +20,15 @@ interface QueuedRecord {
   readonly copy: RecordCopy
   /** Time of the call, epoch milliseconds. */
   readonly at: number
-  /** The span that was active in the host at that time, if it matters. */
   readonly caller: SpanContext | undefined
 }
 
-/** For a queued record, the values at the time of the call. */
 export interface RecordContext {
   readonly now: () => number
   readonly activeSpan: () => SpanContext | undefined
-  /** Processes queued records before state is read that they may change. */
   readonly catchUp: () => void
 }
 
-/** Loads one part per step, and calls `open` when the core can be opened. */
 export type LoadSteps = (open: () => unknown) => Iterator<void>
 
 export interface RecordQueueOptions extends Pick<RecordContext, 'now' | 'activeSpan'> {
@@ -264,11 +260,9 @@ const MAX_PARTS_IN_FULL = 5000
 const MAX_DEPTH = 16
 const PART_CHARS = 32
 
-/** Fields with whole conversations, which are read only in `full` mode. */
 const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
 /** Exchanges between agent and model. Only their plain fields are read in other modes. */
 const EXCHANGES = new Set(['request', 'response'])
-/** Objects in an exchange that are read in every mode. */
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
 /** Messages of an answer. The ids of their tool calls are read in every mode. */
 const MESSAGES = new Set(['assistant_message', 'message'])

@@ -15,7 +15,6 @@ export interface Telemetry {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly pipeline: Pipeline | undefined
-  /** Sends everything recorded until now. May reject, and has no time limit. */
   readonly flush: () => Promise<void>
 }
 
@@ -27,7 +26,6 @@ export interface HostProviders {
 /** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
 export interface TelemetrySource {
   readonly kind: 'own' | 'memory' | 'host'
-  /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry
 }
 

@@ -11,7 +11,6 @@ import type { EndedMark } from './turn-history.ts'
 /** A sanity limit: a larger `retry_count` is not the number of an attempt. */
 const RETRY_LIMIT = 100_000
 
-/** The host's attempt number, from 0. Undefined if it is missing or implausible. */
 export function retryCount(payload: unknown): number | undefined {
   const reported = numberOf(peek(payload, 'retry_count'))
   return reported !== undefined && Number.isInteger(reported) && reported >= 0 && reported < RETRY_LIMIT
@@ -89,7 +88,6 @@ export function earlyEnd(ended: EndedMark | undefined, { event, isExplicit }: Re
   return startRetry === undefined || endRetry === undefined || startRetry === endRetry ? early.event : undefined
 }
 
-/** Returns true for a start that was received before: redelivered, or late when its span has already ended. */
 export function isRepeat(
   ended: EndedMark | undefined,
   open: TrackedSpan | undefined,

@@ -48,7 +48,6 @@ export class Core {
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts = new HookCounts()
   #timer: NodeJS.Timeout | undefined
-  /** Time of the last record. A replay uses it for a record without a time. */
   #lastAt = 0
   #isClosed = false
 
@@ -107,7 +106,6 @@ export class Core {
     return hook === 'on_session_end' ? flushed : undefined
   }
 
-  /** Sets the attributes that were deferred for a waiting caller. The next record does it, too. */
   setDeferredAttributes(): void {
     if (this.#tracker.hasDeferredStart)
       this.#guard.run('attributes', () => this.#tracker.setDeferredAttributes(), undefined)
@@ -118,7 +116,6 @@ export class Core {
     return this.#flusher?.request() ?? Promise.resolve()
   }
 
-  /** Ends everything that is open as `shutdown`. Idempotent; later records are ignored. */
   endAll(): void {
     if (this.#isClosed) return
     this.leaveOpen()

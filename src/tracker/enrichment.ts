@@ -67,7 +67,6 @@ const INTERNAL = new Set([
   'earlySampling',
 ])
 
-/** Calls the user's `enrich` callback for additional attributes. The agent waits for it. */
 export class Enrichment {
   readonly #enrich: Enrich
   readonly #attributeOptions: AttributeOptions
@@ -79,7 +78,6 @@ export class Enrichment {
   #calls = 0
   #millis = 0
 
-  /** @param clock milliseconds since an arbitrary origin */
   constructor(enrich: Enrich, attributeOptions: AttributeOptions, guard: Guard, clock: () => number) {
     this.#enrich = enrich
     this.#attributeOptions = attributeOptions

@@ -5,7 +5,6 @@
 const PAUSE_MILLIS = 1000
 
 export interface FlusherOptions {
-  /** Begins to send data that arrived after the running flush started. */
   readonly hurry?: (() => void) | undefined
   /** Begins to write recorded data to disk: if no caller waits, the process may exit right after the turn. */
   readonly save?: (() => void) | undefined
@@ -26,9 +25,7 @@ export class Flusher {
   readonly #options: FlusherOptions
   #isRunning = false
   #running: Promise<void> = Promise.resolve()
-  /** The flush after the running one: one promise, however many turns end meanwhile. */
   #next: Promise<void> | undefined
-  /** The flush of turns that have ended and that no caller has awaited yet. */
   #soon: Promise<void> | undefined
   #requestedAt = Number.NEGATIVE_INFINITY
 
@@ -39,7 +36,6 @@ export class Flusher {
     this.#options = options
   }
 
-  /** Resolves when everything recorded before is flushed, or after the wait at the latest. Never rejects. */
   request(): Promise<void> {
     this.#requestedAt = performance.now()
     if (!this.#isRunning) return this.#bounded(this.#run())

@@ -3,7 +3,6 @@ export interface Diagnostics {
   /** Data was lost or an option is wrong, and the user can do something about it. */
   warn(line: string): void
   error(line: string): void
-  /** Shown only with `HOOKSPAN_DEBUG=1`. */
   debug(line: string): void
 }
 

@@ -79,7 +79,6 @@ interface EndedLookup {
   readonly ended: EndedMark
 }
 
-/** Applies one hook to the open turns: starts a span, ends one, adds to one, or replaces a session. */
 export class HookProcessor {
   readonly #options: CoreOptions
   readonly #attributeOptions: AttributeOptions
@@ -127,7 +126,6 @@ export class HookProcessor {
     }
   }
 
-  /** `on_session_start`: opens the turn's root, or adds attributes to the open one. */
   #startSession(received: ReceivedHook): HookResult {
     const { event, ids, host } = received
     const session = this.#registry.session(host, ids)
@@ -365,7 +363,6 @@ export class HookProcessor {
     this.#lifecycle.endTurn(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
   }
 
-  /** `on_session_end`: ends the turn, whatever is still open in it. */
   #endTurn({ event, ids, host, isExplicit }: ReceivedHook): HookResult {
     const turn = this.#registry.findOrIndex(host, ids, false)
     if (turn === undefined) {

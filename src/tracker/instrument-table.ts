@@ -5,13 +5,11 @@ export type InstrumentKind = 'counter' | 'histogram' | 'up_down_counter' | 'gaug
 /** One instrument. The documentation table is generated from these rows, and the dashboards are checked against them. */
 export interface InstrumentRow {
   readonly kind: InstrumentKind
-  /** UCUM unit. */
   readonly unit: string
   readonly description: string
   readonly labels: readonly string[]
   /** Upper bounds of a histogram's buckets, in `unit`. */
   readonly buckets?: readonly number[]
-  /** The record or event at which the point is recorded. */
   readonly recorded: string
 }
 

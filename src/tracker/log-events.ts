@@ -23,7 +23,6 @@ export interface LogRecordInput {
   readonly name?: string
   readonly body?: SafeText
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
-  /** Epoch milliseconds. */
   readonly at: number
   readonly span?: Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
   readonly attributes: Attributes

@@ -29,7 +29,6 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly attributeOptions: AttributeOptions
   readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Diagnostics
-  /** Host of records that name none. */
   readonly host: string
   readonly activeSpan: () => SpanContext | undefined
   /** Sends everything that is queued; never rejects. Undefined if hookspan sends nothing itself. */
@@ -47,6 +46,5 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   /** Ends idle turns by the clock, too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean
   readonly gauges: Partial<Record<MetricKey, Gauge>>
-  /** Epoch milliseconds. */
   readonly now: () => number
 }

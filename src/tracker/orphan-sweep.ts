@@ -15,7 +15,6 @@ const NONE: readonly never[] = []
 
 export interface Patience<Item> {
   readonly limitMillis: number
-  /** Called when an item reaches the short limit. */
   readonly isFor: (item: Item) => boolean
 }
 

@@ -6,7 +6,6 @@ interface StackedSpan {
   readonly start: unknown
 }
 
-/** A span's neighbours: among all open spans, and among those of its kind. */
 interface StackNode<Open> {
   readonly open: Open
   outer: StackNode<Open> | undefined

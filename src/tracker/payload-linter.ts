@@ -27,7 +27,6 @@ const NAME_LIMIT = 100
 
 const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }
 
-/** The payload lint: checks records for probable mistakes and reports each one once. */
 export class PayloadLinter {
   readonly #report: Diagnostics
   readonly #nearest: NearestName

@@ -22,7 +22,7 @@ export interface TrackerOptions {
   readonly attributeOptions: AttributeOptions
   readonly instruments: Instruments
   readonly guard: Guard
-  /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
+  /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
   readonly logEvents: LogEvents | undefined
@@ -44,7 +44,6 @@ export interface SpanStartOptions {
 }
 
 export interface SpanEndOptions {
-  /** hookspan ends the span, not the host. */
   readonly incomplete?: IncompleteReason | undefined
   readonly status?: 'derived' | 'unset' | undefined
 }
@@ -78,7 +77,6 @@ export class SpanTracker {
     return this.#openCount
   }
 
-  /** The key that pairs an end with its start. Undefined if the record gets no span. */
   keyOf(definition: AnyDefinition, { hook, payload }: AnyHookEvent): string | undefined {
     return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
   }

@@ -53,7 +53,6 @@ export class TurnLifecycle {
   readonly #turns: OrphanSweep<TrackedTurn>
   /** Background work has no end hook and is ended after a short silence. */
   readonly #background: OrphanSweep<TrackedTurn>
-  /** Turns of which no further hook is expected; see `isPresumedOver`. */
   readonly #presumedOver: OrphanSweep<TrackedTurn>
   /** Delegations and approvals, which have their own limit. */
   readonly #spans: OrphanSweep<TrackedSpan>
@@ -223,7 +222,6 @@ export class TurnLifecycle {
     if (oldest !== undefined && oldest !== turn) this.#timeOut(oldest, Math.min(at, oldest.activityAt))
   }
 
-  /** Records activity of a turn and of everything above it that waits for it. */
   touch(turn: TrackedTurn, at: number): void {
     const now = this.#options.now()
     if (turn.isBackground) this.#background.touch(turn, at, now)
@@ -237,7 +235,6 @@ export class TurnLifecycle {
     }
   }
 
-  /** Watches a span that may outlive its turn or wait for the user. */
   watchSpan(open: TrackedSpan, at: number): void {
     this.#spans.touch(open, at, this.#options.now())
   }
@@ -293,14 +290,12 @@ export class TurnLifecycle {
     this.#registry.removeTurn(turn)
   }
 
-  /** Ends everything that has been silent for too long by the time of a record. */
   expireByEventTime(at: number): void {
     this.#endPresumedOver(this.#presumedOver.dueAt(at))
     this.#endDue(this.#turns.dueAt(at), this.#background.dueAt(at), this.#spans.dueAt(at))
     this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
   }
 
-  /** Like `expireByEventTime`, by the clock of this process. */
   expireByClock(now: number): void {
     this.#endPresumedOver(this.#presumedOver.dueSeen(now))
     this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))

@@ -12,7 +12,6 @@ const SEARCH_LIMIT = 1000
 /** Beyond this number of open turns, finding the only real one is not worth the search. */
 const ROOTED_SEARCH_LIMIT = 16
 
-/** Sessions of one host: by session id, and those that only a turn or a task names. */
 interface SessionIndex {
   areReported: boolean
   readonly named: Map<string, TrackedSession>

@@ -55,7 +55,6 @@ export interface TrackedDelegation {
   readonly parentSessionId: string | undefined
   /** Metadata of the child's turns, in addition to that of the delegating turn. */
   readonly metadata: CapturedMetadata | undefined
-  /** `subagent_stop` was seen, or hookspan ended the span. */
   stopped: boolean
   stoppedAt: number
   readonly childTurns: Set<TrackedTurn>
@@ -92,7 +91,6 @@ export class TrackedSession {
     return this.#turns
   }
 
-  /** The turn that records without a turn id belong to. */
   get main(): TrackedTurn | undefined {
     return this.#main
   }
@@ -137,7 +135,6 @@ export type TurnSeed = Pick<TrackedTurn, RequiredField | 'activityAt' | 'seenAt'
 
 const NO_SESSIONS: readonly TrackedSession[] = []
 
-/** One user turn: its open spans, its memory, its totals and its facts. */
 export class TrackedTurn {
   readonly host: string
   readonly session: TrackedSession
@@ -157,13 +154,11 @@ export class TrackedTurn {
   readonly anchor: Context
   readonly history: TurnHistory
   readonly totals: TurnTotals = emptyTotals()
-  /** Set on every span of the turn. */
   readonly identity: AttributeList
   /** Metadata of the turn and of the turns above it, set on every span like the identity. */
   metadata: CapturedMetadata | undefined
   readonly agentName: SafeText | undefined
   readonly delegation: TrackedDelegation | undefined
-  /** The external span that requested the turn. */
   caller: SpanContext | undefined
   earlySampling: SamplingReason | undefined
   activityAt: number
@@ -232,7 +227,6 @@ export class TrackedTurn {
     return this.#stack.innermost(kind)
   }
 
-  /** The longest open span below the root. */
   outermost(): TrackedSpan | undefined {
     return this.#stack.outermostBut(this.root)
   }
@@ -241,7 +235,6 @@ export class TrackedTurn {
     return this.#stack.onlyToolNamed(names)
   }
 
-  /** Innermost first. A copy, so that the caller may end them while iterating. */
   openSpans(matches: (open: TrackedSpan) => boolean): TrackedSpan[] {
     return this.#stack.all(matches)
   }

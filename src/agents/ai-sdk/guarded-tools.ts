@@ -27,9 +27,9 @@ export class GuardedCall {
   refusal: string | undefined
   /** Calls not yet checked. `experimental_refineToolInput` receives the input without the call's id. */
   #uncheckedCalls: RequestedCall[] = []
-  /** By the checked input, which is the object that runs. */
+  /** Keyed by the checked input, which is the object that runs. */
   readonly #checkedByInput = new WeakMap<object, CheckedCall>()
-  /** By call id: after an approval, the input returns as a copy. */
+  /** Keyed by call id: after an approval, the input returns as a copy. */
   readonly #checkedById = new LimitedMap<string, CheckedCall>(REQUESTED_LIMIT)
 
   constructor(hooks: HostHooks) {

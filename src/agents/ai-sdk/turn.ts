@@ -190,6 +190,6 @@ function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
     return { status, error_type: name, error_message: message }
   }
   const result = peek(output, 'output')
-  // As plain text, the core would look for a status in it.
+  // Wrapped, because the core would look for a status in plain text.
   return { status: 'ok', result: typeof result === 'string' && looksLikeJson(result) ? { result } : result }
 }

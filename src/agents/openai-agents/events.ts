@@ -166,7 +166,7 @@ class RunnerEvents {
     return id === undefined ? undefined : this.#memory.traces.get(id)
   }
 
-  /** By the span that was current. Without one, the only open turn. */
+  /** The turn of the span that was current. Without one, the only open turn. */
   #turnOf({ data }: TimedEvent): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
     if (span !== undefined) return this.#memory.nodes.get(span)?.turn

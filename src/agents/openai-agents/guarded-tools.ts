@@ -39,7 +39,7 @@ export class GuardedTools {
   readonly #hooks: HostHooks
   readonly #done = new WeakSet<object>()
   readonly #checked = new LimitedMap<string, CheckedCall>(CALLS_LIMIT)
-  /** By the operation: tools that are no functions receive nothing else. */
+  /** Keyed by the operation: tools that are no functions receive nothing else. */
   readonly #questioned = new WeakMap<object, QuestionedCall>()
   readonly #reportedNames = new Set<string>()
   readonly #report: (line: string) => void

@@ -130,7 +130,7 @@ class Guard {
   #guardTurn(agent: Plain): void {
     if (!this.hooks.handles('beforeTurn') || this.#starting.has(agent)) return
     this.#starting.add(agent)
-    // In parallel, the request would already be sent.
+    // Not in parallel: the request would already be sent.
     addGuardrail(agent, 'inputGuardrails', { name: NAME, runInParallel: false, execute: this.#checkPrompt })
   }
 

@@ -143,7 +143,7 @@ export class Memory {
   readonly records: Records
   readonly traces: SessionStates<Trace> = new SessionStates(id => new Trace(id))
   readonly nodes: Map<string, AgentSpanNode> = new LimitedMap(OPEN_SPANS_LIMIT)
-  /** By session. Two turns of one session are never open at once. */
+  /** Keyed by session. Two turns of one session are never open at once. */
   readonly openTurns: Map<string | undefined, AgentTurn> = new LimitedMap(OPEN_TURNS_LIMIT)
   /** A runner is traced that does not report the trace. */
   isSomeRunnerTraced = false

@@ -98,7 +98,7 @@ function claimCall(turn: AgentTurn, name: string, input: string | undefined): Cl
   return bestMatch<ClaimedCall>([...claimed, ...decided.map(({ call }) => call)], name, input)
 }
 
-/** By name and arguments, else by name, else by arguments (namespaced tools have another name). */
+/** Matches by name and arguments, else by name, else by arguments (namespaced tools have another name). */
 function bestMatch<Call extends AnswerToolCall>(
   calls: readonly Call[],
   name: string,

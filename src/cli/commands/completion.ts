@@ -221,7 +221,7 @@ function operandWords(offers: Completions): string {
   return offers === 'files' ? '-F' : `-a ${fishQuoted(offers.join(' '))}`
 }
 
-/** In single quotes, fish supports a backslash before a quote and before another backslash. */
+/** Inside single quotes, fish supports a backslash before a quote and before another backslash. */
 function fishQuoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`
 }

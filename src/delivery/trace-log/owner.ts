@@ -27,7 +27,7 @@ export function parseOwner(token: string): Owner | undefined {
   return { place: `${host}_${boot}_${namespace}`, pid, birth }
 }
 
-/** In doubt the heartbeat decides. Waiting for a dead owner costs time, taking over from a living one duplicates spans. */
+/** If the state is uncertain, the heartbeat decides. Waiting for a dead owner costs time, taking over from a living one duplicates spans. */
 export function isAlive(owner: Owner, heartbeatAt: number, now: number, probes: ProcessProbes = systemProbes): boolean {
   if (ownerToken(owner) === ownerToken(probes.self)) return true
   if (owner.place === probes.self.place) {

@@ -97,7 +97,7 @@ function sentDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'sent')
 }
 
-/** What was sent of one segment on request. Written by the owner of the checkpoint, removed with the segment. */
+/** The part of one segment that was sent on request. Written by the owner of the checkpoint, removed with the segment. */
 export class SentRecord {
   readonly #path: string
   readonly #states: Map<string, SentState>

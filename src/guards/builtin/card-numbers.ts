@@ -1,4 +1,3 @@
-/** A range of a text: `start` inclusive, `end` exclusive. */
 export interface CardNumber {
   readonly start: number
   readonly end: number
@@ -79,7 +78,6 @@ function endsAlone(text: string, end: number): boolean {
   return !/^(?:[\p{L}_]|\.\d)/u.test(text.slice(end, end + 2))
 }
 
-/** The Luhn check. */
 function hasCheckDigit(digits: string, from: number, to: number): boolean {
   let sum = 0
   for (let place = to - 1; place >= from; place--) {

@@ -134,7 +134,6 @@ function redactionOf(config: PatternConfig): (text: string) => string {
 
 const WITHHELD = Symbol('kept back')
 
-/** Applies a filter to a value. Returns the same value if nothing matched. Cycles are preserved in the copy. */
 function applyFilter(value: unknown, filter: Filter): unknown {
   const copies = new Map<object, unknown>()
   let isChanged = false

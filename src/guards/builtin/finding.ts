@@ -4,7 +4,6 @@ import type { Allowed } from './options.ts'
 export interface RuleViolation {
   /** `unknown`: it is undecidable whether the rule is broken. */
   readonly decision: 'block' | 'ask' | 'unknown'
-  /** For the model: the violation and the remedy. */
   readonly reason: string
   readonly detail: string
 }

@@ -13,12 +13,10 @@ import {
  * a truncated text. Here texts are searched to their end, and a match may start at every position.
  */
 
-/** The limit at one position, without unbounded repeats. */
 const MAX_STEPS = 500
 const TOO_MANY =
   'it can take very long on a long text: bound its repeats ({0,100}), or put in front of a repeat without a bound what it cannot contain'
 
-/** Returns the reason if the expression is not linear, otherwise undefined. */
 export function whyNotLinear(source: string): string | undefined {
   const bounded = withoutRuns(parseRegex(source), undefined, true)
   return bounded === undefined || mostSteps(bounded) > MAX_STEPS ? TOO_MANY : undefined

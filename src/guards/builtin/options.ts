@@ -1,6 +1,5 @@
 import type { Hook } from '../hook.ts'
 
-/** The valid values of an option, with their description. */
 export interface Allowed {
   readonly means: string
   is(value: unknown): boolean

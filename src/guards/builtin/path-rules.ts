@@ -99,10 +99,6 @@ function violationsOf(place: PathStatus, what: string, rules: PathRules): RuleVi
   return [{ decision: 'unknown', reason, detail: `It is not certain which file it is: ${what}.` }]
 }
 
-/**
- * @param cwds possible base folders, the most likely one last
- * @param reaches whether everything below a folder is affected, too
- */
 function pathStatus(path: string, cwds: Cwds, folders: Folders, reaches: boolean): PathStatus {
   const places = (some: Cwds): Cwds => some.flatMap(cwd => resolvePaths(path, cwd))
   const last = places(cwds.slice(-1))

@@ -38,15 +38,12 @@ function regular(source: string): CompiledPattern {
   return { ok: true, matches: text => pattern.test(text) }
 }
 
+/** `?` -> `one`, `*` -> `some` (both within a segment), `**` -> `all`, `**` and a slash -> `folders` (zero or more). */
 type Token =
   | { readonly kind: 'character'; readonly text: string }
-  /** `?`: one character of a segment. */
   | { readonly kind: 'one' }
-  /** `*`: any characters of a segment. */
   | { readonly kind: 'some' }
-  /** `**`: any characters. */
   | { readonly kind: 'all' }
-  /** `**` and a slash: zero or more folders. */
   | { readonly kind: 'folders' }
 
 const LONGEST = 500

@@ -15,11 +15,10 @@ export interface CanonicalPathOptions {
 }
 
 const HOME = /^(?:~|\$HOME|\$\{HOME\})(?=[/\\]|$)/
-/** `~user`, `~+`, other variables. */
 const FOREIGN = /^[~$]/
 const FILE_URL = /^file:/i
 const SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
-/** In characters; no system opens a longer path. */
+/** Characters. No system opens a longer path. */
 const LONGEST = 8192
 const MAX_LINKS = 40
 

@@ -24,7 +24,6 @@ export interface ShellRedirect {
 export interface ShellReading {
   readonly commands: readonly ShellCommand[]
   readonly isUnknown: boolean
-  /** The first reason for doubt. Contains no part of the text. */
   readonly why?: ShellDoubt
 }
 
@@ -320,7 +319,6 @@ function isWindowsWord(text: string): boolean {
   return WINDOWS_PATH.test(text.replace(/^["']/, '')) || POWERSHELL_VARIABLE.test(text)
 }
 
-/** Matches `rmdir /s /q`. */
 function hasWindowsSwitch(name: string, text: string): boolean {
   return /^(?:rmdir|dir)$/i.test(name) && /^\/[a-z]$/i.test(text)
 }

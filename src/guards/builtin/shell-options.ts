@@ -49,7 +49,6 @@ export function readOptions(words: readonly ShellWord[], spec: OptionSpec): Read
   return { options, operands: words.slice(at), isSure }
 }
 
-/** True if an expansion can turn the word into an option or several words. */
 export function mayBeOption(word: ShellWord): boolean {
   return word.value === undefined && (word.start === '' || word.start.startsWith('-'))
 }
@@ -104,7 +103,6 @@ export interface CodeOptions {
   /** Letters of other options with a value: text attached to them is no further option. */
   readonly valued?: string
   readonly long?: string
-  /** Options whose value starts with a word that determines if the rest is code. */
   readonly prefixed?: Readonly<Record<string, string>>
   /** Letters without a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`. */
   readonly isOldStyle?: true

@@ -11,8 +11,6 @@ import {
 } from './shell-words.ts'
 import { byPackageManager, wrapped } from './shell-wrappers.ts'
 
-/** A program that runs others in a way that an option list in front of a command cannot describe. */
-
 type Runner = (args: readonly ShellWord[]) => ShellRuns
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
@@ -218,7 +216,6 @@ const GIT_OPTIONS = {
   long: 'version help paginate no-pager exec-path=? html-path man-path info-path git-dir= work-tree= namespace= bare config-env= no-replace-objects no-lazy-fetch no-optional-locks no-advice literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs attr-source= super-prefix= list-cmds=',
 }
 
-/** Suffixes of configuration keys whose value is a command. */
 const NAMES_COMMAND =
   /^alias\.|(?:command|pager|editor|program|helper|cmd|hookspath|fsmonitor|textconv|process|clean|smudge|askpass|browser|driver|external|proxy|uploadpack|receivepack|path|tool|man\.viewer)$/i
 const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
@@ -292,7 +289,6 @@ function gitCode(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
 }
 
 const SHELLS = new Set(['sh', 'bash', 'rbash', 'dash', 'ash', 'zsh', 'ksh', 'mksh', 'pdksh', 'yash', 'posh'])
-/** Shells with another grammar, which the parser cannot read. */
 const FOREIGN_SHELLS = new Set(['fish', 'csh', 'tcsh', 'nu', 'xonsh', 'elvish', 'rc', 'es'])
 const SHELL_OPTIONS = {
   short: 'abcefghiklmnprstuvxyBCDEFGHNPTXo:O:',
@@ -356,7 +352,6 @@ const SAME_AS: Readonly<Record<string, string>> = {
   vimdiff: 'vi',
 }
 
-/** The code that a shell or an interpreter runs; undefined for another program. `name` is lower case and without a version. */
 function interpreted(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
   if (SHELLS.has(name)) return byShell(args)
   if (FOREIGN_SHELLS.has(name)) return doubtful('code is handed to an interpreter')

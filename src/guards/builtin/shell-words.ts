@@ -114,7 +114,6 @@ export function optionDoubt(read: { readonly isSure: boolean }): ShellDoubt | un
   return read.isSure ? undefined : 'an option in front of a command is not known'
 }
 
-/** Joins the words as a program does that passes its arguments to a shell as one line. */
 export function asText(words: readonly ShellWord[]): ShellWord {
   const values = words.map(word => word.value)
   if (values.includes(undefined)) return { value: undefined, start: words[0]?.start ?? '' }

@@ -9,15 +9,15 @@ import {
   type ShellWord,
 } from './shell-words.ts'
 
+/**
+ * `skip`: the number of operands in front of the command. Names of options: with `idle` ones it runs nothing, the value of
+ * `code` ones is shell text, and `shell` ones pass the command to a shell.
+ */
 interface Wrapper extends OptionSpec {
-  /** The number of operands in front of the command. */
   readonly skip?: number
   readonly assigns?: true
-  /** Options, by name, with which it runs nothing. */
   readonly idle?: string
-  /** Options whose value is shell text. */
   readonly code?: string
-  /** Options that pass the command to a shell. */
   readonly shell?: string
   readonly isText?: true
   readonly folder?: string
@@ -298,7 +298,6 @@ function runBy(manager: Manager, args: readonly ShellWord[]): ShellRuns {
 /** npm treats these as the value of a preceding flag. */
 const VALUE_OF_FLAG = /^(?:true|false|null|always)$/
 
-/** Finds the first word that is neither an option nor a value. It is sure only if every option in front is known. */
 function subcommandIn(args: readonly ShellWord[], { valued, flags }: LeadingOptions): { at: number; isSure: boolean } {
   let isSure = true
   let at = 0

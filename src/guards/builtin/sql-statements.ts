@@ -35,7 +35,6 @@ export function isSqlVerb(word: string): boolean {
   return VERBS.has(word) || CHANGES.has(word) || CODE.has(word)
 }
 
-/** Splits SQL into statements, in order, for any database. Takes time linear in the length. */
 export function statementsOf(sql: string): SqlStatement[] {
   const statements: SqlStatement[] = []
   let reader = new StatementReader()

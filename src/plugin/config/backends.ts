@@ -198,7 +198,6 @@ function readAddress(field: Field | undefined): BackendEndpoint | 'unusable' | u
 
 interface Options {
   readonly values: StringMap
-  /** The endpoint of `base_url`. Its credentials are removed like those of `endpoint`. */
   readonly address: BackendEndpoint | undefined
 }
 

@@ -1,6 +1,5 @@
 export interface HooksConfig {
   readonly enabled: boolean
-  /** An absolute path. Undefined: the default folder. */
   readonly global_dir: string | undefined
   readonly project_local: boolean
   readonly time_limit_ms: number | undefined

@@ -44,7 +44,6 @@ export const KEEP_DEFAULT: KeepConfig = Object.freeze({
   max_bytes: 67_108_864,
 })
 
-/** Reads `true`, `false` or a mapping. An unusable field is reported, and the rest counts. */
 export function readKeep(value: Plain, site: Site): ReadResult<KeepConfig | undefined> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
   const isOn = readBool(value)

@@ -224,7 +224,6 @@ export interface KeyRow {
   readonly max?: number
   readonly values?: readonly string[]
   readonly pattern?: 'namespace'
-  /** Separator of a `list` written as one text. Default: a comma. */
   readonly separator?: string
   /** If true, the value is never shown: it may contain a secret. */
   readonly private?: boolean

@@ -12,7 +12,6 @@ export interface OtelOffer {
   readonly place: string
 }
 
-/** `below`: the value without the variable. `site`: receives reports about parts that are left out. */
 type OtelReader = (env: Environment, below: unknown, site: Site) => OtelOffer | undefined
 
 /** Reads a key from OpenTelemetry's own variables. Undefined if they do not set it. For `backends`, see `otelBackends`. */

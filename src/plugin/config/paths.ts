@@ -34,7 +34,6 @@ export function stateHome(env: Environment, home: string): string | undefined {
   return isAbsolute(directory) ? directory : undefined
 }
 
-/** Candidates for the configuration file, best first, if `HOOKSPAN_CONFIG` names none. */
 export function configFiles(env: Environment, home: string): readonly string[] {
   const directory = join(baseDirectory(env, 'XDG_CONFIG_HOME', home, '.config'), 'hookspan')
   return ['config.yaml', 'config.yml', 'config.json'].map(name => join(directory, name))
@@ -57,13 +56,10 @@ export function expandHome(path: string, home: string): string {
  */
 export interface ReceiverPlace {
   readonly directory: string
-  /** One line of hex, which authorizes clients. */
   readonly token: string
-  /** JSON: the address of the running receiver. */
   readonly address: string
   /** The receiver's process id on one line, for shell scripts that check whether the process is alive. */
   readonly pid: string
-  /** Events that found no receiver, one file each. */
   readonly spool: string
   /** Its modification time is that of the last attempt to start a receiver. */
   readonly starting: string

@@ -7,7 +7,6 @@ export interface PricesConfig {
 }
 
 export interface OwnPrice {
-  /** `model` or `provider/model`, with `*` for any characters. */
   readonly model: string
   readonly rates: OwnRates | undefined
   readonly service_tiers: Readonly<Record<string, number>>
@@ -43,7 +42,6 @@ export const PRICE_FIELDS: Readonly<Record<keyof OwnRates | 'service_tiers', str
 
 const LISTED_PRICES: PricesConfig = Object.freeze({ own: Object.freeze([]) })
 
-/** Reads `true`, `false`, or a mapping of models to prices. An unusable entry is reported, and the rest counts. */
 export function readPrices(value: Plain, site: Site): ReadResult<PricesConfig | undefined> {
   if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
   const isOn = readBool(value)

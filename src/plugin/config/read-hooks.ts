@@ -5,7 +5,6 @@ import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } fr
 import { type ReadResult, refuse, report, type Site, within } from './reading.ts'
 import { isScalar, readBool, readMillis, readText, warnUnknown } from './values.ts'
 
-/** Reads `true`, `false`, a folder, or a mapping. An unusable field is reported, and the rest counts. */
 export function readHooks(value: Plain, site: Site): ReadResult<HooksConfig> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
   const isOn = readBool(value)

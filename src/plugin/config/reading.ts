@@ -5,7 +5,6 @@ import { type Plain, Unusable } from './plain.ts'
 export interface ConfigProblem {
   /** `error`: a requested value is not used. `warning`: it is used, or the request was not addressed to hookspan. */
   readonly level: 'error' | 'warning'
-  /** `sample_rate`, `backends[0].endpoint`; or the path of a file, the name of a variable. */
   readonly key: string
   readonly message: string
 }
@@ -70,10 +69,8 @@ export function alternatives(words: readonly string[]): string {
 /** A usable value, or the reason why it is not: `expected a number ≥ 0, got "soon"`. */
 export type ReadResult<Value = unknown> = { readonly value: Value } | { readonly reason: string }
 
-/** The location of a value, and the receiver of reports about the parts that are left out. */
 export interface Site {
   readonly path: string
-  /** The path with hidden parts removed, for messages. */
   readonly name: string
   readonly level: ProblemLevel
   readonly problems: Problems

@@ -22,7 +22,6 @@ export interface ConfigInput {
   readonly code?: UserConfig | undefined
   readonly env?: Environment | undefined
   readonly home?: string | undefined
-  /** The agent product, if it is the only one: `hermes`, `pi`. */
   readonly hostName?: string | undefined
 }
 
@@ -182,7 +181,6 @@ function frozen(value: unknown): unknown {
   return typeof value === 'object' ? Object.freeze(value) : value
 }
 
-/** Types with values too long for a line about another subject. */
 const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])
 
 function shown(row: KeyRow, { value, source }: ResolvedValue): string {

@@ -10,7 +10,6 @@ import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
 export interface ShownKey {
-  /** `sample_rate`. Each backend has a line of its own: `backends[0]`. */
   readonly key: string
   readonly value: string
   readonly source: string
@@ -24,7 +23,6 @@ const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   keep: 'off',
 }
 
-/** Lists the configuration and its sources, in the order of the key table. Secrets are shown as `<set>`. */
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
   return KEY_NAMES.flatMap(key => {
     const source = showSource(resolution.sources.get(key))

@@ -18,7 +18,6 @@ export interface Source {
   readonly from: ConfigSource['from']
   value(key: KeyName): Plain
   place(path: string): string
-  /** Misspelt names, which are reported together with the keys they were meant for. */
   readonly slips?: ReadonlySet<string>
 }
 

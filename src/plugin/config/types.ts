@@ -93,7 +93,6 @@ export interface ConfigSource {
 }
 
 export interface Resolution {
-  /** The configuration file that was read. Undefined if there is none, or it cannot be used. */
   readonly file: string | undefined
   readonly broken: ConfigProblem['key'] | undefined
   readonly config: ResolvedConfig

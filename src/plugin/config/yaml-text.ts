@@ -47,7 +47,6 @@ export function parseYaml(text: string): ParsedText | TextFault {
   }
 }
 
-/** Detects texts that would block the start for seconds, before they are parsed. */
 function sizeFault(text: string, yaml: Yaml): TextFault | undefined {
   let pieces = 0
   let aliases = 0

@@ -105,7 +105,6 @@ const OPEN_LIMIT = 1000
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
-/** The open calls of one server connection. Never throws. */
 class ServerCalls {
   readonly #open = new Map<unknown, Span>()
   readonly #tracer: () => Tracer
@@ -120,7 +119,6 @@ class ServerCalls {
     this.#isStdio = isStdio
   }
 
-  /** Handles an incoming message. @returns the context for handling it, if it is a call */
   began(message: unknown, extra: unknown): Context | undefined {
     try {
       const method = peek(message, 'method')
@@ -223,7 +221,6 @@ const TRACESTATE_CHARACTERS = 512
 
 interface McpCaller {
   readonly context: Context
-  /** Another related span: the network request that transported the call. */
   readonly linked: SpanContext | undefined
 }
 

@@ -76,7 +76,6 @@ function ofOwn({ input, output, cache_read, cache_write, cache_write_1h }: OwnRa
   return { unitPrices, source: 'configured', pricedAs: undefined, prices: undefined }
 }
 
-/** Prices from the list. None for a server of the user's own, whatever its models are called. */
 function ofList({ provider, model, baseUrl, at }: PricedRequest): Omit<Bill, 'multiplier'> | undefined {
   if (provider === undefined || (baseUrl !== undefined && isPrivateAddress(baseUrl))) return undefined
   const listed = listedPrices(provider, model, at)

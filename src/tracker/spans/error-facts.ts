@@ -3,7 +3,6 @@ import type { StatusClass } from '../../contract/index.ts'
 
 export const OTHER_ERROR = '_OTHER'
 
-/** Type and text of a host's error value: `{type, message}`, an Error, or text. */
 export function errorFacts(error: unknown): { type: string | undefined; message: unknown } {
   if (typeof error === 'string') return { type: undefined, message: error }
   return {

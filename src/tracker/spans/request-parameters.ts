@@ -101,7 +101,6 @@ export function addRequestParameters(
 /** Limit of listed tools; the count includes all of them. A model is not usefully offered more. */
 const DEFINITIONS_LIMIT = 256
 
-/** Number of tools in a request: the host's count, else the length of the list in the body. */
 export function toolCount(payload: ApiStart): number | undefined {
   const reported = numberOf(payload.tool_count)
   const tools = reported === undefined ? peek(requestBody(payload), 'tools') : undefined

@@ -10,7 +10,6 @@ import { inferenceProvider } from './request-parameters.ts'
 import type { AttributeOptions, HookEvent, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, type TurnTotals } from './turn-totals.ts'
 
-/** The end of a turn: the host's payload and the facts that the core adds. */
 export interface RootSpanEnd extends SessionEnd {
   readonly finalStatus: FinalStatus
   readonly totals: TurnTotals
@@ -131,7 +130,6 @@ function limitOf({ turn_exit_reason }: RootSpanEnd): SafeText | undefined {
   return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
 }
 
-/** Attributes of the start that a repeated `on_session_start` may still supply. */
 export function sessionStartAttributes(payload: SessionStart, options: AttributeOptions): AttributeList {
   const { own, genAi, inference } = options.names
   const { id } = options.capture
@@ -162,7 +160,6 @@ export function promptAttributes(input: CapturedContent | undefined, options: At
     .set(own.contentTruncated, input?.truncated || undefined)
 }
 
-/** The root: one turn of the agent, whatever its end. */
 export const session: SpanDefinition<SessionStart, RootSpanEnd> = {
   kind: 'session',
   spanKind: SpanKind.INTERNAL,

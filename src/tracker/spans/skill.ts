@@ -9,7 +9,6 @@ import type { AttributeOptions, SpanDefinition } from './span-definition.ts'
 export interface SkillEvidence {
   readonly name: string
   readonly source: 'skill_view' | 'path_match'
-  /** The path that identified the skill, if one did. */
   readonly path: string | undefined
 }
 

@@ -49,7 +49,6 @@ export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** A log event beside a span, for alerts and searches. */
 export interface SpanLogEvent {
   readonly event: LogEventKey
   readonly attributes: AttributeList
@@ -131,7 +130,6 @@ export interface Cost {
 }
 
 export interface PricedRequest {
-  /** The well-known name, if there is one. */
   readonly provider: string | undefined
   readonly model: string
   readonly baseUrl: string | undefined

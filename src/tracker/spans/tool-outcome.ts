@@ -40,7 +40,6 @@ const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ['terminated', CANCELLED],
 ])
 
-/** Host words that are outcomes as they are. */
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
   ...['accepted', 'async_launched', 'background', 'cached', 'interrupted', 'partial', 'pending', 'pending_approval'],
   ...['queued', 'running', 'skipped', 'started', 'stopped', 'waiting'],

@@ -49,7 +49,6 @@ export function toolName(payload: ToolStart, options: AttributeOptions): SafeTex
   return options.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
-/** Attributes of a tool's arguments, if they differ from those of the call. */
 export function argumentAttributes(
   args: unknown,
   { capture, names: { own, genAi, inference } }: AttributeOptions,
@@ -82,7 +81,6 @@ function errorOf(event: HookEvent<ToolEnd>, options: AttributeOptions): SpanErro
   }
 }
 
-/** The host's own duration, if it differs from the span's. */
 function ownDuration(event: HookEvent<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
   const reported = numberOf(event.payload.duration_ms)
   return reported === undefined || reported === event.at - ended.startAt ? undefined : reported

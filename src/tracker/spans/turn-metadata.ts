@@ -13,7 +13,6 @@ export interface CapturedMetadata {
   readonly userId: SafeText | undefined
 }
 
-/** Reports a line to the user. The same line recurs with each record. */
 export type WarnOnce = (line: string) => void
 
 /** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */

@@ -57,7 +57,6 @@ export interface CostSum {
   unknown: number
 }
 
-/** The totals of a turn: the tracker adds records to them, and the root's definition writes them. */
 export interface TurnTotals {
   input: CapturedContent | undefined
   output: CapturedContent | undefined

@@ -22,7 +22,6 @@ export type {
   UsageNumbers,
 } from '../trace-index/answers.ts'
 
-/** `/api/status` */
 export interface Status {
   readonly version: string
   /** The server's clock, to which ages refer. */
@@ -51,7 +50,6 @@ export interface SpanRow {
   readonly depth: number
   readonly kind: DisplayKind
   readonly name: string
-  /** `attempt 2`; absent for the first. */
   readonly attempt?: string
   readonly hint?: string
   readonly startAt: number
@@ -66,9 +64,7 @@ export interface SpanRow {
   readonly input?: number
   readonly output?: number
   readonly cost?: number
-  /** Totals of the subtree, including itself, shown if the subtree is hidden. */
   readonly sum?: RowSum
-  /** Child traces that this span started outside this trace. */
   readonly childTraces?: readonly string[]
 }
 
@@ -92,11 +88,9 @@ export interface Fold {
   readonly longestMillis: number
 }
 
-/** `/api/traces/:traceId` */
 export interface TraceView {
   readonly turn: TurnRow
   readonly now: number
-  /** The first start, and the latest known start or end of its spans. */
   readonly startAt: number
   readonly lastAt: number
   readonly rows: readonly SpanRow[]
@@ -115,7 +109,6 @@ export interface FoundSpans {
 
 export interface LongValue {
   readonly value: unknown
-  /** Total characters of a cut value, as text or JSON. */
   readonly length?: number
 }
 
@@ -132,7 +125,6 @@ export interface SpanLink {
   readonly isHere: boolean
 }
 
-/** `/api/traces/:traceId/spans/:spanId` */
 export interface SpanDetail {
   readonly id: string
   readonly traceId: string
@@ -147,7 +139,6 @@ export interface SpanDetail {
   readonly statusMessage?: string
   readonly outcome?: TextSegment
   readonly hint: string
-  /** Prefix of our own attributes: `hermes`. */
   readonly namespace: string
   readonly attributes: Readonly<Record<string, LongValue>>
   readonly events: readonly SpanEvent[]
@@ -156,14 +147,12 @@ export interface SpanDetail {
   readonly scope: string
 }
 
-/** `…/spans/:spanId?attribute=&from=` */
 export interface ValuePart {
   readonly text: string
   readonly from: number
   readonly length: number
 }
 
-/** A line of a diff: in both texts, only in the first, or only in the second. As stored. */
 export interface ComparedLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string
@@ -224,12 +213,10 @@ export interface Compared {
 
 /** `/api/export?of=`: a turn by trace id, or a session by session id. `/api/export/html?of=` is the page to share. */
 export interface Shared {
-  /** A summary of the content and of what was masked or cut: printable, one line each. */
   readonly lines: readonly string[]
   readonly commands: readonly string[]
 }
 
-/** The response to a rejected request: one clear line. */
 export interface Problem {
   readonly problem: string
 }

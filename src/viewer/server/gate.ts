@@ -11,12 +11,10 @@ export interface ViewerRequest {
 }
 
 export interface RequestTarget {
-  /** `/api/sessions`, as received, not decoded. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** A rejected request, with the reason for the caller in one line. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
   readonly status: number

@@ -15,7 +15,6 @@ export interface ViewAddress {
   readonly token: string
 }
 
-/** The directory of the viewer's files for a user's trace log. @throws Error in one line without a home directory */
 export function viewDirectory(env: Environment, home: string): string {
   const state = stateHome(env, home)
   if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')

@@ -14,14 +14,9 @@ export interface RouteRequest {
   readonly query: URLSearchParams
   readonly source: TraceSource
   readonly version: string
-  /** Epoch milliseconds. */
   now(): number
 }
 
-/**
- * All responses of the server except the page's files. Every request has passed the gate before, so a route checks only its own
- * arguments.
- */
 export interface Route {
   readonly path: string
   /**

@@ -12,15 +12,12 @@ export interface ServerOptions {
   readonly source: TraceSource
   readonly page: PageFiles
   readonly token: string
-  /** 0 = any free port. */
   readonly port: number
   readonly version: string
   readonly limits?: Partial<ViewLimits>
-  /** Epoch milliseconds. */
   now(): number
 }
 
-/** Limits that apply to all clients together. */
 export interface ViewLimits extends ListenerLimits {
   readonly questions: number
   readonly streams: number
@@ -68,11 +65,9 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** The HTTP server of the viewer. It is read-only: no request can change anything. */
 export interface ViewServer {
   readonly port: number
-  /** Resolves when all connections are closed. The caller closes the source. */
   close(): Promise<void>
 }
 
-/** @throws the error of the system when it cannot listen there */
 export async function startServer(options: ServerOptions): Promise<ViewServer> {
   const limits = { ...LIMITS, ...options.limits }
   const answering = new RequestHandler(options, limits)
@@ -139,7 +134,6 @@ class RequestHandler {
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
     // The server keeps half-open connections for clients that wait for a response. On a live stream, a half-open connection means
-    // that the page is gone.
     request.socket.once('end', () => response.destroy())
     response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
     await writeLive(response, this.#options.source, this.#options.now)
@@ -186,7 +180,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   const isRefused = error instanceof RequestError
   response.statusCode = isRefused ? error.status : 500
   const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
-  // API clients expect JSON. All other clients get one line of text.
   if (request.url?.startsWith('/api/')) end(response, 'application/json; charset=utf-8', JSON.stringify({ problem }))
   else end(response, 'text/plain; charset=utf-8', `hookspan view: ${problem}\n`)
 }

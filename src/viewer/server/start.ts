@@ -11,13 +11,11 @@ export interface ViewerOptions {
    * own.
    */
   readonly directory: string | undefined
-  /** The requested port; undefined or 0 = any free port. */
   readonly port: number | undefined
   readonly page: PageFiles
   readonly version: string
   /** Called only if this process serves the data. */
   openSource(): Promise<TraceSource>
-  /** Epoch milliseconds. */
   now(): number
   say(line: string): void
 }
@@ -38,11 +36,6 @@ const AGAIN_MILLIS = 20
 /** Time limit for the other process between taking its lock and writing its address. */
 const START_MILLIS = 5_000
 
-/**
- * Starts the viewer, unless the one of this directory is running.
- *
- * @throws Error in one line
- */
 export async function startView(options: ViewerOptions): Promise<RunningView | OtherView> {
   const { directory, now, say } = options
   if (directory === undefined) return serve(options, undefined)

@@ -15,7 +15,6 @@ export interface Around {
   readonly children: readonly ChildTraces[]
 }
 
-/** Builds the tree of a trace with at least one span. */
 export function treeOf(spans: readonly StoredSpan[]): TraceTree {
   const byId = new Map<string, StoredSpan>()
   for (const span of spans) putSpan(byId, span)

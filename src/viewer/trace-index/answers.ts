@@ -4,7 +4,7 @@ import type { KnownCost } from '../../reading/trace-summary.ts'
 
 /**
  * Queries of a trace index and their results, as plain data. Times are epoch milliseconds, costs US dollars. All text is
- * untrusted; text marked printable has been through `displayText`.
+ * untrusted. Agents, models, titles, excerpts and outcomes of rows have been through `displayText`.
  */
 
 export interface SourceStatus {
@@ -17,16 +17,13 @@ export interface SourceStatus {
   readonly unreadableCount: number
   /** The index is complete from this time on, as far as is known. Undefined if it is empty or fully complete. */
   readonly indexedSince: number | undefined
-  /** The reason why the index does not grow or cannot be kept, in one line. */
   readonly failure: string | undefined
 }
 
 /** All conditions must hold for some turn of a session. */
 export interface SessionQuery {
   readonly agent?: string
-  /** Prefix of a requested model's name. */
   readonly model?: string
-  /** Prefix of a used tool's name. */
   readonly tool?: string
   /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
   readonly outcome?: string
@@ -34,7 +31,6 @@ export interface SessionQuery {
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
   readonly untilAt?: number
-  /** Cursor of the last known row; the rows after it are returned. */
   readonly before?: string
   /** Maximum number of rows, 50 by default. */
   readonly limit?: number
@@ -62,14 +58,11 @@ export interface Openness {
 export interface SessionRow extends Sums, Openness {
   /** The session's id, or `trace:` and the trace id if the trace names no session. */
   readonly id: string
-  /** Printable. */
   readonly agent: string
-  /** Model of the last turn; printable. */
   readonly model: string
   readonly turnCount: number
   /** Prompt or activity of the last turn: one line, printable. */
   readonly title: string
-  /** Outcome of the last turn; printable. */
   readonly outcome: TextSegment | undefined
   readonly match: TextMatch | undefined
 }
@@ -83,7 +76,6 @@ export interface TextMatch {
 
 export interface SessionPage {
   readonly rows: readonly SessionRow[]
-  /** The cursor for the next rows; undefined at the end. */
   readonly next: string | undefined
   /** The text search was incomplete and reached back only to this time. */
   readonly searchedSince: number | undefined
@@ -109,7 +101,6 @@ export interface TurnRow extends Sums, Openness {
 
 export interface SessionDetail {
   readonly session: SessionRow
-  /** Sorted by start. */
   readonly turns: readonly TurnRow[]
 }
 
@@ -135,18 +126,15 @@ export interface Percentiles {
   readonly p99: number
 }
 
-/** Sums over everything that began on one day in UTC, or on all days. */
 export interface ModelFigures {
   /** `2026-11-22`; empty for all days. */
   readonly day: string
-  /** Empty if no model is named. */
   readonly model: string
   readonly requestCount: number
   readonly errorCount: number
   readonly tokens: { readonly input: number; readonly output: number }
   readonly cachedTokens: number
   readonly dollars: number
-  /** Undefined if there was no request. */
   readonly latency: Percentiles | undefined
 }
 

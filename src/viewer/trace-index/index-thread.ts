@@ -2,11 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { OpenTraceRow, SourceStatus, TraceChange } from './answers.ts'
 import { type IndexQuery, type IndexSubject, LocalIndex } from './local-index.ts'
 
-/** A message to this thread: a query, or the request to close. */
-export type ThreadRequest = { readonly id: number; readonly query: IndexQuery; readonly given: unknown } | 'close'
+export type IndexThreadRequest = { readonly id: number; readonly query: IndexQuery; readonly given: unknown } | 'close'
 
-/** A message from this thread: the result of a query, or an unsolicited status with the changes. */
-export type ThreadMessage =
+export type IndexThreadMessage =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly problem: string }
   | {
@@ -25,11 +23,11 @@ const MAX_REST_MILLIS = 800
 let isClosing = false
 let wake: () => void = () => undefined
 
-function post(message: ThreadMessage): void {
+function post(message: IndexThreadMessage): void {
   parentPort?.postMessage(message)
 }
 
-async function handleRequest(index: LocalIndex, request: ThreadRequest): Promise<void> {
+async function handleRequest(index: LocalIndex, request: IndexThreadRequest): Promise<void> {
   if (request === 'close') {
     isClosing = true
     index.stop()
@@ -80,10 +78,9 @@ async function rest(millis: number): Promise<void> {
   })
 }
 
-/** Lets queries run between two slices of a step. */
 const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const index = new LocalIndex(workerData as IndexSubject, pause)
-parentPort?.on('message', (request: ThreadRequest) => void handleRequest(index, request))
+parentPort?.on('message', (request: IndexThreadRequest) => void handleRequest(index, request))
 try {
   await keepUpToDate(index)
 } finally {

@@ -6,10 +6,8 @@ import { byPlace, type TraceEntry, type TraceTable } from './trace-table.ts'
 /** The indexing progress of a file. All offsets are line starts or the end of the file. */
 export interface IndexedFile {
   readonly path: string
-  /** Offsets at which the indexed spans begin and end. */
   low: number
   high: number
-  /** Hash of the bytes before `high`, to recognise the file. */
   hash: string
   unreadable: number
 }
@@ -22,7 +20,6 @@ export interface Step {
 
 interface IndexerOptions {
   readonly table: TraceTable
-  /** As an earlier process left them. */
   readonly files: readonly IndexedFile[]
   readonly list: () => Promise<readonly string[]>
   /** Called every few milliseconds, so that queries can run. If it throws, the step ends; the next one continues. */
@@ -56,7 +53,6 @@ export class Indexer {
     this.#files = [...options.files]
   }
 
-  /** Oldest first. */
   get files(): readonly IndexedFile[] {
     return this.#files
   }
@@ -71,7 +67,6 @@ export class Indexer {
     return this.#halfLines.get(file.path) === size ? file.high : size
   }
 
-  /** Returns undefined if there is nothing to do. @throws the error of the file system */
   async step(): Promise<Step | undefined> {
     const stale = this.#table.staleTraces
     if (stale.length > 0) return this.#updateAll(stale, new Map(), true)
@@ -94,7 +89,6 @@ export class Indexer {
     return this.#sizes.get(path) ?? 0
   }
 
-  /** Registers new files. Returns an indexed file that is gone or was changed. */
   async #look(): Promise<IndexedFile | undefined> {
     const paths = await this.#options.list()
     this.#sizes.clear()

@@ -12,7 +12,6 @@ import { queryChildren, querySession, querySessions, type SessionSource } from '
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
 import { byPlace, TraceTable } from './trace-table.ts'
 
-/** The indexed files: the log of a state directory, of which a snapshot is kept, or any file or directory. */
 export type IndexSubject =
   | { readonly kind: 'log'; readonly stateDirectory: string }
   | { readonly kind: 'directory' | 'file'; readonly path: string }
@@ -50,7 +49,6 @@ export class LocalIndex {
   #saveFailure: string | undefined
   #isStopped = false
 
-  /** @param pause called every few milliseconds in a step and in a search */
   constructor(subject: IndexSubject, pause: () => Promise<void> = async () => undefined, now: () => number = Date.now) {
     this.#subject = subject
     this.#now = now
@@ -73,7 +71,6 @@ export class LocalIndex {
     return [...this.#open.values()]
   }
 
-  /** Does some of the pending work; returns undefined if there is none for now. */
   async step(): Promise<Step | undefined> {
     try {
       const step = await this.#indexer.step()
@@ -118,7 +115,6 @@ export class LocalIndex {
     }
   }
 
-  /** Ends the step and the searches in progress. */
   stop(): void {
     this.#isStopped = true
   }

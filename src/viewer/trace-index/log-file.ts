@@ -22,7 +22,6 @@ interface PlacedEntry {
   readonly line: LinePlace
 }
 
-/** Whole lines of a file, between two offsets. */
 export interface Window {
   readonly from: number
   readonly to: number
@@ -64,7 +63,6 @@ export class LogFile {
     return 0
   }
 
-  /** A hash of the bytes before an offset, to recognise the file. */
   hashBefore(end: number): string {
     const bytes = this.#read(Math.max(0, end - TAIL_BYTES), end)
     return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
@@ -159,7 +157,6 @@ export function spansOfEntry(entry: TraceFileEntry | undefined): readonly Stored
 const GAP_BYTES = 65_536
 const MAX_GROUP_BYTES = 4_194_304
 
-/** The spans of a trace in these lines, each once. Unreadable lines are skipped. */
 export async function readTrace(traceId: string, lines: readonly LinePlace[]): Promise<StoredSpan[]> {
   const spans = new Map<string, StoredSpan>()
   await eachLine(lines, (_, found) => {

@@ -84,7 +84,6 @@ class FigureSum {
     if (kind === 'tool') this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + count)
   }
 
-  /** Empty if the model was named, but neither requested nor used. */
   modelFigures(day: string, model: string): ModelFigures[] {
     const dollars = dollarsOf(this.#nanodollars)
     if (this.#count + this.#input + this.#output + dollars === 0) return []

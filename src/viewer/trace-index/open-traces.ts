@@ -44,7 +44,6 @@ export async function readOpenTraces(
   return rows
 }
 
-/** Files whose writer lives; undefined if writers are not recorded. */
 async function ownedFiles(stateDirectory: string | undefined, now: number): Promise<ReadonlySet<string> | undefined> {
   if (stateDirectory === undefined) return undefined
   const entries = await listCheckpoints(stateDirectory)

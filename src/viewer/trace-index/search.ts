@@ -28,13 +28,10 @@ const ACCENTS = /[\u0300-\u036f]/g
 
 /** Patterns for raw lines of JSON, of which the bytes are read as Latin-1. They may match more than the text that is sought. */
 interface RawPatterns {
-  /** Finds the longest word or piece in many lines. */
   readonly scan: RegExp
-  /** All must match a line. */
   readonly line: readonly RegExp[]
 }
 
-/** A condition on the text of a span. */
 interface TextMatcher {
   /** For lines without accents, which is cheaper, and for all others. */
   readonly plain: RawPatterns
@@ -56,7 +53,6 @@ export class SearchText {
     this.#shown = [...pieces, ...pieces.flatMap(piece => piece.match(WORD) ?? [])]
   }
 
-  /** Undefined if there is nothing to search for. */
   static parse(text: string): SearchText | undefined {
     const pieces = fold(text)
       .split(/\s+/)
@@ -64,7 +60,6 @@ export class SearchText {
     return pieces.length === 0 ? undefined : new SearchText(text, pieces.slice(0, MAX_WORDS))
   }
 
-  /** Printable, with an ellipsis where it was cut. */
   excerptOf(span: StoredSpan): string {
     const text = searchableText(span)
     const folded = fold(text)
@@ -83,7 +78,6 @@ function withoutAccents(text: string): string {
   return text.normalize('NFD').replace(ACCENTS, '').normalize('NFC')
 }
 
-/** Prefers the start of a word to its middle. */
 function wordStart(text: string, sought: string): number {
   const found = new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(sought)}`, 'u').exec(text)
   return found?.index ?? text.indexOf(sought)
@@ -191,9 +185,7 @@ function searchableText(span: StoredSpan): string {
 }
 
 export interface FoundTexts {
-  /** The newest match of each trace, the newest first. */
   readonly matches: ReadonlyMap<TraceEntry, TextMatch>
-  /** The search was incomplete and reached back only to this time. */
   readonly searchedSince: number | undefined
 }
 
@@ -204,7 +196,6 @@ interface Chunk {
 
 type TraceCondition = (entry: TraceEntry) => boolean
 
-/** Searches the text of a log by reading it, from the newest line back. */
 export class TextSearch {
   readonly #table: TraceTable
   readonly #files: () => readonly IndexedFile[]
@@ -216,7 +207,6 @@ export class TextSearch {
     this.#pause = pause
   }
 
-  /** Finds at most 500 traces that meet the condition. */
   async find(text: SearchText, accepts: TraceCondition): Promise<FoundTexts> {
     const byPieces = new SearchPass(this.#table, text, text.pieces, accepts)
     const byWords = text.words && new SearchPass(this.#table, text, text.words, accepts)

@@ -132,7 +132,6 @@ function conditionOf({ agent, model, tool, outcome, sinceAt, untilAt }: SessionQ
   return facts => conditions.every(holds => holds(facts))
 }
 
-/** The sessions of which a trace is listed, the last activity first. */
 function listSessions(table: TraceTable, isListed: (entry: TraceEntry) => boolean): ListedSession[] {
   const listed: ListedSession[] = []
   for (const [id, traces] of table.sessions) if ([...traces].some(isListed)) listed.push(listedSession(id, traces))
@@ -152,7 +151,6 @@ function isAfter(cursor: string | undefined): (session: ListedSession) => boolea
 }
 
 function newestMatch({ traces }: ListedSession, matches: ReadonlyMap<TraceEntry, TextMatch>): TextMatch | undefined {
-  // The search goes from the newest line back, so the first is the newest.
   for (const [entry, match] of matches) if (traces.includes(entry)) return match
   return undefined
 }
@@ -162,7 +160,6 @@ function turnIn({ facts }: TraceEntry): StoredTurn {
   return facts.turn
 }
 
-/** Sorts the newest first. */
 function newer(a: StoredTurn, b: StoredTurn): number {
   return b.startAt - a.startAt || (a.traceId < b.traceId ? 1 : -1)
 }

@@ -69,7 +69,7 @@ function* storedValues(table: TraceTable, files: readonly IndexedFile[]): Genera
   const numbers = new Map(files.map(({ path }, index) => [path, index] as const))
   for (const { traceId, lines, facts, isStale } of table.traces) {
     const flat = lines.flatMap(({ path, offset, length }) => [numbers.get(path) ?? 0, offset, length])
-    // What is open is derived again: it is not stored.
+    // Open spans are not stored, so their facts are derived again.
     const isLeft = facts === undefined || isStale || facts.open !== undefined
     const stored: StoredTrace = isLeft ? [traceId, flat] : [traceId, flat, ...storedFacts(lines, facts)]
     yield stored
@@ -87,7 +87,6 @@ function storedFigure(figure: Figure): StoredFigure {
   return [day, kind, name, outcome, bucket, count, failed, input, output, cached, nanodollars]
 }
 
-/** Undefined if there is none, or if it is damaged or of another version. */
 export function loadSnapshot(stateDirectory: string): Content | undefined {
   try {
     const bytes = readOwnFile(snapshotPath(stateDirectory))

@@ -14,7 +14,6 @@ import { mainRoot, summarize } from '../../reading/trace-summary.ts'
 import type { Openness, OpenSpanRow, TurnRow } from './answers.ts'
 import type { LinePlace } from './log-file.ts'
 
-/** The part of a turn's row that follows from its spans alone. */
 export type StoredTurn = Omit<TurnRow, keyof Openness | 'title'>
 
 /** `nth` counts the spans of the line, running ones first. */
@@ -36,7 +35,7 @@ export interface Figure {
   readonly kind: FigureKind
   readonly name: string
   readonly outcome: string
-  /** Of the duration: `millisOfBucket`. */
+  /** Bucket of the duration; see `millisOfBucket`. */
   readonly bucket: number
   readonly count: number
   readonly failed: number
@@ -51,7 +50,6 @@ export interface OpenSpans {
   readonly openSince: number
   readonly waitingSince: number | undefined
   readonly doing: readonly OpenSpanRow[]
-  /** The files that have its running spans. */
   readonly paths: readonly string[]
 }
 
@@ -66,7 +64,6 @@ export interface TraceFacts {
   /** Span id and session id of the sessions that spans of this trace started. */
   readonly delegations: readonly (readonly [string, string])[]
   readonly figures: readonly Figure[]
-  /** The place of the span that has the prompt. */
   readonly prompt: SpanPlace | undefined
   readonly open: OpenSpans | undefined
 }
@@ -74,7 +71,7 @@ export interface TraceFacts {
 const NANO = 1e9
 const DAY_MILLIS = 86_400_000
 const STEP = Math.log(1.1)
-/** As much as `displayText` shows. */
+/** The length that `displayText` shows. */
 const MAX_VALUE_CHARS = 2_000
 /** Guards against hostile input. */
 const MAX_CHARS = 500
@@ -125,7 +122,6 @@ interface KindedSpan {
   readonly kind: DisplayKind
 }
 
-/** The facts of a trace with at least one span. @param inOrder its spans as they were written */
 export function factsOfTrace(traceId: string, inOrder: readonly PlacedSpan[]): TraceFacts {
   const spans = new Map<string, StoredSpan>()
   const places = new Map<StoredSpan, PlacedSpan>()
@@ -346,7 +342,6 @@ function turnFigure(turn: StoredTurn, requests: readonly Figure[]): Figure {
 const MAX_SHARED = 50_000
 const shared = new Map<string, string>()
 
-/** One copy of a name that many figures have. */
 export function sharedName(text: string): string {
   const name = cutText(text, MAX_NAME_CHARS)
   const known = shared.get(name)

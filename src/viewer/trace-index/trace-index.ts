@@ -12,7 +12,7 @@ import type {
   UsageNumbers,
 } from './answers.ts'
 import { ChangeStream } from './change-stream.ts'
-import type { ThreadMessage, ThreadRequest } from './index-thread.ts'
+import type { IndexThreadMessage, IndexThreadRequest } from './index-thread.ts'
 import type { IndexQuery, IndexSubject } from './local-index.ts'
 import { type LinePlace, readTrace } from './log-file.ts'
 
@@ -29,7 +29,6 @@ interface PendingQuery {
   reject(error: Error): void
 }
 
-/** An index in a worker thread, which keeps it up to date until it is closed. */
 export class TraceIndex {
   readonly #thread: Worker
   readonly #pending = new Map<number, PendingQuery>()
@@ -43,7 +42,7 @@ export class TraceIndex {
 
   private constructor({ thread = THREAD, subject }: TraceIndexOptions) {
     this.#thread = new Worker(thread, { workerData: subject, name: 'hookspan index' })
-    this.#thread.on('message', (message: ThreadMessage) => this.#handleMessage(message))
+    this.#thread.on('message', (message: IndexThreadMessage) => this.#handleMessage(message))
     this.#thread.on('error', error => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#ended = new Promise(resolve => {
       this.#thread.once('exit', () => {
@@ -53,7 +52,6 @@ export class TraceIndex {
     })
   }
 
-  /** Resolves when the index can be queried. @throws the error that ended the thread */
   static async open(options: TraceIndexOptions): Promise<TraceIndex> {
     const index = new TraceIndex(options)
     await Promise.race([index.#ended, new Promise<void>(resolve => (index.#onReady = resolve))])
@@ -112,11 +110,11 @@ export class TraceIndex {
     })
   }
 
-  #post(request: ThreadRequest): void {
+  #post(request: IndexThreadRequest): void {
     this.#thread.postMessage(request)
   }
 
-  #handleMessage(message: ThreadMessage): void {
+  #handleMessage(message: IndexThreadMessage): void {
     if ('status' in message) {
       this.#status = message.status
       this.#open = message.open

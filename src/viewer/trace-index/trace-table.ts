@@ -3,17 +3,13 @@ import type { TraceFacts } from './trace-facts.ts'
 
 export interface TraceEntry {
   readonly traceId: string
-  /** The lines that have spans of the trace, in no order. */
   lines: LinePlace[]
-  /** Undefined until they have been derived for the first time. */
   facts: TraceFacts | undefined
   /** Lines were added or removed since the facts were derived. */
   isStale: boolean
-  /** Undefined until it is asked for. */
   title: string | undefined
 }
 
-/** The traces of a log and their sessions, in memory. */
 export class TraceTable {
   readonly #traces = new Map<string, TraceEntry>()
   readonly #sessions = new Map<string, Set<TraceEntry>>()
@@ -58,7 +54,6 @@ export class TraceTable {
     }
   }
 
-  /** Without facts, the trace is removed. */
   putFacts(entry: TraceEntry, facts: TraceFacts | undefined): void {
     const [before, after] = [entry.facts?.turn.sessionId, facts?.turn.sessionId]
     entry.facts = facts
@@ -80,7 +75,6 @@ export class TraceTable {
   }
 }
 
-/** The order in which spans were written. */
 export function byPlace(a: LinePlace, b: LinePlace): number {
   return a.path === b.path ? a.offset - b.offset : a.path < b.path ? -1 : 1
 }
