@@ -6,14 +6,14 @@ import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import { FILE_LINES, type FileLine } from './types.ts'
 
-const PART = 'session-state'
-const NAME = 'events.jsonl'
+const SESSIONS_FOLDER = 'session-state'
+const FILE_NAME = 'events.jsonl'
 /** The format of Copilot's session ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
 const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
-const PARTS: Readonly<Record<string, readonly string[]>> = {
+const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   usage: [
     ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
     ...['timeToFirstTokenMs', 'modelProvider', 'apiCallId', 'interactionType', 'finishReason'],
@@ -25,40 +25,33 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   shellExecution: ['exitCode'],
 }
 
-interface Line {
+interface PendingLine {
   readonly at: number
   readonly event: HostEvent
-  /** The line begins a turn of the session. */
   readonly isPrompt: boolean
-  /** The line begins a turn of the session or a process, or ends the process. */
   readonly isBoundary: boolean
 }
 
-/** The hook that triggers a read. */
-export interface Occasion {
+export interface ReadTrigger {
   readonly event: string
-  /** When it fired, epoch milliseconds. */
   readonly at: number
 }
 
-/** The hook that fires before the line of its prompt is written. */
-const BEGIN = 'UserPromptSubmit'
+const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
 const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
-const STARTS: ReadonlySet<string> = new Set(['SessionStart', BEGIN])
+const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
 
-/** @returns undefined for an id that cannot be part of a path */
 export function sessionFilePath(home: string, sessionId: string): string | undefined {
-  return ID.test(sessionId) ? join(home, PART, sessionId, NAME) : undefined
+  return ID.test(sessionId) ? join(home, SESSIONS_FOLDER, sessionId, FILE_NAME) : undefined
 }
 
-/** The `events.jsonl` of one session, and its read position. */
 export class SessionFile {
   readonly #path: string
   readonly #sessionId: string
   readonly #reader = new AppendedLineReader()
-  #waiting: Line[] = []
+  #pendingLines: PendingLine[] = []
   #isFirst = true
   /** Time of the last line, including lines that are not read. */
   #lastAt = 0
@@ -70,16 +63,15 @@ export class SessionFile {
     this.#sessionId = sessionId
   }
 
-  /** @returns true if the file exists and may be read */
   async read(place: AgentFolders): Promise<boolean> {
-    const file = await openAgentFile(this.#path, place, PART)
+    const file = await openAgentFile(this.#path, place, SESSIONS_FOLDER)
     if (file === undefined) return false
     try {
       await this.#reader.readNewLines(
         file,
-        line => this.#line(line),
+        line => this.#readLine(line),
         () => {
-          this.#waiting = []
+          this.#pendingLines = []
         },
       )
       return true
@@ -89,8 +81,8 @@ export class SessionFile {
   }
 
   /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
-  isEnough({ event, at }: Occasion): boolean {
-    if (event === BEGIN) return this.#promptAt >= at
+  isEnough({ event, at }: ReadTrigger): boolean {
+    if (event === PROMPT_HOOK) return this.#promptAt >= at
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
   }
 
@@ -98,20 +90,20 @@ export class SessionFile {
    * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
    * `UserPromptSubmit`, the shutdown of `SessionEnd`.
    */
-  take({ event, at }: Occasion): HostEvent[] {
-    let prompts = event === BEGIN ? 1 : 0
-    const end = this.#waiting.findIndex(line => {
+  drainLines({ event, at }: ReadTrigger): HostEvent[] {
+    let prompts = event === PROMPT_HOOK ? 1 : 0
+    const end = this.#pendingLines.findIndex(line => {
       if (!line.isBoundary || line.at <= at) return false
       if (line.isPrompt) return prompts-- <= 0
       return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
     })
-    const taken = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
     const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
     return given.map(line => line.event)
   }
 
-  #line(text: string): void {
+  #readLine(text: string): void {
     const type = TYPE.exec(text)?.[1]
     const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
     const line = isRead ? jsonIn(text) : undefined
@@ -124,7 +116,7 @@ export class SessionFile {
     const begins = PROMPTS.has(event.event)
     if (begins) this.#promptAt = at
     const isPrompt = begins && peek(event.data, 'agent_id') === undefined
-    this.#waiting.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+    this.#pendingLines.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
   }
 }
 
@@ -138,10 +130,10 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
   if (fields === undefined) return undefined
   const data = peek(line, 'data')
   const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
-  return { event: `file:${type}`, at, data: { ...about, ...picked(data, fields) } }
+  return { event: `file:${type}`, at, data: { ...about, ...pickFields(data, fields) } }
 }
 
-function picked(value: unknown, fields: readonly string[]): Record<string, unknown> {
+function pickFields(value: unknown, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     fields.map(name => [name, fieldOf(value, name)] as const).filter(([, one]) => one !== undefined),
   )
@@ -150,20 +142,19 @@ function picked(value: unknown, fields: readonly string[]): Record<string, unkno
 function fieldOf(value: unknown, name: string): unknown {
   const field = peek(value, name)
   if (name === 'toolRequests') {
-    return elementsOf(field, CALLS_LIMIT).map(call => picked(call, ['toolCallId', 'name', 'arguments']))
+    return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
   }
-  const parts = PARTS[name]
-  return parts === undefined || typeof field !== 'object' || field === null ? field : picked(field, parts)
+  const parts = NESTED_FIELDS[name]
+  return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
 }
 
 /** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
-function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
+function lastTurns(lines: readonly PendingLine[], count: number): readonly PendingLine[] {
   const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }
 
-/** Returns the home folders of Copilot. @param env environment of the reading process */
-export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
+export function copilotFolders(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
   const own = env['COPILOT_HOME']?.trim() ?? ''
   const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]
   return { folders: homes.map(folder => normalize(folder)), uid: process.getuid?.() }

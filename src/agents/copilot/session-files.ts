@@ -3,7 +3,7 @@ import type { AgentFolders } from '../base/agent-file.ts'
 import { plausibleTime } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
-import { type Occasion, SessionFile, sessionFilePath } from './session-file.ts'
+import { type ReadTrigger, SessionFile, sessionFilePath } from './session-file.ts'
 
 /** Copilot writes its file in batches, up to half a second after the hooks. */
 const PATIENCE_MILLIS = 1500
@@ -16,7 +16,6 @@ export class SessionFiles {
   readonly #place: AgentFolders
   readonly #wait: (millis: number) => Promise<unknown>
   readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
-  /** The session whose file contains a child agent, by agent id. */
   readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
   /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
   readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
@@ -29,7 +28,6 @@ export class SessionFiles {
     this.#isMissing = place.folders.length === 0
   }
 
-  /** @returns the new lines for this hook, as events; undefined if the session has no file */
   async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
     const session = this.#sessionOf(data)
     if (session === undefined) return undefined
@@ -40,11 +38,11 @@ export class SessionFiles {
     return await reading
   }
 
-  async #readFor(session: string, occasion: Occasion): Promise<readonly HostEvent[] | undefined> {
+  async #readFor(session: string, occasion: ReadTrigger): Promise<readonly HostEvent[] | undefined> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       const file = await this.#fileOf(session)
       if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
-      if (file?.isEnough(occasion) === true || waited >= PATIENCE_MILLIS) return file?.take(occasion)
+      if (file?.isEnough(occasion) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(occasion)
       // Only the first hooks of a session may precede the file.
       if (file === undefined && (this.#isMissing || occasion.event !== 'UserPromptSubmit')) return undefined
       await this.#wait(LOOK_MILLIS)

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createGeminiInlet } from '../../../src/agents/gemini/inlet.ts'
+import { createGeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -26,7 +26,7 @@ export class Scene {
   }
 
   newInlet(): ReceiverAdapter {
-    return createGeminiInlet({ folders: [this.folder], uid: process.getuid?.() })
+    return createGeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
   }
 
   /** A hook, so many milliseconds after the start, and what was found for it. */
