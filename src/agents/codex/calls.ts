@@ -72,10 +72,10 @@ export function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void 
   })
 }
 
-function statusOf({ recordedEnd: verdict }: CodexCall): Status | undefined {
-  if (verdict === undefined) return undefined
-  if (verdict.status === 'declined') return 'blocked'
-  return verdict.status === 'failed' || (verdict.exitCode ?? 0) !== 0 ? 'error' : 'completed'
+function statusOf({ recordedEnd }: CodexCall): Status | undefined {
+  if (recordedEnd === undefined) return undefined
+  if (recordedEnd.status === 'declined') return 'blocked'
+  return recordedEnd.status === 'failed' || (recordedEnd.exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
 export function handleItem(loop: CodexLoop, data: unknown): void {
@@ -107,19 +107,24 @@ export function handleOutput(loop: CodexLoop, data: unknown): void {
 
 function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
   if (STOPPED.test(text)) return 'cancelled'
-  const verdict = statusOf(call)
-  if (verdict !== undefined) return verdict
+  const status = statusOf(call)
+  if (status !== undefined) return status
   if (REFUSED.test(text)) return 'blocked'
   return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
 export function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
-    const { backgroundNotice: wentOn, recordedEnd: verdict, state, startAt } = call
-    const hasEnded = wentOn !== undefined && verdict !== undefined && verdict.at > wentOn.at
+    const { backgroundNotice, recordedEnd, state, startAt } = call
+    const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
     if (hasEnded)
-      endCall(call, verdict.at, { status: statusOf(call), result: wentOn.result, exitCode: verdict.exitCode })
-    else if (wentOn !== undefined) endCall(call, wentOn.at, { status: 'background', result: wentOn.result })
+      endCall(call, recordedEnd.at, {
+        status: statusOf(call),
+        result: backgroundNotice.result,
+        exitCode: recordedEnd.exitCode,
+      })
+    else if (backgroundNotice !== undefined)
+      endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }
@@ -131,10 +136,10 @@ export function settleCalls(loop: CodexLoop, at: number): void {
 export function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
-  const waiting = [...loop.calls.values()].filter(
+  const candidates = [...loop.calls.values()].filter(
     call => call.state === 'running' && call.name === name && call.approval === undefined,
   )
-  const call = waiting.findLast(({ args }) => includesArguments(args, input)) ?? waiting.at(-1)
+  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
   if (call === undefined) return
   call.approval = new Approval(loop, call.id, name, at)
   const command = textOf(peek(input, 'command'))

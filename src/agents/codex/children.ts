@@ -25,9 +25,9 @@ export function recordChildStart(call: CodexCall, at: number, agent: unknown): v
 
 export function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
-  const told = session.tasks.get(agentId)
+  const recorded = session.tasks.get(agentId)
   session.tasks.delete(agentId)
-  loop.task = told ?? guessedTask(session, agentId, loop, role)
+  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
   loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
 }

@@ -21,9 +21,9 @@ type HookHandler = (session: CodexSession, at: number, data: unknown) => void
 
 function ofLoop(take: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
   return (session, at, data) => {
-    const whose = loopKeyOf(data)
-    if (whose === undefined) return
-    const loop = loopFor(session, at, whose, data)
+    const key = loopKeyOf(data)
+    if (key === undefined) return
+    const loop = loopFor(session, at, key, data)
     loop.lastAt = Math.max(loop.lastAt, at)
     take(loop, at, data)
   }
@@ -89,27 +89,27 @@ class CodexMachine extends EventMachine {
   #findingHandler(read: (loop: CodexLoop, data: unknown) => void): (moment: TimedEvent) => void {
     return ({ data }) => {
       const session = this.#sessionOf(data)
-      const whose = loopKeyOf(data)
-      if (session === undefined || whose === undefined) return
-      const known = session.findLoop(whose.agentId, whose.turnId)
-      const loop = known ?? loopOfBufferedHook(session, whose.turnId)
+      const key = loopKeyOf(data)
+      if (session === undefined || key === undefined) return
+      const known = session.findLoop(key.agentId, key.turnId)
+      const loop = known ?? loopOfBufferedHook(session, key.turnId)
       if (loop !== undefined) read(loop, data)
     }
   }
 }
 
 function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | undefined {
-  const { bufferedHook: held } = session
-  const whose = loopKeyOf(held?.data)
-  if (held === undefined || whose?.turnId !== turnId || held.event === 'SubagentStop') return undefined
-  return loopFor(session, held.at, whose, held.data)
+  const { bufferedHook } = session
+  const key = loopKeyOf(bufferedHook?.data)
+  if (bufferedHook === undefined || key?.turnId !== turnId || bufferedHook.event === 'SubagentStop') return undefined
+  return loopFor(session, bufferedHook.at, key, bufferedHook.data)
 }
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
 function releaseHook(session: CodexSession, goesOn = false): void {
-  const { bufferedHook: held } = session
+  const { bufferedHook } = session
   session.bufferedHook = undefined
-  if (held !== undefined && !goesOn) HOOKS[held.event]?.(session, held.at, held.data)
+  if (bufferedHook !== undefined && !goesOn) HOOKS[bufferedHook.event]?.(session, bufferedHook.at, bufferedHook.data)
 }
 
 export function createCodexMachine(): HostMachine {

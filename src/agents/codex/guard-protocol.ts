@@ -83,9 +83,9 @@ function feedback(outcome: Outcome<Phase>): object | undefined {
 
 /** The reason replaces the result verbatim, so a rewritten text is sent as a reason. */
 function afterTool(outcome: Outcome<Phase>): object | undefined {
-  const said = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
-  const answer = { ...said, ...(outcome.decision === 'pass' && addedContext('PostToolUse', outcome)) }
-  return Object.keys(answer).length === 0 ? undefined : answer
+  const reply = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
+  const body = { ...reply, ...(outcome.decision === 'pass' && addedContext('PostToolUse', outcome)) }
+  return Object.keys(body).length === 0 ? undefined : body
 }
 
 function textFor(value: unknown): string {

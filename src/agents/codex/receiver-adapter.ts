@@ -29,8 +29,8 @@ class CodexAdapter implements ReceiverAdapter {
   readonly #environment: AdapterEnvironment
   readonly #rollouts = new LimitedMap<string, RolloutFile>(FILES_LIMIT)
 
-  constructor(world: AdapterEnvironment) {
-    this.#environment = world
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
   }
 
   events({ body, at }: HookDelivery): readonly HostEvent[] {
@@ -41,28 +41,26 @@ class CodexAdapter implements ReceiverAdapter {
   async enrich({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (!READS_FIRST.has(event) || session_id === undefined) return []
-    const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
-    if (event === 'SubagentStart') return [...(await this.#readParents(session_id, occasion)), readEnd({ session_id })]
+    const trigger = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
+    if (event === 'SubagentStart') return [...(await this.#readParents(session_id, trigger)), readEnd({ session_id })]
     // The end of a child names both files.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
     if (path === undefined || !ROLLOUT.test(path)) return [readEnd({ session_id })]
-    const rollout = this.#rolloutOf(path, { session_id, agent_id: occasion.agentId })
-    await this.#read([rollout], occasion)
-    const goesOn = hasContinued(rollout.lines, occasion)
+    const rollout = this.#rolloutOf(path, { session_id, agent_id: trigger.agentId })
+    await this.#read([rollout], trigger)
+    const goesOn = hasContinued(rollout.lines, trigger)
     const found = rollout.lines.findings.drainFindings(
       at,
-      found => ENDS.has(event) && !goesOn && isEndOf(found, occasion),
+      found => ENDS.has(event) && !goesOn && isEndOf(found, trigger),
     )
     return [...found, readEnd({ session_id, goes_on: goesOn || undefined })]
   }
 
   /** Reads the parents' rollouts: only they record which call started the child. */
-  async #readParents(session_id: string, occasion: ReadTrigger): Promise<readonly HostEvent[]> {
-    const parents = [...this.#rollouts.values()].filter(({ owner: about }) => about.session_id === session_id)
-    await this.#read(parents, occasion)
-    return parents.flatMap(({ lines }) =>
-      lines.findings.drainFindings(occasion.at, found => isStartOf(found, occasion)),
-    )
+  async #readParents(session_id: string, trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+    const parents = [...this.#rollouts.values()].filter(({ owner }) => owner.session_id === session_id)
+    await this.#read(parents, trigger)
+    return parents.flatMap(({ lines }) => lines.findings.drainFindings(trigger.at, found => isStartOf(found, trigger)))
   }
 
   #rolloutOf(path: string, about: ConstructorParameters<typeof RolloutLines>[0]): RolloutFile {
@@ -72,11 +70,11 @@ class CodexAdapter implements ReceiverAdapter {
     return known
   }
 
-  async #read(rollouts: readonly RolloutFile[], occasion: ReadTrigger): Promise<void> {
+  async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       const readable = rollouts.map(rollout => rollout.read(this.#environment.place).catch(() => false))
       const isThere = (await Promise.all(readable)).includes(true)
-      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, occasion)) || waited >= PATIENCE_MILLIS) return
+      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, trigger)) || waited >= PATIENCE_MILLIS) return
       await this.#environment.wait(LOOK_MILLIS)
     }
   }
@@ -86,11 +84,11 @@ function readEnd(data: RolloutRead): HostEvent {
   return { event: 'rollout:read', data }
 }
 
-function isEnough(lines: RolloutLines, occasion: ReadTrigger): boolean {
-  const { event, data, turnId, agentId } = occasion
+function isEnough(lines: RolloutLines, trigger: ReadTrigger): boolean {
+  const { event, data, turnId, agentId } = trigger
   if (event === 'SubagentStart') return agentId === undefined || lines.hasStartedAgent(agentId)
   if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
-  return !ENDS.has(event) || lines.hasEnded(turnId) || hasContinued(lines, occasion)
+  return !ENDS.has(event) || lines.hasEnded(turnId) || hasContinued(lines, trigger)
 }
 
 function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadTrigger): boolean {
@@ -142,8 +140,8 @@ function codexFolders(env: Readonly<Record<string, string | undefined>>): AgentF
   return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }
 }
 
-export function createCodexAdapter(world: AdapterEnvironment): ReceiverAdapter {
-  return new CodexAdapter(world)
+export function createCodexAdapter(environment: AdapterEnvironment): ReceiverAdapter {
+  return new CodexAdapter(environment)
 }
 
 export const codex: ReceiverAdapter = createCodexAdapter({ place: codexFolders(process.env), wait: sleep })

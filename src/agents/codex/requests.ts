@@ -11,10 +11,10 @@ function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequ
   session.provider = textOf(peek(data, 'provider')) ?? session.provider
   const { compaction } = loop
   if (compaction === undefined) loop.emitPrompt()
-  if (loop.openRequest !== undefined) return loop.openRequest
+  if (loop.pendingRequest !== undefined) return loop.pendingRequest
   const request = compaction === undefined ? loop.requests.nextRequest(startAt) : compressionRequest(loop, startAt)
   request.emitStart({ model: loop.model, provider: session.provider })
-  loop.openRequest = request
+  loop.pendingRequest = request
   return request
 }
 
@@ -53,7 +53,7 @@ export function handleAnswer(loop: CodexLoop, data: unknown): void {
   const id = idOf(peek(data, 'response_id'))
   if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
   const request = openRequest(loop, sentAt(loop, data, at), data)
-  loop.openRequest = undefined
+  loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   const calls = elementsOf(peek(data, 'calls'), CALLS_LIMIT)
   const { model } = loop
@@ -82,7 +82,7 @@ export function handleFailure(loop: CodexLoop, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
   const request = openRequest(loop, sentAt(loop, data, at), data)
-  loop.openRequest = undefined
+  loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   request.emitFailure(at, {
     model: loop.model,
@@ -96,7 +96,7 @@ export function handleFailure(loop: CodexLoop, data: unknown): void {
 
 /** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
 export function settleRequest(loop: CodexLoop, at: number): void {
-  const { openRequest: open, model, session } = loop
-  loop.openRequest = undefined
-  open?.emitAnswer(Math.max(at, open.startAt), { model, provider: session.provider }, 'inferred')
+  const { pendingRequest, model, session } = loop
+  loop.pendingRequest = undefined
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
 }

@@ -55,9 +55,9 @@ export class PendingFindings {
     const isNow = (each: PendingFinding, index: number): boolean => each.at <= at || index <= end
     const now = this.#pending.filter(isNow)
     this.#pending = this.#pending.filter((each, index) => !isNow(each, index))
-    const given = this.#hasDrained ? now : lastTurns(now)
+    const drained = this.#hasDrained ? now : lastTurns(now)
     this.#hasDrained = true
-    return given.map(({ event }) => event)
+    return drained.map(({ event }) => event)
   }
 }
 
@@ -221,9 +221,9 @@ export class RolloutLines {
     const turnId = idOf(peek(payload, 'turn_id'))
     if (turn === undefined || (turnId !== undefined && turnId !== turn.id)) return
     const { texts, calls } = turn
-    const said = { response_id: peek(payload, 'response_id'), usage: peek(payload, 'usage') }
+    const fields = { response_id: peek(payload, 'response_id'), usage: peek(payload, 'usage') }
     const text = texts.length === 0 ? undefined : texts.join('\n')
-    this.#addFinding('answer', { ...this.#requestFields(turn), ...said, text, calls, ended_at: at })
+    this.#addFinding('answer', { ...this.#requestFields(turn), ...fields, text, calls, ended_at: at })
     Object.assign(turn, { texts: [], calls: [], partAt: undefined, lastText: text, isAwaiting: false })
   }
 

@@ -34,7 +34,7 @@ export class CodexLoop extends HostTurn {
   prompt: { readonly at: number; readonly text: unknown } | undefined
   model: string | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
-  openRequest: ModelRequest | undefined
+  pendingRequest: ModelRequest | undefined
   readonly calls: LimitedMap<string, CodexCall> = new LimitedMap(CALLS_LIMIT)
   task: DelegatedTask | undefined
   compaction: { readonly at: number } | undefined
@@ -63,7 +63,7 @@ export class CodexLoop extends HostTurn {
     const known = this.calls.get(id)
     if (known !== undefined) return known
     const call = new CodexCall(this, id, undefined, at)
-    call.requestId = this.openRequest?.id ?? this.requests.lastId
+    call.requestId = this.pendingRequest?.id ?? this.requests.lastId
     this.calls.set(id, call)
     return call
   }

@@ -15,14 +15,14 @@ export function loopKeyOf(data: unknown): CodexLoopKey | undefined {
   return turnId === undefined ? undefined : { agentId: idOf(peek(data, 'agent_id')), turnId }
 }
 
-export function loopFor(session: CodexSession, at: number, whose: CodexLoopKey, data: unknown): CodexLoop {
-  const known = session.findLoop(whose.agentId, whose.turnId)
+export function loopFor(session: CodexSession, at: number, key: CodexLoopKey, data: unknown): CodexLoop {
+  const known = session.findLoop(key.agentId, key.turnId)
   if (known !== undefined) return known
-  const loop = new CodexLoop(session, whose.agentId, whose.turnId, at)
+  const loop = new CodexLoop(session, key.agentId, key.turnId, at)
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.addLoop(loop)
-  if (whose.agentId === undefined) openTurn(session, loop)
-  else openChild(session, whose.agentId, loop, data)
+  if (key.agentId === undefined) openTurn(session, loop)
+  else openChild(session, key.agentId, loop, data)
   return loop
 }
 
@@ -77,8 +77,8 @@ export function handleInterrupt(loop: CodexLoop, at: number): void {
 
 export function handleTurnEnd(loop: CodexLoop, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
-  const said = peek(data, 'outcome')
-  const outcome = said === 'failed' || said === 'interrupted' ? said : 'completed'
+  const recorded = peek(data, 'outcome')
+  const outcome = recorded === 'failed' || recorded === 'interrupted' ? recorded : 'completed'
   // An end before the turn's start comes from a file that is being read again.
   if (at === undefined || at < loop.startAt) return
   endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })

@@ -83,13 +83,13 @@ function handleError(turn: HookedTurn, at: number, data: unknown): void {
 
 /** Handles a request's span. Failed requests are skipped: hooks report them immediately. */
 function handleRequestSpan(session: CopilotSession, span: RequestSpan): void {
-  const { bufferedHook: held, earlyRequests: early, emittedIds: told } = session
-  if (span.hasFailed || (span.id !== undefined && told.has(span.id))) return
+  const { bufferedHook, earlyRequests, emittedIds } = session
+  if (span.hasFailed || (span.id !== undefined && emittedIds.has(span.id))) return
   const turn = session.turnAt(span.startAt)
-  const isEarly = held !== undefined && (turn === undefined || span.startAt > held.at)
-  if (isEarly && early.length < EARLY_LIMIT) early.push(span)
+  const isEarly = bufferedHook !== undefined && (turn === undefined || span.startAt > bufferedHook.at)
+  if (isEarly && earlyRequests.length < EARLY_LIMIT) earlyRequests.push(span)
   else if (turn !== undefined) {
-    if (span.id !== undefined) told.set(span.id, true)
+    if (span.id !== undefined) emittedIds.set(span.id, true)
     emitSpanRequest(turn, span)
   }
 }
@@ -98,7 +98,7 @@ function emitEarlyRequests(session: CopilotSession): void {
   for (const span of session.earlyRequests.splice(0)) handleRequestSpan(session, span)
 }
 
-function take(session: CopilotSession, { event, at, data }: TimedEvent): void {
+function handleBufferedHook(session: CopilotSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
   // After the end of a turn, they stay buffered for the next one.
   if (event !== 'Stop') emitEarlyRequests(session)
@@ -158,12 +158,12 @@ class CopilotMachine extends EventMachine {
   }
 
   #releaseHook(session: CopilotSession): void {
-    const { bufferedHook: held } = session
+    const { bufferedHook } = session
     session.bufferedHook = undefined
-    if (held === undefined) return
-    const recorded = this.#recorded.find(this.#recordedSessionId(held.data))
-    if (recorded === undefined) take(session, held)
-    else RECORDED_HOOK_HANDLERS[held.event]?.(recorded, held.at, held.data)
+    if (bufferedHook === undefined) return
+    const recorded = this.#recorded.find(this.#recordedSessionId(bufferedHook.data))
+    if (recorded === undefined) handleBufferedHook(session, bufferedHook)
+    else RECORDED_HOOK_HANDLERS[bufferedHook.event]?.(recorded, bufferedHook.at, bufferedHook.data)
   }
 
   #recordedSessionId(data: unknown): string {

@@ -5,8 +5,7 @@ import type { AgentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
-import { copilotFolders } from './session-file.ts'
-import { SessionFiles } from './session-files.ts'
+import { copilotFolders, SessionFiles } from './session-file.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 /** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
@@ -118,11 +117,11 @@ function selectAttributes(attributes: unknown): Record<string, unknown> {
   )
 }
 
-export function createCopilotAdapters(world: CopilotEnvironment): {
+export function createCopilotAdapters(environment: CopilotEnvironment): {
   readonly hooks: ReceiverAdapter
   readonly spans: ReceiverAdapter
 } {
-  return new CopilotAdapters(world)
+  return new CopilotAdapters(environment)
 }
 
 const adapters = createCopilotAdapters({

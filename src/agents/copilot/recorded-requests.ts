@@ -40,27 +40,28 @@ function providerOf(usage: unknown): string | undefined {
 }
 
 export function handleMessage(loop: CopilotLoop, at: number, data: unknown): void {
-  const { openAnswer: open } = loop
+  const { openAnswer } = loop
   const text = textOf(peek(data, 'content'))
   if (text !== undefined && text !== '') loop.answer = text
   const calls = elementsOf(peek(data, 'toolRequests'), CALLS_LIMIT)
-  const isOfOpen = open !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(open.usage, 'apiCallId'))
+  const isOfOpen =
+    openAnswer !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(openAnswer.usage, 'apiCallId'))
   for (const call of calls) {
     const id = idOf(peek(call, 'toolCallId'))
     if (id === undefined) continue
     const asked = loop.callOf(id, at)
     asked.name ??= textOf(peek(call, 'name'))
     asked.args ??= peek(call, 'arguments')
-    if (isOfOpen) asked.requestId = open.request.id
+    if (isOfOpen) asked.requestId = openAnswer.request.id
   }
   if (isOfOpen) emitOpenAnswer(loop, { role: 'assistant', content: text, tool_calls: calls }, calls.length)
 }
 
 function emitOpenAnswer(loop: CopilotLoop, message?: object, callCount?: number): void {
-  const { openAnswer: open } = loop
+  const { openAnswer } = loop
   loop.openAnswer = undefined
-  if (open === undefined) return
-  const { request, at, usage } = open
+  if (openAnswer === undefined) return
+  const { request, at, usage } = openAnswer
   request.emitAnswer(at, {
     model: textOf(peek(usage, 'model')),
     provider: providerOf(usage),
@@ -101,21 +102,21 @@ function typeIn(message: string | undefined): string | undefined {
 }
 
 export function handleSessionError(loop: CopilotLoop, at: number, data: unknown): void {
-  const { failedAttempt: failure } = loop
+  const { failedAttempt } = loop
   loop.hasGivenUp = true
   loop.failedAttempt = {
-    at: failure?.at ?? at,
-    type: failure?.type ?? textOf(peek(data, 'errorType')),
-    message: failure?.message ?? peek(data, 'message'),
+    at: failedAttempt?.at ?? at,
+    type: failedAttempt?.type ?? textOf(peek(data, 'errorType')),
+    message: failedAttempt?.message ?? peek(data, 'message'),
     status: numberOf(peek(data, 'statusCode')),
   }
 }
 
 export function settleRequest(loop: CopilotLoop): void {
   emitOpenAnswer(loop)
-  const { failedAttempt: failure } = loop
+  const { failedAttempt } = loop
   loop.failedAttempt = undefined
-  if (failure !== undefined) emitFailedAttempt(loop, failure)
+  if (failedAttempt !== undefined) emitFailedAttempt(loop, failedAttempt)
 }
 
 function emitFailedAttempt(loop: CopilotLoop, { at, type, message, status }: FailedAttempt): void {

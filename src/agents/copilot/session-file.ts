@@ -2,6 +2,8 @@ import { isAbsolute, join, normalize } from 'node:path'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { plausibleTime } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import { FILE_LINES, type FileLine } from './types.ts'
@@ -10,6 +12,12 @@ const SESSIONS_FOLDER = 'session-state'
 const FILE_NAME = 'events.jsonl'
 /** The format of Copilot's session ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
+/** Copilot writes its file in batches, up to half a second after the hooks. */
+const PATIENCE_MILLIS = 1500
+const LOOK_MILLIS = 50
+const FILES_LIMIT = 200
+const CHILDREN_LIMIT = 10_000
+const FILE_PATH = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
@@ -32,7 +40,7 @@ interface PendingLine {
   readonly isBoundary: boolean
 }
 
-export interface ReadTrigger {
+interface ReadTrigger {
   readonly event: string
   readonly at: number
 }
@@ -43,11 +51,11 @@ const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
 const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
 
-export function sessionFilePath(home: string, sessionId: string): string | undefined {
+function sessionFilePath(home: string, sessionId: string): string | undefined {
   return ID.test(sessionId) ? join(home, SESSIONS_FOLDER, sessionId, FILE_NAME) : undefined
 }
 
-export class SessionFile {
+class SessionFile {
   readonly #path: string
   readonly #sessionId: string
   readonly #reader = new AppendedLineReader()
@@ -98,9 +106,9 @@ export class SessionFile {
       return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
     })
     const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
-    const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    const recent = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
-    return given.map(line => line.event)
+    return recent.map(line => line.event)
   }
 
   #readLine(text: string): void {
@@ -117,6 +125,73 @@ export class SessionFile {
     if (begins) this.#promptAt = at
     const isPrompt = begins && peek(event.data, 'agent_id') === undefined
     this.#pendingLines.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+  }
+}
+
+export class SessionFiles {
+  readonly #place: AgentFolders
+  readonly #wait: (millis: number) => Promise<unknown>
+  readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
+  readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
+  /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
+  readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
+  /** True if the last session had no file: this version of the agent writes none. */
+  #isMissing: boolean
+
+  constructor(place: AgentFolders, wait: (millis: number) => Promise<unknown>) {
+    this.#place = place
+    this.#wait = wait
+    this.#isMissing = place.folders.length === 0
+  }
+
+  async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
+    const session = this.#sessionOf(data)
+    if (session === undefined) return undefined
+    const trigger = { event, at: plausibleTime(Date.parse(textOf(peek(data, 'timestamp')) ?? ''), at) }
+    const before = this.#queues.get(session) ?? Promise.resolve()
+    const reading = before.then(() => this.#readFor(session, trigger)).catch(() => undefined)
+    this.#queues.set(session, reading)
+    return await reading
+  }
+
+  async #readFor(session: string, trigger: ReadTrigger): Promise<readonly HostEvent[] | undefined> {
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      const file = await this.#fileOf(session)
+      if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
+      if (file?.isEnough(trigger) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(trigger)
+      // Only the first hooks of a session may precede the file.
+      if (file === undefined && (this.#isMissing || trigger.event !== 'UserPromptSubmit')) return undefined
+      await this.#wait(LOOK_MILLIS)
+    }
+  }
+
+  async #fileOf(session: string): Promise<SessionFile | undefined> {
+    const known = this.#files.get(session)
+    if (known !== undefined) return (await known.read(this.#place)) ? known : undefined
+    for (const folder of this.#place.folders) {
+      const path = sessionFilePath(folder, session)
+      const file = path === undefined ? undefined : new SessionFile(path, session)
+      if (file === undefined || !(await file.read(this.#place))) continue
+      this.#files.set(session, file)
+      this.#isMissing = false
+      return file
+    }
+    return undefined
+  }
+
+  /** A child agent is in the file of the session that started it, which some of its hooks name. */
+  #sessionOf(data: unknown): string | undefined {
+    const id = idOf(peek(data, 'session_id'))
+    const agentId = idOf(peek(data, 'agent_id'))
+    if (agentId === undefined) return id
+    const parent = idOf(peek(data, 'parent_agent_id'))
+    const named = FILE_PATH.exec(textOf(peek(data, 'transcript_path')) ?? '')?.[1]
+    const session =
+      named ??
+      this.#sessionOfChild.get(agentId) ??
+      (parent === undefined ? undefined : (this.#sessionOfChild.get(parent) ?? parent))
+    if (session !== undefined) this.#sessionOfChild.set(agentId, session)
+    return session
   }
 }
 

@@ -64,9 +64,9 @@ class GeminiMachine extends EventMachine {
     }
   }
 
-  #withSession(data: unknown, handleHook: (session: GeminiSession) => void): void {
+  #withSession(data: unknown, useSession: (session: GeminiSession) => void): void {
     const id = idOf(peek(data, 'session_id'))
-    if (id !== undefined) handleHook(this.#sessions.get(id))
+    if (id !== undefined) useSession(this.#sessions.get(id))
   }
 
   #handleHook(moment: TimedEvent): void {
@@ -75,7 +75,7 @@ class GeminiMachine extends EventMachine {
       if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
       session.newestAt = newestFor(moment)
       this.#processBuffered(session, session.newestAt)
-      if (session.bufferedHook !== moment) take(session, moment)
+      if (session.bufferedHook !== moment) handleHook(session, moment)
     })
   }
 
@@ -108,12 +108,12 @@ function newestFor({ event, at }: TimedEvent): number {
 }
 
 function releaseHook(session: GeminiSession): void {
-  const { bufferedHook: held } = session
+  const { bufferedHook } = session
   session.bufferedHook = undefined
-  if (held !== undefined) take(session, held)
+  if (bufferedHook !== undefined) handleHook(session, bufferedHook)
 }
 
-function take(session: GeminiSession, { event, at, data }: TimedEvent): void {
+function handleHook(session: GeminiSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
 }
 

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool-key.ts'
-import { callIdOf } from './call-id.ts'
+import { callIdOf } from './session.ts'
 
 const SESSIONS_LIMIT = 1000
 const CALLS_LIMIT = 1000

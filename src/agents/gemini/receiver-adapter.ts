@@ -61,14 +61,14 @@ class GeminiAdapter implements ReceiverAdapter {
     return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 
-  async #readNewLines(path: string, whose: GeminiFileOwner): Promise<HostEvent[]> {
+  async #readNewLines(path: string, owner: GeminiFileOwner): Promise<HostEvent[]> {
     const file = await openAgentFile(path, this.#place, PROJECTS_FOLDER)
     if (file === undefined) return []
     const found: HostEvent[] = []
     try {
       const take = (line: string): void => {
-        if (whose.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
-        found.push(...eventsOfLine(line, whose))
+        if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+        found.push(...eventsOfLine(line, owner))
       }
       await this.#readerOf(path).readNewLines(file, take, () => undefined)
       return found

@@ -17,7 +17,7 @@ const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
 
-export function eventsOfLine(text: string, whose: GeminiFileOwner): readonly HostEvent[] {
+export function eventsOfLine(text: string, owner: GeminiFileOwner): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
   const line = jsonIn(text)
   const id = idOf(peek(line, 'id'))
@@ -25,15 +25,15 @@ export function eventsOfLine(text: string, whose: GeminiFileOwner): readonly Hos
   if (id === undefined || at === undefined) return []
   switch (peek(line, 'type')) {
     case 'user':
-      return [{ event: 'session:sent', at, data: { ...whose, text: promptOf(line) } satisfies GeminiInput }]
+      return [{ event: 'session:sent', at, data: { ...owner, text: promptOf(line) } satisfies GeminiInput }]
     case 'gemini':
-      return answerOf(line, { ...whose, id }, at)
+      return answerOf(line, { ...owner, id }, at)
     case 'error': {
-      const data: GeminiError = { ...whose, id, message: peek(line, 'content') }
+      const data: GeminiError = { ...owner, id, message: peek(line, 'content') }
       return [{ event: 'session:error', at, data }]
     }
     case 'info': {
-      const data: GeminiCancellation = { ...whose, id }
+      const data: GeminiCancellation = { ...owner, id }
       return peek(line, 'content') === CANCELLED ? [{ event: 'session:cancelled', at, data }] : []
     }
     default:
@@ -65,8 +65,8 @@ function answerOf(line: unknown, about: GeminiFileOwner & { readonly id: string 
   const answer = { event: 'session:answer', at, data: found }
   const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
   if (calls.length === 0) return [answer]
-  const told: GeminiAnswerCalls = { ...about, answered_at: at, calls }
-  return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: told }]
+  const answerCalls: GeminiAnswerCalls = { ...about, answered_at: at, calls }
+  return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: answerCalls }]
 }
 
 function callOf(call: unknown): GeminiRecordedCall[] {

@@ -3,8 +3,7 @@ import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { callIdOf } from './call-id.ts'
-import { GeminiCall, type GeminiLoop, type GeminiSession, type UnassignedCall } from './session.ts'
+import { callIdOf, GeminiCall, type GeminiLoop, type GeminiSession, type UnassignedCall } from './session.ts'
 
 const CALLS_LIMIT = 1000
 const DENIED = 'User denied'
@@ -107,13 +106,13 @@ interface CallFinding {
 function matchCall(loop: GeminiLoop, { id, found, answeredAt, requestId }: CallFinding): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
-  const { unassignedCalls: uses } = loop.session
-  const use = [...uses].find(one => one.key === key && one.startAt >= answeredAt)
+  const { unassignedCalls } = loop.session
+  const use = [...unassignedCalls].find(one => one.key === key && one.startAt >= answeredAt)
   let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
   if (call === undefined) {
-    if (use !== undefined) uses.delete(use)
-    const told = use ?? { key, name, args, startAt: answeredAt }
-    call = startCall(loop, told, { requestId, id }, use === undefined ? undefined : 'inferred')
+    if (use !== undefined) unassignedCalls.delete(use)
+    const hooked = use ?? { key, name, args, startAt: answeredAt }
+    call = startCall(loop, hooked, { requestId, id }, use === undefined ? undefined : 'inferred')
     if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
     if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
   }
@@ -145,22 +144,22 @@ function endRecordedCall(call: GeminiCall, found: unknown): void {
 export function handleNotification(session: GeminiSession, at: number, data: unknown): void {
   if (peek(data, 'notification_type') !== 'ToolPermission') return
   const details = peek(data, 'details')
-  const waiting = [...(session.main?.calls ?? [])].filter(
+  const candidates = [...(session.main?.calls ?? [])].filter(
     call => call.state === 'running' && call.approval === undefined,
   )
   const uses = [...session.unassignedCalls].filter(use => use.end === undefined && use.askedAt === undefined)
-  const fitting = waiting.findLast(call => isAbout(call.args, details))
+  const fitting = candidates.findLast(call => isAbout(call.args, details))
   const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
   if (fitting === undefined && use !== undefined) use.askedAt = at
   else {
-    const call = fitting ?? waiting.at(-1)
+    const call = fitting ?? candidates.at(-1)
     if (call !== undefined) requestApproval(call, at, details)
   }
 }
 
 function isAbout(args: unknown, details: unknown): boolean {
-  const said = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
-  return said !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(said)
+  const subject = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
+  return subject !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(subject)
 }
 
 function requestApproval(call: GeminiCall, at: number, details: unknown): void {

@@ -16,7 +16,7 @@ class Scene {
   readonly waits: number[] = []
   #giveUp: () => void = () => undefined
   #lane: Promise<void> = Promise.resolve()
-  readonly #inlets = createCopilotAdapters({
+  readonly #adapters = createCopilotAdapters({
     place: NO_FILES,
     wait: (millis, signal) => {
       this.waits.push(millis)
@@ -29,7 +29,7 @@ class Scene {
 
   hook(at: number, event: string, data: object = {}): void {
     const body = { hook_event_name: event, session_id: SESSION, ...data }
-    const { hooks } = this.#inlets
+    const { hooks } = this.#adapters
     this.#lane = this.#lane.then(async () => {
       for (const one of hooks.events({ body, headers: {}, at: START + at })) {
         this.events.push(one)
@@ -41,7 +41,7 @@ class Scene {
   spans(...spans: readonly object[]): void {
     const bytes = Buffer.from(JSON.stringify(exported(spans)))
     for (const body of readTraces(bytes, 'application/json', ['github-copilot'], 1e6).spans) {
-      this.events.push(...this.#inlets.spans.events({ body, headers: {}, at: START + 60_000 }))
+      this.events.push(...this.#adapters.spans.events({ body, headers: {}, at: START + 60_000 }))
     }
   }
 

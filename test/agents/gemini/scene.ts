@@ -14,7 +14,7 @@ export class Scene {
   readonly folder: string
   readonly path: string
   readonly events: HostEvent[] = []
-  inlet: ReceiverAdapter
+  adapter: ReceiverAdapter
 
   constructor() {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-gemini-')))
@@ -22,10 +22,10 @@ export class Scene {
     this.folder = join(home, '.gemini')
     this.path = join(this.folder, 'tmp', 'app', 'chats', 'session-s1.jsonl')
     mkdirSync(dirname(this.path), { recursive: true })
-    this.inlet = this.newInlet()
+    this.adapter = this.newAdapter()
   }
 
-  newInlet(): ReceiverAdapter {
+  newAdapter(): ReceiverAdapter {
     return createGeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
   }
 
@@ -34,8 +34,8 @@ export class Scene {
     const base = { session_id: 's1', transcript_path: this.path, hook_event_name: name, timestamp: timeAt(at) }
     const told: HostEvent[] = []
     // The program that brings it takes its time.
-    for (const event of this.inlet.events({ body: { ...base, ...data }, headers: {}, at: START + at + 90 })) {
-      told.push(event, ...((await this.inlet.enrich?.(event)) ?? []))
+    for (const event of this.adapter.events({ body: { ...base, ...data }, headers: {}, at: START + at + 90 })) {
+      told.push(event, ...((await this.adapter.enrich?.(event)) ?? []))
     }
     this.events.push(...told)
     return told
