@@ -1,7 +1,7 @@
 /** Cursor and GitHub Copilot CLI: agents whose hooks tell of prompts and tools alone. */
 import { expect, test } from 'vitest'
-import { copilot } from '../../src/agents/copilot/inlet.ts'
-import { cursor } from '../../src/agents/cursor/inlet.ts'
+import { copilot } from '../../src/agents/copilot/receiver-adapter.ts'
+import { cursor } from '../../src/agents/cursor/receiver-adapter.ts'
 import type { HostEvent } from '../../src/agents/host-event.ts'
 import fc from '../support/fast-check.ts'
 import { times } from '../support/sample.ts'

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { joinTexts } from '../base/messages.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 
 const PARTS_LIMIT = 100
 const MESSAGES_LIMIT = 100
@@ -86,7 +86,7 @@ export function answerOf(content: unknown): { readonly response: object; readonl
 }
 
 /** The SDK counts the cache inside the input and reasoning inside the output, for every provider. */
-export function tokensOf(usage: unknown): TokenUsage | undefined {
+export function tokensOf(usage: unknown): UsageCounts | undefined {
   const input = peek(usage, 'inputTokenDetails')
   return usageOf({
     input: peek(usage, 'inputTokens') ?? peek(usage, 'tokens'),

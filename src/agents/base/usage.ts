@@ -1,7 +1,7 @@
 import { numberOf, peek } from '../../contract/foreign.ts'
 
 /** Token counts of the contract: the prompt includes the cache, the output includes reasoning. */
-export interface TokenUsage {
+export interface UsageCounts {
   readonly prompt_tokens: number
   readonly output_tokens: number
   readonly cache_read_tokens: number
@@ -36,7 +36,7 @@ function count(tokens: unknown): number {
 export function usageOf(
   counts: ReportedCounts,
   { cacheIsOutside, reasoningIsOutside }: CountRules = {},
-): TokenUsage | undefined {
+): UsageCounts | undefined {
   const cacheRead = count(counts.cacheRead)
   const cacheWrite = count(counts.cacheWrite)
   const reasoning = count(counts.reasoning)
@@ -48,7 +48,7 @@ export function usageOf(
 }
 
 /** Usage of Anthropic's messages, whose input count excludes the cache. Returns undefined if there are no counts. */
-export function anthropicUsage(usage: unknown): TokenUsage | undefined {
+export function anthropicUsage(usage: unknown): UsageCounts | undefined {
   const counts = {
     input: peek(usage, 'input_tokens'),
     output: peek(usage, 'output_tokens'),
@@ -67,7 +67,7 @@ function usage(
   cacheWrite: number,
   reasoning: number,
   cacheWriteLong = 0,
-): TokenUsage {
+): UsageCounts {
   return {
     prompt_tokens: prompt,
     output_tokens: output,
@@ -79,9 +79,13 @@ function usage(
   }
 }
 
-export const NO_USAGE: TokenUsage = usage(0, 0, 0, 0, 0)
+export const NO_USAGE: UsageCounts = usage(0, 0, 0, 0, 0)
 
-export function combineUsage(one: TokenUsage, other: TokenUsage, rule: (a: number, b: number) => number): TokenUsage {
+export function combineUsage(
+  one: UsageCounts,
+  other: UsageCounts,
+  rule: (a: number, b: number) => number,
+): UsageCounts {
   return usage(
     rule(one.prompt_tokens, other.prompt_tokens),
     rule(one.output_tokens, other.output_tokens),
@@ -95,13 +99,13 @@ export function combineUsage(one: TokenUsage, other: TokenUsage, rule: (a: numbe
 export const plus = (a: number, b: number): number => a + b
 export const minus = (a: number, b: number): number => a - b
 
-export function addUsage(one: TokenUsage | undefined, other: TokenUsage | undefined): TokenUsage | undefined {
+export function addUsage(one: UsageCounts | undefined, other: UsageCounts | undefined): UsageCounts | undefined {
   return one === undefined || other === undefined ? (one ?? other) : combineUsage(one, other, plus)
 }
 
 /** Converts usage to the `ModelUsage` of guards, a type that machines do not import. */
 export function modelUsage(
-  usage: TokenUsage | undefined,
+  usage: UsageCounts | undefined,
   costUsd?: number,
 ): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number | undefined } | undefined {
   return usage && { inputTokens: usage.prompt_tokens, outputTokens: usage.output_tokens, costUsd }

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type TokenUsage } from '../base/usage.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts } from '../base/usage.ts'
 import { responseMessage } from '../claude-code/requests.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { PROVIDER, type SdkAttempt, type SdkLoop } from './session.ts'
@@ -116,7 +116,7 @@ export function handleRetry(loop: SdkLoop, at: number, data: unknown): void {
   loop.askedAt = isOvertaken ? askedAt : at + Math.max(0, numberOf(peek(data, 'retry_delay_ms')) ?? 0)
 }
 
-export function larger(one: TokenUsage, other: TokenUsage | undefined): TokenUsage {
+export function larger(one: UsageCounts, other: UsageCounts | undefined): UsageCounts {
   return combineUsage(one, other ?? NO_USAGE, Math.max)
 }
 
@@ -160,7 +160,7 @@ export function countTokens(loop: SdkLoop, attempt: SdkAttempt): void {
 interface SdkLoopEnd {
   readonly at: number
   readonly stopReason?: string | undefined
-  readonly total?: TokenUsage | undefined
+  readonly total?: UsageCounts | undefined
   /** The end may have cut off a request without any events. */
   readonly isCut?: boolean
 }

@@ -2,7 +2,7 @@ import type { TimedEvent } from '../base/event-machine.ts'
 import type { LimitedMap } from '../base/limited-map.ts'
 import type { Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { anthropicUsage, NO_USAGE, type TokenUsage } from '../base/usage.ts'
+import { anthropicUsage, NO_USAGE, type UsageCounts } from '../base/usage.ts'
 import {
   type ClaudeCall,
   type ClaudeChild,
@@ -20,8 +20,8 @@ export class SdkAttempt extends ModelRequest {
   messageId: string | undefined
   model: string | undefined
   readonly content: unknown[] = []
-  tokens: TokenUsage | undefined
-  counted: TokenUsage = NO_USAGE
+  tokens: UsageCounts | undefined
+  counted: UsageCounts = NO_USAGE
   isExact = false
   /** The SDK reported start and end; otherwise they are derived from earlier events. */
   isTimed = false
@@ -39,7 +39,7 @@ export class SdkLoop extends ClaudeLoop {
   readonly attempts: SdkAttempt[] = []
   /** Message ids of the latest emitted attempts: a late block of one begins no new attempt. */
   readonly emittedIds: string[] = []
-  reported: TokenUsage = NO_USAGE
+  reported: UsageCounts = NO_USAGE
   stopped: { readonly at: number; readonly text: unknown } | undefined
   failure: string | undefined
 
@@ -90,9 +90,9 @@ export class SdkSession extends ClaudeSession {
   waiting: TimedEvent[] = []
   readonly seen: Set<string> = new Set()
   compactionEndAt: number | undefined
-  counted: TokenUsage = NO_USAGE
+  counted: UsageCounts = NO_USAGE
   /** Tokens counted by the SDK and not emitted yet. If negative, more was emitted than the SDK has counted so far. */
-  pendingTokens: TokenUsage = NO_USAGE
+  pendingTokens: UsageCounts = NO_USAGE
 
   constructor(records: Records, id: string) {
     super(records, id, SDK)

@@ -1,7 +1,7 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type TokenUsage, usageOf } from '../base/usage.ts'
+import { anthropicUsage, combineUsage, minus, NO_USAGE, plus, type UsageCounts, usageOf } from '../base/usage.ts'
 import { beginCompaction, openTurn } from '../claude-code/turns.ts'
 import { endRemainingCalls } from './calls.ts'
 import { endChild } from './children.ts'
@@ -104,7 +104,7 @@ function settleTokens(session: SdkSession, result: unknown): void {
   session.counted = NO_USAGE
 }
 
-function takePendingTokens(session: SdkSession): TokenUsage | undefined {
+function takePendingTokens(session: SdkSession): UsageCounts | undefined {
   const pending = larger(session.pendingTokens, NO_USAGE)
   if (pending.total_tokens === 0) return undefined
   session.pendingTokens = combineUsage(session.pendingTokens, NO_USAGE, Math.min)
@@ -143,15 +143,15 @@ export function emitCompaction(session: SdkSession, at: number): void {
   compaction.emitAnswer(compactionEndAt ?? at, { provider: PROVIDER, usage }, usage && 'inferred')
 }
 
-function tokensOfModels(byModel: unknown): TokenUsage | undefined {
+function tokensOfModels(byModel: unknown): UsageCounts | undefined {
   if (typeof byModel !== 'object' || byModel === null) return undefined
-  return Object.values(byModel).reduce<TokenUsage>(
+  return Object.values(byModel).reduce<UsageCounts>(
     (all, usage) => combineUsage(all, tokensOfModel(usage), plus),
     NO_USAGE,
   )
 }
 
-function tokensOfModel(usage: unknown): TokenUsage {
+function tokensOfModel(usage: unknown): UsageCounts {
   const counts = {
     input: peek(usage, 'inputTokens'),
     output: peek(usage, 'outputTokens'),

@@ -7,12 +7,12 @@ import type { Records } from '../base/records.ts'
 import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { HostTurn } from '../base/turn.ts'
-import type { TokenUsage } from '../base/usage.ts'
+import type { UsageCounts } from '../base/usage.ts'
 
 export interface Dialect {
   readonly platform: string
   readonly provider: string | undefined
-  usageOf(said: unknown): TokenUsage | undefined
+  usageOf(said: unknown): UsageCounts | undefined
   /** Each tool runs after the answer that requested it. A tool that no transcript names therefore belongs to the last request. */
   readonly asksLast?: boolean
 }
@@ -31,7 +31,7 @@ export class ClaudeCall extends Tool<ClaudeLoop> {
   sentOnAt: number | undefined
 }
 
-export interface RequestedCall {
+export interface PendingToolRequest {
   readonly requestId: string
   readonly name: unknown
   readonly args: unknown
@@ -135,7 +135,7 @@ export class ClaudeSession {
   readonly children: LimitedMap<string, ClaudeChild> = new LimitedMap(CHILDREN_LIMIT)
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   readonly calls: LimitedMap<string, ClaudeCall> = new LimitedMap(CALLS_LIMIT)
-  readonly requestedCalls: LimitedMap<string, RequestedCall> = new LimitedMap(CALLS_LIMIT)
+  readonly requestedCalls: LimitedMap<string, PendingToolRequest> = new LimitedMap(CALLS_LIMIT)
   /** Ids of emitted answers and failures: files are read again when a receiver starts. */
   readonly emittedIds: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 

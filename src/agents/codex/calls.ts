@@ -1,30 +1,27 @@
 import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson } from '../base/messages.ts'
-import { taskOfCall } from './children.ts'
-import type { Call, Loop } from './session.ts'
+import { recordChildStart } from './children.ts'
+import type { CodexCall, CodexLoop } from './session.ts'
 
 const AGENTS_LIMIT = 100
 const KEYS_LIMIT = 100
 /** Output of a command that continues in the background: its result comes with a later hook. */
 const GOES_ON = /^Process running with session ID /m
 const STOPPED = /^aborted by user$/m
-/** Output of a call that the user, a rule or a hook of another program has denied. */
 const REFUSED = /^Command blocked by PreToolUse hook|Rejected\(/
 const EXIT_CODE = /^Process exited with code (\d+)$/m
 /** Output of a call that could not be started, for which no hook fires. */
 const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
 
-/** `background`: still running at the end of its turn. */
 type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
 
-/** Handles `PreToolUse`. */
-export function toolStarted(loop: Loop, at: number, data: unknown): void {
+export function handleToolStart(loop: CodexLoop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
   if (call !== undefined) startCall(call, at)
 }
 
-function hookedCall(loop: Loop, at: number, data: unknown): Call | undefined {
+function hookedCall(loop: CodexLoop, at: number, data: unknown): CodexCall | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.callOf(id, at)
@@ -34,9 +31,9 @@ function hookedCall(loop: Loop, at: number, data: unknown): Call | undefined {
   return call
 }
 
-function startCall(call: Call, at: number): void {
+function startCall(call: CodexCall, at: number): void {
   if (call.state !== 'asked') return
-  call.turn.tellPrompt()
+  call.turn.emitPrompt()
   call.startAt = at
   call.emitStart()
 }
@@ -47,10 +44,10 @@ interface CallEnd {
   readonly exitCode?: number | undefined
 }
 
-function endCall(call: Call, at: number, { status, result, exitCode }: CallEnd): void {
+function endCall(call: CodexCall, at: number, { status, result, exitCode }: CallEnd): void {
   if (call.state === 'ended') return
   startCall(call, call.startAt)
-  call.approval?.emitResponse(Math.min(at, call.verdict?.ranAt ?? at), choiceOf(status), 'inferred')
+  call.approval?.emitResponse(Math.min(at, call.recordedEnd?.ranAt ?? at), choiceOf(status), 'inferred')
   const text = textOf(result)
   call.emitEnd(at, {
     // Wrapped so that the core does not read a status from data that the tool returned.
@@ -65,37 +62,34 @@ function choiceOf(status: Status | undefined): string {
   return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
 }
 
-/** Handles `PostToolUse`. It has no status; the rollout has one. */
-export function toolEnded(loop: Loop, at: number, data: unknown): void {
+export function handleToolEnd(loop: CodexLoop, at: number, data: unknown): void {
   const call = hookedCall(loop, at, data)
   if (call === undefined) return
   endCall(call, at, {
     status: statusOf(call),
     result: peek(data, 'tool_response'),
-    exitCode: call.verdict?.exitCode,
+    exitCode: call.recordedEnd?.exitCode,
   })
 }
 
-/** Undefined if the rollout has no status for the call. */
-function statusOf({ verdict }: Call): Status | undefined {
-  if (verdict === undefined) return undefined
-  if (verdict.status === 'declined') return 'blocked'
-  return verdict.status === 'failed' || (verdict.exitCode ?? 0) !== 0 ? 'error' : 'completed'
+function statusOf({ recordedEnd }: CodexCall): Status | undefined {
+  if (recordedEnd === undefined) return undefined
+  if (recordedEnd.status === 'declined') return 'blocked'
+  return recordedEnd.status === 'failed' || (recordedEnd.exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-/** Handles `rollout:item`. */
-export function judged(loop: Loop, data: unknown): void {
+export function handleItem(loop: CodexLoop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   if (id === undefined) return
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
   const at = numberOf(peek(data, 'at')) ?? loop.lastAt
-  call.verdict = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
-  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) taskOfCall(call, at, agent)
+  call.recordedEnd = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
+  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) recordChildStart(call, at, agent)
 }
 
 /** Handles `rollout:output`. It ends calls that no hook has ended, for example denied calls, or tools without hooks. */
-export function returned(loop: Loop, data: unknown): void {
+export function handleOutput(loop: CodexLoop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined) return
@@ -104,28 +98,33 @@ export function returned(loop: Loop, data: unknown): void {
   const text = textOf(output) ?? ''
   loop.lastAt = Math.max(loop.lastAt, at)
   if (GOES_ON.test(text)) {
-    call.wentOn = { at, result: output }
+    call.backgroundNotice = { at, result: output }
     return
   }
-  const exitCode = call.verdict?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
+  const exitCode = call.recordedEnd?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
   endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
 }
 
-function statusFromText(call: Call, text: string, exitCode: number | undefined): Status {
+function statusFromText(call: CodexCall, text: string, exitCode: number | undefined): Status {
   if (STOPPED.test(text)) return 'cancelled'
-  const verdict = statusOf(call)
-  if (verdict !== undefined) return verdict
+  const status = statusOf(call)
+  if (status !== undefined) return status
   if (REFUSED.test(text)) return 'blocked'
   return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-export function settleCalls(loop: Loop, at: number): void {
+export function settleCalls(loop: CodexLoop, at: number): void {
   for (const call of loop.calls.values()) {
-    const { wentOn, verdict, state, startAt } = call
-    const hasEnded = wentOn !== undefined && verdict !== undefined && verdict.at > wentOn.at
+    const { backgroundNotice, recordedEnd, state, startAt } = call
+    const hasEnded = backgroundNotice !== undefined && recordedEnd !== undefined && recordedEnd.at > backgroundNotice.at
     if (hasEnded)
-      endCall(call, verdict.at, { status: statusOf(call), result: wentOn.result, exitCode: verdict.exitCode })
-    else if (wentOn !== undefined) endCall(call, wentOn.at, { status: 'background', result: wentOn.result })
+      endCall(call, recordedEnd.at, {
+        status: statusOf(call),
+        result: backgroundNotice.result,
+        exitCode: recordedEnd.exitCode,
+      })
+    else if (backgroundNotice !== undefined)
+      endCall(call, backgroundNotice.at, { status: 'background', result: backgroundNotice.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }
@@ -134,13 +133,13 @@ export function settleCalls(loop: Loop, at: number): void {
  * Handles `PermissionRequest`. It has no call id, so the newest running call of the same name and input without an approval is
  * used.
  */
-export function askApproval(loop: Loop, at: number, data: unknown): void {
+export function handlePermissionRequest(loop: CodexLoop, at: number, data: unknown): void {
   const name = textOf(peek(data, 'tool_name'))
   const input = peek(data, 'tool_input')
-  const waiting = [...loop.calls.values()].filter(
+  const candidates = [...loop.calls.values()].filter(
     call => call.state === 'running' && call.name === name && call.approval === undefined,
   )
-  const call = waiting.findLast(({ args }) => isPart(args, input)) ?? waiting.at(-1)
+  const call = candidates.findLast(({ args }) => includesArguments(args, input)) ?? candidates.at(-1)
   if (call === undefined) return
   call.approval = new Approval(loop, call.id, name, at)
   const command = textOf(peek(input, 'command'))
@@ -151,6 +150,6 @@ export function askApproval(loop: Loop, at: number, data: unknown): void {
 }
 
 /** Returns true if `input` includes `args`: the approval's input adds the text for the user. */
-function isPart(args: unknown, input: unknown): boolean {
+function includesArguments(args: unknown, input: unknown): boolean {
   return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
 }

@@ -1,53 +1,52 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { DelegatedTask } from '../base/delegation.ts'
-import { type Call, type Loop, PLATFORM, type Session } from './session.ts'
+import { type CodexCall, type CodexLoop, type CodexSession, PLATFORM } from './session.ts'
 
-/** The tool that starts a child agent, with any namespace. */
 const DELEGATING = /spawn_agent$/
 
-interface Task {
+interface ChildStart {
   readonly agentId: string
   readonly role: string | undefined
-  readonly call: Call | undefined
-  readonly parent: Loop | undefined
+  readonly call: CodexCall | undefined
+  readonly parent: CodexLoop | undefined
 }
 
 /** Records the child agent that a call has started. The rollout usually reports it before any hook of the child fires. */
-export function taskOfCall(call: Call, at: number, agent: unknown): void {
+export function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
   const isTold = agentId === undefined || !session.isNew(`agent ${agentId}`)
-  session.delegating.set(keyOf(call), true)
+  session.delegatingCalls.set(keyOf(call), true)
   if (isTold) return
-  const task = taskIn(session, at, { agentId, role: textOf(peek(agent, 'role')), call, parent: call.turn })
+  const task = createTask(session, at, { agentId, role: textOf(peek(agent, 'role')), call, parent: call.turn })
   task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)
 }
 
-/** Opens a turn of a child agent. Each turn is a task delegated to the child. */
-export function openChild(session: Session, agentId: string, loop: Loop, data: unknown): void {
+export function openChild(session: CodexSession, agentId: string, loop: CodexLoop, data: unknown): void {
   const role = textOf(peek(data, 'agent_type'))
-  const told = session.tasks.get(agentId)
+  const recorded = session.tasks.get(agentId)
   session.tasks.delete(agentId)
-  loop.task = told ?? guessedTask(session, agentId, loop, role)
+  loop.task = recorded ?? guessedTask(session, agentId, loop, role)
   const parent_session_id = loop.task.ids.parent_session_id
   loop.emit('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
 }
 
 /** Guesses the call of a child before the rollout reports it: the newest delegating call that has started no other agent. */
-function guessedTask(session: Session, agentId: string, loop: Loop, role: string | undefined): DelegatedTask {
+function guessedTask(session: CodexSession, agentId: string, loop: CodexLoop, role: string | undefined): DelegatedTask {
   session.isNew(`agent ${agentId}`)
   const calls = [...(session.main?.calls.values() ?? [])]
   const call = calls.findLast(
-    one => one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegating.has(keyOf(one)),
+    one =>
+      one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegatingCalls.has(keyOf(one)),
   )
-  if (call !== undefined) session.delegating.set(keyOf(call), true)
-  const task = taskIn(session, loop.startAt, { agentId, role, call, parent: session.main })
+  if (call !== undefined) session.delegatingCalls.set(keyOf(call), true)
+  const task = createTask(session, loop.startAt, { agentId, role, call, parent: session.main })
   task.emitStart(peek(call?.args, 'message'), 'inferred')
   return task
 }
 
-function taskIn(session: Session, at: number, { agentId, role, call, parent }: Task): DelegatedTask {
+function createTask(session: CodexSession, at: number, { agentId, role, call, parent }: ChildStart): DelegatedTask {
   return new DelegatedTask(session.records, at, {
     parent_session_id: parent?.sessionId ?? session.id,
     parent_turn_id: parent?.turnId,
@@ -58,6 +57,6 @@ function taskIn(session: Session, at: number, { agentId, role, call, parent }: T
   })
 }
 
-function keyOf({ id, turn }: Call): string {
+function keyOf({ id, turn }: CodexCall): string {
   return `${turn.turnId} ${id}`
 }

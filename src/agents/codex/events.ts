@@ -2,42 +2,50 @@ import { idOf, peek } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { askApproval, judged, returned, toolEnded, toolStarted } from './calls.ts'
-import { answered, asked, failed } from './requests.ts'
-import { type Loop, Session } from './session.ts'
-import { interrupted, loopFor, over, prompted, sessionEnded, sessionStarted, stopped, whoseOf } from './turns.ts'
+import { handleItem, handleOutput, handlePermissionRequest, handleToolEnd, handleToolStart } from './calls.ts'
+import { handleAnswer, handleCall, handleFailure } from './requests.ts'
+import { type CodexLoop, CodexSession } from './session.ts'
+import {
+  handleInterrupt,
+  handlePrompt,
+  handleSessionEnd,
+  handleSessionStart,
+  handleStop,
+  handleTurnEnd,
+  loopFor,
+  loopKeyOf,
+} from './turns.ts'
 import { READS_FIRST } from './types.ts'
 
-type Taking = (session: Session, at: number, data: unknown) => void
+type HookHandler = (session: CodexSession, at: number, data: unknown) => void
 
-function ofLoop(take: (loop: Loop, at: number, data: unknown) => void): Taking {
+function ofLoop(take: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
   return (session, at, data) => {
-    const whose = whoseOf(data)
-    if (whose === undefined) return
-    const loop = loopFor(session, at, whose, data)
+    const key = loopKeyOf(data)
+    if (key === undefined) return
+    const loop = loopFor(session, at, key, data)
     loop.lastAt = Math.max(loop.lastAt, at)
     take(loop, at, data)
   }
 }
 
-const HOOKS: Readonly<Record<string, Taking>> = {
-  SessionStart: (session, _at, data) => sessionStarted(session, data),
-  UserPromptSubmit: ofLoop(prompted),
-  PreToolUse: ofLoop(toolStarted),
-  PermissionRequest: ofLoop(askApproval),
-  PostToolUse: ofLoop(toolEnded),
-  // Only starts the turn.
+const HOOKS: Readonly<Record<string, HookHandler>> = {
+  SessionStart: (session, _at, data) => handleSessionStart(session, data),
+  UserPromptSubmit: ofLoop(handlePrompt),
+  PreToolUse: ofLoop(handleToolStart),
+  PermissionRequest: ofLoop(handlePermissionRequest),
+  PostToolUse: ofLoop(handleToolEnd),
   SubagentStart: ofLoop(() => undefined),
-  SubagentStop: ofLoop(stopped),
+  SubagentStop: ofLoop(handleStop),
   PreCompact: ofLoop((loop, at) => {
     loop.compaction = { at }
   }),
   PostCompact: ofLoop(loop => {
     loop.compaction = undefined
   }),
-  Stop: ofLoop(stopped),
-  Interrupt: ofLoop(interrupted),
-  SessionEnd: sessionEnded,
+  Stop: ofLoop(handleStop),
+  Interrupt: ofLoop(handleInterrupt),
+  SessionEnd: handleSessionEnd,
 }
 
 /**
@@ -45,64 +53,63 @@ const HOOKS: Readonly<Record<string, Taking>> = {
  * buffered until the rollout has been read.
  */
 class CodexMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new Session(this.records, id))
+  readonly #sessions = new SessionStates(id => new CodexSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers({
-    ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
-    'rollout:call': this.#found(asked),
-    'rollout:answer': this.#found(answered),
-    'rollout:failure': this.#found(failed),
-    'rollout:item': this.#found(judged),
-    'rollout:output': this.#found(returned),
-    'rollout:over': this.#found(over),
+    ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#handleHook(moment)])),
+    'rollout:call': this.#findingHandler(handleCall),
+    'rollout:answer': this.#findingHandler(handleAnswer),
+    'rollout:failure': this.#findingHandler(handleFailure),
+    'rollout:item': this.#findingHandler(handleItem),
+    'rollout:output': this.#findingHandler(handleOutput),
+    'rollout:over': this.#findingHandler(handleTurnEnd),
     'rollout:read': ({ data }) => {
       const session = this.#sessionOf(data)
-      if (session !== undefined) release(session, peek(data, 'goes_on') === true)
+      if (session !== undefined) releaseHook(session, peek(data, 'goes_on') === true)
     },
   })
 
   protected endSessions(): void {
-    for (const session of this.#sessions.values()) release(session)
+    for (const session of this.#sessions.values()) releaseHook(session)
   }
 
-  #sessionOf(data: unknown): Session | undefined {
+  #sessionOf(data: unknown): CodexSession | undefined {
     const id = idOf(peek(data, 'session_id'))
     return id === undefined ? undefined : this.#sessions.get(id)
   }
 
-  #hook(moment: TimedEvent): void {
+  #handleHook(moment: TimedEvent): void {
     const session = this.#sessionOf(moment.data)
     if (session === undefined) return
-    release(session)
-    if (READS_FIRST.has(moment.event)) session.held = moment
+    releaseHook(session)
+    if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
     else HOOKS[moment.event]?.(session, moment.at, moment.data)
   }
 
   /** Skips findings of turns without a received or buffered hook: they are history. */
-  #found(read: (loop: Loop, data: unknown) => void): (moment: TimedEvent) => void {
+  #findingHandler(read: (loop: CodexLoop, data: unknown) => void): (moment: TimedEvent) => void {
     return ({ data }) => {
       const session = this.#sessionOf(data)
-      const whose = whoseOf(data)
-      if (session === undefined || whose === undefined) return
-      const known = session.loop(whose.agentId, whose.turnId)
-      const loop = known ?? loopOfHeld(session, whose.turnId)
+      const key = loopKeyOf(data)
+      if (session === undefined || key === undefined) return
+      const known = session.findLoop(key.agentId, key.turnId)
+      const loop = known ?? loopOfBufferedHook(session, key.turnId)
       if (loop !== undefined) read(loop, data)
     }
   }
 }
 
-/** Returns the turn of the buffered hook, and starts it if it is unknown. */
-function loopOfHeld(session: Session, turnId: string): Loop | undefined {
-  const { held } = session
-  const whose = whoseOf(held?.data)
-  if (held === undefined || whose?.turnId !== turnId || held.event === 'SubagentStop') return undefined
-  return loopFor(session, held.at, whose, held.data)
+function loopOfBufferedHook(session: CodexSession, turnId: string): CodexLoop | undefined {
+  const { bufferedHook } = session
+  const key = loopKeyOf(bufferedHook?.data)
+  if (bufferedHook === undefined || key?.turnId !== turnId || bufferedHook.event === 'SubagentStop') return undefined
+  return loopFor(session, bufferedHook.at, key, bufferedHook.data)
 }
 
 /** Processes the buffered hook. @param goesOn true if another hook made the agent go on, so that a stop is dropped */
-function release(session: Session, goesOn = false): void {
-  const { held } = session
-  session.held = undefined
-  if (held !== undefined && !goesOn) HOOKS[held.event]?.(session, held.at, held.data)
+function releaseHook(session: CodexSession, goesOn = false): void {
+  const { bufferedHook } = session
+  session.bufferedHook = undefined
+  if (bufferedHook !== undefined && !goesOn) HOOKS[bufferedHook.event]?.(session, bufferedHook.at, bufferedHook.data)
 }
 
 export function createCodexMachine(): HostMachine {

@@ -1,36 +1,34 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
 import { usageOf } from '../base/usage.ts'
-import type { Loop } from './session.ts'
+import type { CodexLoop } from './session.ts'
 
 const CALLS_LIMIT = 1000
 
-/** Returns the pending request, and starts it if it is unknown. */
-function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
+function openRequest(loop: CodexLoop, startAt: number, data: unknown): ModelRequest {
   const { session } = loop
   loop.model = textOf(peek(data, 'model')) ?? loop.model
   session.provider = textOf(peek(data, 'provider')) ?? session.provider
   const { compaction } = loop
-  if (compaction === undefined) loop.tellPrompt()
-  if (loop.open !== undefined) return loop.open
-  const request = compaction === undefined ? loop.requests.nextRequest(startAt) : compression(loop, startAt)
+  if (compaction === undefined) loop.emitPrompt()
+  if (loop.pendingRequest !== undefined) return loop.pendingRequest
+  const request = compaction === undefined ? loop.requests.nextRequest(startAt) : compressionRequest(loop, startAt)
   request.emitStart({ model: loop.model, provider: session.provider })
-  loop.open = request
+  loop.pendingRequest = request
   return request
 }
 
-function compression(loop: Loop, startAt: number): ModelRequest {
+function compressionRequest(loop: CodexLoop, startAt: number): ModelRequest {
   return new ModelRequest(loop, startAt, { id: `${loop.turnId}:compression:${startAt}`, task: 'compression' })
 }
 
 /** Clamps the start: a request is sent after its turn began and before its answer. */
-function sentAt(loop: Loop, data: unknown, endAt: number): number {
+function sentAt(loop: CodexLoop, data: unknown, endAt: number): number {
   const floor = loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
   return Math.min(endAt, Math.max(floor, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
-/** Handles `rollout:call`. */
-export function asked(loop: Loop, data: unknown): void {
+export function handleCall(loop: CodexLoop, data: unknown): void {
   const id = idOf(peek(data, 'call_id'))
   const at = numberOf(peek(data, 'at'))
   if (id === undefined || at === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
@@ -38,11 +36,10 @@ export function asked(loop: Loop, data: unknown): void {
   const call = loop.callOf(id, at)
   call.requestId = request.id
   call.name ??= textOf(peek(data, 'name'))
-  call.args ??= parsed(peek(data, 'arguments'))
+  call.args ??= parseArguments(peek(data, 'arguments'))
 }
 
-/** Parses the arguments, which are JSON text unless the model has written something else. */
-function parsed(text: unknown): unknown {
+function parseArguments(text: unknown): unknown {
   try {
     return typeof text === 'string' ? JSON.parse(text) : text
   } catch {
@@ -50,14 +47,13 @@ function parsed(text: unknown): unknown {
   }
 }
 
-/** Handles `rollout:answer`. */
-export function answered(loop: Loop, data: unknown): void {
+export function handleAnswer(loop: CodexLoop, data: unknown): void {
   const { session } = loop
   const at = numberOf(peek(data, 'ended_at'))
   const id = idOf(peek(data, 'response_id'))
   if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
   const request = openRequest(loop, sentAt(loop, data, at), data)
-  loop.open = undefined
+  loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   const calls = elementsOf(peek(data, 'calls'), CALLS_LIMIT)
   const { model } = loop
@@ -82,12 +78,11 @@ function tokensOf(usage: unknown): ReturnType<typeof usageOf> {
   })
 }
 
-/** Handles `rollout:failure`. */
-export function failed(loop: Loop, data: unknown): void {
+export function handleFailure(loop: CodexLoop, data: unknown): void {
   const at = numberOf(peek(data, 'at'))
   if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
   const request = openRequest(loop, sentAt(loop, data, at), data)
-  loop.open = undefined
+  loop.pendingRequest = undefined
   loop.lastAt = Math.max(loop.lastAt, at)
   request.emitFailure(at, {
     model: loop.model,
@@ -100,8 +95,8 @@ export function failed(loop: Loop, data: unknown): void {
 }
 
 /** Ends the pending request when the turn ends: its answer was cut off, or is written too late. */
-export function settleRequest(loop: Loop, at: number): void {
-  const { open, model, session } = loop
-  loop.open = undefined
-  open?.emitAnswer(Math.max(at, open.startAt), { model, provider: session.provider }, 'inferred')
+export function settleRequest(loop: CodexLoop, at: number): void {
+  const { pendingRequest, model, session } = loop
+  loop.pendingRequest = undefined
+  pendingRequest?.emitAnswer(Math.max(at, pendingRequest.startAt), { model, provider: session.provider }, 'inferred')
 }

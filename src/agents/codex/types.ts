@@ -5,37 +5,35 @@
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload. Its `session_id` is that of the user's session even in a
  *   child agent, whose hooks have an `agent_id` and their own turns.
- * - `rollout:…`: findings of `inlet.ts` in the rollout, see below. They follow the hook that triggered the read. That hook is
+ * - `rollout:…`: findings of `receiver-adapter.ts` in the rollout, see below. They follow the hook that triggered the read. That hook is
  *   processed after them, so that a request precedes the tools it asked for.
  *
  * Times in `data` are epoch milliseconds, from the rollout.
  */
 
-export interface Whose {
+export interface RolloutOwner {
   readonly session_id: string
   readonly agent_id?: string | undefined
   readonly turn_id: string
 }
 
 /** A finding about a request. The rollout has a line when a request's input is complete, and none when it is sent. */
-interface OfRequest extends Whose {
+interface RolloutRequest extends RolloutOwner {
   readonly started_at: number
   readonly model?: unknown
   readonly provider?: unknown
 }
 
 /** `rollout:call`: a tool that the model requested. The answer may be incomplete. */
-export interface CallFound extends OfRequest {
+export interface RolloutCall extends RolloutRequest {
   readonly call_id: string
   /** May differ from the name in hooks: `exec_command` is `Bash` there. */
   readonly name: unknown
-  /** Usually JSON text. */
   readonly arguments: unknown
   readonly at: number
 }
 
-/** `rollout:answer`: one complete answer of the model. */
-export interface AnswerFound extends OfRequest {
+export interface RolloutAnswer extends RolloutRequest {
   /** The model provider's id. Absent if the provider counts no tokens, because only the token line contains it. */
   readonly response_id?: unknown
   /** Usage of this answer alone; the input includes the cache. */
@@ -46,17 +44,16 @@ export interface AnswerFound extends OfRequest {
 }
 
 /** `rollout:failure`: the request at which a turn has failed. Earlier attempts that were retried are not in the rollout. */
-export interface FailureFound extends OfRequest {
+export interface RolloutFailure extends RolloutRequest {
   readonly at: number
   readonly error: { readonly type: string; readonly message?: string | undefined }
   readonly status?: number | undefined
 }
 
 /** `rollout:item`: the status of a tool, as Codex displays it. Not all tools have one. */
-export interface ItemFound extends Whose {
+export interface RolloutItem extends RolloutOwner {
   readonly call_id: string
   readonly at: number
-  /** `completed`, `failed`, `declined` */
   readonly status?: unknown
   readonly exit_code?: unknown
   /** When execution began, without the wait for an approval. */
@@ -64,36 +61,32 @@ export interface ItemFound extends Whose {
   readonly agents?: readonly { readonly id: unknown; readonly role: unknown }[] | undefined
 }
 
-/** `rollout:output`: the result as sent to the model. */
-export interface OutputFound extends Whose {
+export interface RolloutOutput extends RolloutOwner {
   readonly call_id: string
   readonly at: number
   readonly output?: unknown
 }
 
-/** `rollout:over`: the end of a turn. */
-export interface OverFound extends Whose {
+export interface RolloutTurnEnd extends RolloutOwner {
   readonly at: number
   readonly outcome: 'completed' | 'failed' | 'interrupted'
   readonly reason?: string | undefined
   readonly text?: unknown
 }
 
-/** `rollout:read`: the end of the findings. */
-export interface ReadOver {
+export interface RolloutRead {
   readonly session_id: string
   /** A hook of another program made the agent go on after a stop. */
   readonly goes_on?: boolean | undefined
 }
 
-/** Findings by the part of the event name after the colon. */
-export interface Finds {
-  readonly call: CallFound
-  readonly answer: AnswerFound
-  readonly failure: FailureFound
-  readonly item: ItemFound
-  readonly output: OutputFound
-  readonly over: OverFound
+export interface RolloutFindings {
+  readonly call: RolloutCall
+  readonly answer: RolloutAnswer
+  readonly failure: RolloutFailure
+  readonly item: RolloutItem
+  readonly output: RolloutOutput
+  readonly over: RolloutTurnEnd
 }
 
 /**

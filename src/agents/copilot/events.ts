@@ -12,41 +12,38 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { TurnResult } from '../base/turn.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { LINES, RECORDED_HOOKS } from './recorded-lines.ts'
+import { LINE_HANDLERS, RECORDED_HOOK_HANDLERS } from './recorded-lines.ts'
 import { RecordedSession } from './recorded-session.ts'
-import { type RequestSpan, requestIn, tellRequest } from './requests.ts'
+import { emitSpanRequest, type RequestSpan, requestOfSpan } from './span-requests.ts'
 import { CONVERSATION, FILE_READ, QUIET_HOOKS, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 const PLATFORM = 'copilot'
 const SPANS_LIMIT = 1000
 const EARLY_LIMIT = 100
 
-/** Hooks that fire first in a turn. */
 const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
-/** Lines that begin or end a turn of the session. */
 const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:session.resume', 'file:session.shutdown'])
 const CHILDREN_LIMIT = 10_000
 
 class CopilotSession extends HookedSession {
-  /** A hook that is processed after the session file, or the turn's spans, have been read. */
-  held: TimedEvent | undefined
+  bufferedHook: TimedEvent | undefined
   /** When the first hook fired, if it was the first of a turn. */
   since: number | undefined
   /** Requests that began after the buffered hook, in a turn that is not known yet. */
-  readonly early: RequestSpan[] = []
+  readonly earlyRequests: RequestSpan[] = []
   /** Ids of emitted requests: exporters repeat requests whose delivery is uncertain. */
-  readonly told: LimitedMap<string, true> = new LimitedMap(SPANS_LIMIT)
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(SPANS_LIMIT)
 }
 
-type Taking = (session: CopilotSession, at: number, data: unknown) => void
+type HookHandler = (session: CopilotSession, at: number, data: unknown) => void
 
-function ofTurn(take: (turn: HookedTurn, at: number, data: unknown) => void): Taking {
-  return (session, at, data) => take(session.turnFor(at), at, data)
+function ofTurn(handleHook: (turn: HookedTurn, at: number, data: unknown) => void): HookHandler {
+  return (session, at, data) => handleHook(session.turnFor(at), at, data)
 }
 
 const OUTCOMES: Readonly<Record<string, TurnResult>> = { complete: 'completed', error: 'failed', timeout: 'failed' }
 
-const HOOKS: Readonly<Record<string, Taking>> = {
+const HOOKS: Readonly<Record<string, HookHandler>> = {
   SessionStart: () => undefined,
   UserPromptSubmit: (session, at, data) => session.startTurn(at, peek(data, 'prompt')),
   PreToolUse: ofTurn((turn, at, data) => turn.startTool(at, calledIn(data))),
@@ -57,10 +54,10 @@ const HOOKS: Readonly<Record<string, Taking>> = {
   PostToolUseFailure: ofTurn((turn, at, data) => {
     turn.endTool(at, calledIn(data), { status: 'error', message: textOf(peek(data, 'error')) })
   }),
-  ErrorOccurred: ofTurn(failed),
+  ErrorOccurred: ofTurn(handleError),
   Stop: ofTurn((turn, at) => turn.endTurn(at, 'completed')),
   SessionEnd: (session, at, data) => {
-    tellEarly(session)
+    emitEarlyRequests(session)
     const reason = textOf(peek(data, 'reason')) ?? 'ended'
     session.endSession(at, (Object.hasOwn(OUTCOMES, reason) ? OUTCOMES[reason] : undefined) ?? 'interrupted', reason)
   },
@@ -72,7 +69,7 @@ function calledIn(data: unknown): ReportedCall {
 }
 
 /** Handles a failed request, the only kind that hooks report. It began after the previous hook. */
-function failed(turn: HookedTurn, at: number, data: unknown): void {
+function handleError(turn: HookedTurn, at: number, data: unknown): void {
   if (peek(data, 'error_context') !== 'model_call') return
   const error = peek(data, 'error')
   const type = textOf(peek(error, 'name'))
@@ -85,26 +82,26 @@ function failed(turn: HookedTurn, at: number, data: unknown): void {
 }
 
 /** Handles a request's span. Failed requests are skipped: hooks report them immediately. */
-function requestFound(session: CopilotSession, span: RequestSpan): void {
-  const { held, early, told } = session
-  if (span.hasFailed || (span.id !== undefined && told.has(span.id))) return
+function handleRequestSpan(session: CopilotSession, span: RequestSpan): void {
+  const { bufferedHook, earlyRequests, emittedIds } = session
+  if (span.hasFailed || (span.id !== undefined && emittedIds.has(span.id))) return
   const turn = session.turnAt(span.startAt)
-  const isEarly = held !== undefined && (turn === undefined || span.startAt > held.at)
-  if (isEarly && early.length < EARLY_LIMIT) early.push(span)
+  const isEarly = bufferedHook !== undefined && (turn === undefined || span.startAt > bufferedHook.at)
+  if (isEarly && earlyRequests.length < EARLY_LIMIT) earlyRequests.push(span)
   else if (turn !== undefined) {
-    if (span.id !== undefined) told.set(span.id, true)
-    tellRequest(turn, span)
+    if (span.id !== undefined) emittedIds.set(span.id, true)
+    emitSpanRequest(turn, span)
   }
 }
 
-function tellEarly(session: CopilotSession): void {
-  for (const span of session.early.splice(0)) requestFound(session, span)
+function emitEarlyRequests(session: CopilotSession): void {
+  for (const span of session.earlyRequests.splice(0)) handleRequestSpan(session, span)
 }
 
-function take(session: CopilotSession, { event, at, data }: TimedEvent): void {
+function handleBufferedHook(session: CopilotSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
   // After the end of a turn, they stay buffered for the next one.
-  if (event !== 'Stop') tellEarly(session)
+  if (event !== 'Stop') emitEarlyRequests(session)
 }
 
 /**
@@ -116,66 +113,69 @@ class CopilotMachine extends EventMachine {
   /** Sessions by the id in the hook: a child agent has its own. */
   readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
   readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.find(id)?.since ?? 0))
-  /** The session whose file contains a child agent, by agent id. */
   readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   protected readonly events: EventHandlers = eventHandlers({
     ...Object.fromEntries(
-      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: TimedEvent) => this.#hook(moment)]),
+      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: TimedEvent) => this.#bufferHook(moment)]),
     ),
     ...Object.fromEntries(
-      Object.entries(LINES).map(([type, read]) => [`file:${type}`, (moment: TimedEvent) => this.#line(moment, read)]),
+      Object.entries(LINE_HANDLERS).map(([type, read]) => [
+        `file:${type}`,
+        (moment: TimedEvent) => this.#handleLine(moment, read),
+      ]),
     ),
-    [SPAN_REQUEST]: ({ data }) => this.#span(data),
-    [SPAN_READ]: ({ data }) => this.#read(data),
-    [FILE_READ]: ({ data }) => this.#read(data),
+    [SPAN_REQUEST]: ({ data }) => this.#handleSpan(data),
+    [SPAN_READ]: ({ data }) => this.#handleReadEnd(data),
+    [FILE_READ]: ({ data }) => this.#handleReadEnd(data),
   })
 
-  /** A request of a session without hooks is counted as ignored. */
   override accept(event: HostEvent): readonly HookRecord[] | undefined {
     const isStray =
-      event.event === SPAN_REQUEST && this.#ofSpan(event.data) === undefined && !this.#isRecorded(event.data)
+      event.event === SPAN_REQUEST && this.#sessionOfSpan(event.data) === undefined && !this.#isRecorded(event.data)
     return isStray ? undefined : super.accept(event)
   }
 
   protected endSessions(): void {
     for (const session of this.#hooked.values()) {
-      this.#release(session)
-      tellEarly(session)
+      this.#releaseHook(session)
+      emitEarlyRequests(session)
     }
   }
 
-  #read(data: unknown): void {
+  #handleReadEnd(data: unknown): void {
     const session = this.#hooked.find(idOf(peek(data, 'session_id')) ?? '')
-    if (session !== undefined) this.#release(session)
+    if (session !== undefined) this.#releaseHook(session)
   }
 
-  #hook({ event, at, data }: TimedEvent): void {
+  #bufferHook({ event, at, data }: TimedEvent): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const session = this.#hooked.get(id)
-    this.#release(session)
+    this.#releaseHook(session)
     const moment = { event, at: plausibleTime(timeOf(peek(data, 'timestamp')), at), data }
     session.since ??= FIRST_HOOKS.has(event) ? moment.at : 0
-    session.held = moment
+    session.bufferedHook = moment
   }
 
-  #release(session: CopilotSession): void {
-    const { held } = session
-    session.held = undefined
-    if (held === undefined) return
-    const recorded = this.#recorded.find(this.#fileOf(held.data))
-    if (recorded === undefined) take(session, held)
-    else RECORDED_HOOKS[held.event]?.(recorded, held.at, held.data)
+  #releaseHook(session: CopilotSession): void {
+    const { bufferedHook } = session
+    session.bufferedHook = undefined
+    if (bufferedHook === undefined) return
+    const recorded = this.#recorded.find(this.#recordedSessionId(bufferedHook.data))
+    if (recorded === undefined) handleBufferedHook(session, bufferedHook)
+    else RECORDED_HOOK_HANDLERS[bufferedHook.event]?.(recorded, bufferedHook.at, bufferedHook.data)
   }
 
-  /** Returns the session whose file covers a hook. */
-  #fileOf(data: unknown): string {
+  #recordedSessionId(data: unknown): string {
     const agentId = idOf(peek(data, 'agent_id'))
     const known = agentId === undefined ? undefined : this.#sessionOfChild.get(agentId)
     return known ?? idOf(peek(data, agentId === undefined ? 'session_id' : 'parent_agent_id')) ?? ''
   }
 
-  #line({ event, at, data }: TimedEvent, read: (session: RecordedSession, at: number, data: unknown) => void): void {
+  #handleLine(
+    { event, at, data }: TimedEvent,
+    read: (session: RecordedSession, at: number, data: unknown) => void,
+  ): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
     const hooked = this.#hooked.find(id)
@@ -185,17 +185,18 @@ class CopilotMachine extends EventMachine {
     const agentId = idOf(peek(data, 'agent_id'))
     if (agentId !== undefined) this.#sessionOfChild.set(agentId, id)
     // A hook before such a line belongs to the turn before it.
-    else if (BOUNDARIES.has(event) && hooked?.held !== undefined && hooked.held.at <= at) this.#release(hooked)
+    else if (BOUNDARIES.has(event) && hooked?.bufferedHook !== undefined && hooked.bufferedHook.at <= at)
+      this.#releaseHook(hooked)
     if (session.isNew(idOf(peek(data, 'line_id')))) read(session, at, data)
   }
 
-  #span(data: unknown): void {
+  #handleSpan(data: unknown): void {
     if (this.#isRecorded(data)) return
-    const span = requestIn(data)
-    const session = this.#ofSpan(data)
+    const span = requestOfSpan(data)
+    const session = this.#sessionOfSpan(data)
     if (span === undefined || session === undefined) return
-    if (!WAITING_HOOKS.has(session.held?.event ?? '')) this.#release(session)
-    requestFound(session, span)
+    if (!WAITING_HOOKS.has(session.bufferedHook?.event ?? '')) this.#releaseHook(session)
+    handleRequestSpan(session, span)
   }
 
   #isRecorded(span: unknown): boolean {
@@ -203,9 +204,9 @@ class CopilotMachine extends EventMachine {
   }
 
   /** Returns the session of a span. Ended sessions are excluded, because late requests would look like a turn. */
-  #ofSpan(span: unknown): CopilotSession | undefined {
+  #sessionOfSpan(span: unknown): CopilotSession | undefined {
     const session = this.#hooked.find(conversationOf(span))
-    return session?.isOpen === true || session?.held !== undefined ? session : undefined
+    return session?.isOpen === true || session?.bufferedHook !== undefined ? session : undefined
   }
 }
 
@@ -213,7 +214,6 @@ function conversationOf(span: unknown): string {
   return idOf(peek(peek(span, 'attributes'), CONVERSATION)) ?? ''
 }
 
-/** Parses ISO 8601. */
 function timeOf(timestamp: unknown): number | undefined {
   const time = Date.parse(textOf(timestamp) ?? '')
   return Number.isNaN(time) ? undefined : time

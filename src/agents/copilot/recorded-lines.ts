@@ -3,51 +3,49 @@ import { Approval } from '../base/approval.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import { looksLikeJson } from '../base/messages.ts'
 import {
-  answered,
-  attemptFailed,
-  compactionEnded,
-  compactionStarted,
-  gaveUp,
+  handleCompactionEnd,
+  handleCompactionStart,
+  handleFailedAttempt,
+  handleMessage,
+  handleSessionError,
+  handleUsageRecord,
   settleRequest,
-  spoken,
 } from './recorded-requests.ts'
-import { Loop, type LoopEnd, PLATFORM, type RecordedSession } from './recorded-session.ts'
+import { CopilotLoop, type CopilotLoopEnd, PLATFORM, type RecordedSession } from './recorded-session.ts'
 
-type Reading = (session: RecordedSession, at: number, data: unknown) => void
-type LoopReading = (loop: Loop, at: number, data: unknown) => void
+type LineHandler = (session: RecordedSession, at: number, data: unknown) => void
+type LoopLineHandler = (loop: CopilotLoop, at: number, data: unknown) => void
 
-/** Error codes of a tool that are not failures of the tool. */
 const STATUSES: Readonly<Record<string, string>> = { denied: 'blocked', rejected: 'blocked', interrupted: 'cancelled' }
-const OUTCOMES: Readonly<Record<string, LoopEnd['outcome']>> = {
+const OUTCOMES: Readonly<Record<string, CopilotLoopEnd['outcome']>> = {
   complete: 'completed',
   error: 'failed',
   timeout: 'failed',
 }
 
-const GIVEN_UP: LoopEnd = { outcome: 'failed', reason: 'error' }
+const FAILED_REQUEST_END: CopilotLoopEnd = { outcome: 'failed', reason: 'error' }
 
-/** Wraps a handler for lines of an open turn. Lines of other turns are ignored. */
-function inLoop(read: LoopReading): Reading {
+function inLoop(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
-    const loop = session.loop(agentIn(data))
-    if (loop !== undefined) touched(loop, at, data, read)
+    const loop = session.findLoop(agentIn(data))
+    if (loop !== undefined) handleLoopLine(loop, at, data, read)
   }
 }
 
 /** Wraps a handler for lines of an open turn, or of one that begins without a prompt to answer a notification. */
-function inLoopOrNew(read: LoopReading): Reading {
+function inLoopOrNew(read: LoopLineHandler): LineHandler {
   return (session, at, data) => {
     const agentId = agentIn(data)
     const { notice } = session
-    let loop = session.loop(agentId)
+    let loop = session.findLoop(agentId)
     if (loop === undefined && agentId === undefined && notice !== undefined) {
       loop = openLoop(session, undefined, notice.at, 'notice', notice.text)
     }
-    if (loop !== undefined) touched(loop, at, data, read)
+    if (loop !== undefined) handleLoopLine(loop, at, data, read)
   }
 }
 
-function touched(loop: Loop, at: number, data: unknown, read: LoopReading): void {
+function handleLoopLine(loop: CopilotLoop, at: number, data: unknown, read: LoopLineHandler): void {
   loop.lastAt = Math.max(loop.lastAt, at)
   read(loop, at, data)
 }
@@ -56,15 +54,15 @@ function agentIn(data: unknown): string | undefined {
   return idOf(peek(data, 'agent_id'))
 }
 
-export const LINES: Readonly<Record<string, Reading>> = {
-  'session.start': started,
+export const LINE_HANDLERS: Readonly<Record<string, LineHandler>> = {
+  'session.start': handleSessionStart,
   'session.resume': (session, at, data) => {
-    endAll(session, 'abandoned')
-    started(session, at, data)
+    endAllLoops(session, 'abandoned')
+    handleSessionStart(session, at, data)
   },
-  'user.message': prompted,
+  'user.message': handlePrompt,
   'system.notification': (session, at, data) => {
-    if (at >= session.since && session.loop(undefined) === undefined)
+    if (at >= session.since && session.findLoop(undefined) === undefined)
       session.notice = { at, text: peek(data, 'content') }
   },
   'assistant.turn_start': inLoopOrNew((loop, at) => {
@@ -72,25 +70,25 @@ export const LINES: Readonly<Record<string, Reading>> = {
     loop.askedAt = at
   }),
   'assistant.turn_end': () => undefined,
-  'session.usage_record': inLoop(answered),
-  'assistant.message': inLoopOrNew(spoken),
-  'tool.execution_start': inLoopOrNew(toolStarted),
-  'tool.execution_complete': inLoop(toolEnded),
-  'permission.requested': inLoop(approvalAsked),
-  'permission.completed': inLoop(approvalAnswered),
-  'subagent.started': childStarted,
-  'subagent.completed': (session, at, data) => childEnded(session, at, data, 'completed'),
-  'subagent.failed': (session, at, data) => childEnded(session, at, data, 'failed'),
-  'session.compaction_start': inLoop(compactionStarted),
-  'session.compaction_complete': inLoop(compactionEnded),
-  'session.error': inLoop(gaveUp),
-  abort: (session, at, data) => endAll(session, textOf(peek(data, 'reason')) ?? 'abort', at),
-  'session.shutdown': (session, at, data) => endAll(session, textOf(peek(data, 'shutdownType')) ?? 'shutdown', at),
+  'session.usage_record': inLoop(handleUsageRecord),
+  'assistant.message': inLoopOrNew(handleMessage),
+  'tool.execution_start': inLoopOrNew(handleToolStart),
+  'tool.execution_complete': inLoop(handleToolEnd),
+  'permission.requested': inLoop(handleApprovalRequest),
+  'permission.completed': inLoop(handleApprovalResponse),
+  'subagent.started': handleChildStart,
+  'subagent.completed': (session, at, data) => handleChildEnd(session, at, data, 'completed'),
+  'subagent.failed': (session, at, data) => handleChildEnd(session, at, data, 'failed'),
+  'session.compaction_start': inLoop(handleCompactionStart),
+  'session.compaction_complete': inLoop(handleCompactionEnd),
+  'session.error': inLoop(handleSessionError),
+  abort: (session, at, data) => endAllLoops(session, textOf(peek(data, 'reason')) ?? 'abort', at),
+  'session.shutdown': (session, at, data) => endAllLoops(session, textOf(peek(data, 'shutdownType')) ?? 'shutdown', at),
 }
 
 /** Hooks with a fact that the file lacks, or has later. */
-export const RECORDED_HOOKS: Readonly<Record<string, Reading>> = {
-  ErrorOccurred: inLoop(attemptFailed),
+export const RECORDED_HOOK_HANDLERS: Readonly<Record<string, LineHandler>> = {
+  ErrorOccurred: inLoop(handleFailedAttempt),
   Stop: inLoop((loop, at) => {
     // The end of a child is in the file.
     if (loop.agentId === undefined) endLoop(loop, at, { outcome: 'completed' })
@@ -102,13 +100,13 @@ export const RECORDED_HOOKS: Readonly<Record<string, Reading>> = {
   }),
 }
 
-function started(session: RecordedSession, _at: number, data: unknown): void {
+function handleSessionStart(session: RecordedSession, _at: number, data: unknown): void {
   session.model = textOf(peek(data, 'selectedModel')) ?? session.model
 }
 
-function prompted(session: RecordedSession, at: number, data: unknown): void {
+function handlePrompt(session: RecordedSession, at: number, data: unknown): void {
   const agentId = agentIn(data)
-  const open = session.loop(agentId)
+  const open = session.findLoop(agentId)
   session.notice = undefined
   if (open !== undefined) {
     // A message that joins the running turn.
@@ -125,8 +123,8 @@ function openLoop(
   at: number,
   interaction: string,
   prompt: unknown,
-): Loop {
-  const loop = new Loop(session, agentId, session.turnId(interaction), at)
+): CopilotLoop {
+  const loop = new CopilotLoop(session, agentId, session.uniqueTurnId(interaction), at)
   session.loops.set(agentId ?? '', loop)
   session.notice = undefined
   const { model } = loop
@@ -142,7 +140,7 @@ function openLoop(
   return loop
 }
 
-function toolStarted(loop: Loop, at: number, data: unknown): void {
+function handleToolStart(loop: CopilotLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'toolCallId'))
   if (id === undefined) return
   settleRequest(loop)
@@ -154,7 +152,7 @@ function toolStarted(loop: Loop, at: number, data: unknown): void {
   call.emitStart()
 }
 
-function toolEnded(loop: Loop, at: number, data: unknown): void {
+function handleToolEnd(loop: CopilotLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'toolCallId'))
   const call = id === undefined ? undefined : loop.calls.get(id)
   if (call === undefined) return
@@ -175,7 +173,7 @@ function toolEnded(loop: Loop, at: number, data: unknown): void {
   })
 }
 
-function approvalAsked(loop: Loop, at: number, data: unknown): void {
+function handleApprovalRequest(loop: CopilotLoop, at: number, data: unknown): void {
   const request = peek(data, 'permissionRequest')
   const call = loop.calls.get(idOf(peek(request, 'toolCallId')) ?? '')
   if (call === undefined || call.approval !== undefined) return
@@ -190,7 +188,7 @@ function approvalAsked(loop: Loop, at: number, data: unknown): void {
   })
 }
 
-function approvalAnswered(loop: Loop, at: number, data: unknown): void {
+function handleApprovalResponse(loop: CopilotLoop, at: number, data: unknown): void {
   const call = loop.calls.get(idOf(peek(data, 'toolCallId')) ?? '')
   const kind = textOf(peek(peek(data, 'result'), 'kind')) ?? ''
   call?.approval?.emitResponse(at, choiceOf(kind), undefined, textOf(peek(data, 'decisionSource')))
@@ -202,10 +200,10 @@ function choiceOf(kind: string): string {
   return kind === 'approved-for-session' ? 'session' : kind === 'approved' ? 'once' : 'always'
 }
 
-function childStarted(session: RecordedSession, at: number, data: unknown): void {
+function handleChildStart(session: RecordedSession, at: number, data: unknown): void {
   const agentId = agentIn(data)
   const callId = idOf(peek(data, 'toolCallId'))
-  const call = callId === undefined ? undefined : session.callWith(callId)
+  const call = callId === undefined ? undefined : session.findCall(callId)
   if (agentId === undefined || call === undefined || session.tasks.has(agentId)) return
   const parent = call.turn
   const task = new DelegatedTask(session.records, at, {
@@ -220,8 +218,8 @@ function childStarted(session: RecordedSession, at: number, data: unknown): void
   session.tasks.set(agentId, task)
 }
 
-function childEnded(session: RecordedSession, at: number, data: unknown, outcome: LoopEnd['outcome']): void {
-  const loop = session.loop(agentIn(data))
+function handleChildEnd(session: RecordedSession, at: number, data: unknown, outcome: CopilotLoopEnd['outcome']): void {
+  const loop = session.findLoop(agentIn(data))
   if (loop !== undefined) endLoop(loop, at, { outcome })
   endTask(session, agentIn(data), at, outcome, loop?.answer)
 }
@@ -238,8 +236,7 @@ function endTask(
   task?.emitEnd(at, { status, summary })
 }
 
-/** @param at if absent, each turn ends at its last event */
-function endAll(session: RecordedSession, reason: string, at?: number): void {
+function endAllLoops(session: RecordedSession, reason: string, at?: number): void {
   // Child agents first.
   const loops = [...session.loops.values()].sort(
     (one, other) => Number(other.agentId !== undefined) - Number(one.agentId !== undefined),
@@ -249,10 +246,10 @@ function endAll(session: RecordedSession, reason: string, at?: number): void {
   session.notice = undefined
 }
 
-function endLoop(loop: Loop, at: number, end: LoopEnd): void {
-  if (loop.isOver) return
-  loop.isOver = true
-  const { outcome, reason } = loop.hasGivenUp ? GIVEN_UP : end
+function endLoop(loop: CopilotLoop, at: number, end: CopilotLoopEnd): void {
+  if (loop.hasEnded) return
+  loop.hasEnded = true
+  const { outcome, reason } = loop.hasGivenUp ? FAILED_REQUEST_END : end
   const { session, agentId, model, answer } = loop
   session.loops.delete(agentId ?? '')
   settleRequest(loop)

@@ -1,15 +1,13 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
-import type { Failure, Loop } from './recorded-session.ts'
+import type { CopilotLoop, FailedAttempt } from './recorded-session.ts'
 
 const CALLS_LIMIT = 1000
-/** Requests of a conversation, as opposed to auxiliary calls. */
-const OF_CONVERSATION = /^conversation-/
+const CONVERSATION_TYPE = /^conversation-/
 
-/** Handles `session.usage_record`: a request has been answered. */
-export function answered(loop: Loop, at: number, data: unknown): void {
+export function handleUsageRecord(loop: CopilotLoop, at: number, data: unknown): void {
   const usage = peek(data, 'usage')
   settleRequest(loop)
   const startAt = Math.min(at, Math.max(loop.startAt, at - (numberOf(peek(usage, 'duration')) ?? 0)))
@@ -25,14 +23,14 @@ export function answered(loop: Loop, at: number, data: unknown): void {
   const wait = numberOf(peek(usage, 'timeToFirstTokenMs'))
   request.firstChunkAt = wait === undefined ? undefined : startAt + wait
   request.emitStart({ model, provider: providerOf(usage) })
-  loop.open = { request, at, usage }
+  loop.openAnswer = { request, at, usage }
   loop.askedAt = at
   if (task !== undefined) settleRequest(loop)
 }
 
 function taskOf(usage: unknown): string | undefined {
   const type = textOf(peek(usage, 'interactionType'))
-  return type === undefined || OF_CONVERSATION.test(type) ? undefined : type
+  return type === undefined || CONVERSATION_TYPE.test(type) ? undefined : type
 }
 
 /** `other` stands for a custom provider of the user. */
@@ -41,29 +39,29 @@ function providerOf(usage: unknown): string | undefined {
   return provider === 'other' ? undefined : provider
 }
 
-/** Handles `assistant.message`: the text of the answer, and its tool calls. */
-export function spoken(loop: Loop, at: number, data: unknown): void {
-  const { open } = loop
+export function handleMessage(loop: CopilotLoop, at: number, data: unknown): void {
+  const { openAnswer } = loop
   const text = textOf(peek(data, 'content'))
   if (text !== undefined && text !== '') loop.answer = text
   const calls = elementsOf(peek(data, 'toolRequests'), CALLS_LIMIT)
-  const isOfOpen = open !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(open.usage, 'apiCallId'))
+  const isOfOpen =
+    openAnswer !== undefined && idOf(peek(data, 'apiCallId')) === idOf(peek(openAnswer.usage, 'apiCallId'))
   for (const call of calls) {
     const id = idOf(peek(call, 'toolCallId'))
     if (id === undefined) continue
     const asked = loop.callOf(id, at)
     asked.name ??= textOf(peek(call, 'name'))
     asked.args ??= peek(call, 'arguments')
-    if (isOfOpen) asked.requestId = open.request.id
+    if (isOfOpen) asked.requestId = openAnswer.request.id
   }
-  if (isOfOpen) tellAnswer(loop, { role: 'assistant', content: text, tool_calls: calls }, calls.length)
+  if (isOfOpen) emitOpenAnswer(loop, { role: 'assistant', content: text, tool_calls: calls }, calls.length)
 }
 
-function tellAnswer(loop: Loop, message?: object, callCount?: number): void {
-  const { open } = loop
-  loop.open = undefined
-  if (open === undefined) return
-  const { request, at, usage } = open
+function emitOpenAnswer(loop: CopilotLoop, message?: object, callCount?: number): void {
+  const { openAnswer } = loop
+  loop.openAnswer = undefined
+  if (openAnswer === undefined) return
+  const { request, at, usage } = openAnswer
   request.emitAnswer(at, {
     model: textOf(peek(usage, 'model')),
     provider: providerOf(usage),
@@ -76,7 +74,7 @@ function tellAnswer(loop: Loop, message?: object, callCount?: number): void {
 }
 
 /** The input count includes the cache, and the output count includes reasoning. */
-function tokensOf(usage: unknown): TokenUsage | undefined {
+function tokensOf(usage: unknown): UsageCounts | undefined {
   return usageOf({
     input: peek(usage, 'inputTokens'),
     output: peek(usage, 'outputTokens'),
@@ -87,15 +85,15 @@ function tokensOf(usage: unknown): TokenUsage | undefined {
 }
 
 /** Handles `ErrorOccurred`, a failed attempt. Only the file has its status, and shows whether it was the last. */
-export function attemptFailed(loop: Loop, at: number, data: unknown): void {
+export function handleFailedAttempt(loop: CopilotLoop, at: number, data: unknown): void {
   if (peek(data, 'error_context') !== 'model_call') return
   // The file was read first: this is the attempt that ended the turn.
-  const last = loop.hasGivenUp ? loop.failure : undefined
+  const last = loop.hasGivenUp ? loop.failedAttempt : undefined
   if (last === undefined) settleRequest(loop)
   const error = peek(data, 'error')
   const message = textOf(peek(error, 'message'))
   const type = typeIn(message) ?? textOf(peek(error, 'name')) ?? last?.type
-  loop.failure = { at, type, message, status: last?.status }
+  loop.failedAttempt = { at, type, message, status: last?.status }
 }
 
 /** Parses a provider's error message, which is JSON: `{"message":"slow down","type":"rate_limit_error",…}`. */
@@ -103,27 +101,25 @@ function typeIn(message: string | undefined): string | undefined {
   return message?.startsWith('{') ? textOf(peek(jsonIn(message), 'type')) : undefined
 }
 
-/** Handles `session.error`: the turn failed with its last attempt. */
-export function gaveUp(loop: Loop, at: number, data: unknown): void {
-  const { failure } = loop
+export function handleSessionError(loop: CopilotLoop, at: number, data: unknown): void {
+  const { failedAttempt } = loop
   loop.hasGivenUp = true
-  loop.failure = {
-    at: failure?.at ?? at,
-    type: failure?.type ?? textOf(peek(data, 'errorType')),
-    message: failure?.message ?? peek(data, 'message'),
+  loop.failedAttempt = {
+    at: failedAttempt?.at ?? at,
+    type: failedAttempt?.type ?? textOf(peek(data, 'errorType')),
+    message: failedAttempt?.message ?? peek(data, 'message'),
     status: numberOf(peek(data, 'statusCode')),
   }
 }
 
-/** Emits the last answer or failed attempt with the known facts. */
-export function settleRequest(loop: Loop): void {
-  tellAnswer(loop)
-  const { failure } = loop
-  loop.failure = undefined
-  if (failure !== undefined) tellFailure(loop, failure)
+export function settleRequest(loop: CopilotLoop): void {
+  emitOpenAnswer(loop)
+  const { failedAttempt } = loop
+  loop.failedAttempt = undefined
+  if (failedAttempt !== undefined) emitFailedAttempt(loop, failedAttempt)
 }
 
-function tellFailure(loop: Loop, { at, type, message, status }: Failure): void {
+function emitFailedAttempt(loop: CopilotLoop, { at, type, message, status }: FailedAttempt): void {
   const request = loop.requests.nextRequest(Math.min(at, loop.askedAt))
   loop.requests.failures += 1
   loop.askedAt = at
@@ -137,16 +133,14 @@ function tellFailure(loop: Loop, { at, type, message, status }: Failure): void {
   })
 }
 
-/** Handles `session.compaction_start`. */
-export function compactionStarted(loop: Loop, at: number, data: unknown): void {
+export function handleCompactionStart(loop: CopilotLoop, at: number, data: unknown): void {
   settleRequest(loop)
   const id = `${loop.turnId}:compression:${idOf(peek(data, 'compactionAttemptId')) ?? at}`
   loop.compaction = new ModelRequest(loop, at, { id, task: 'compression' })
   loop.compaction.emitStart({ model: textOf(peek(data, 'model')) })
 }
 
-/** Handles `session.compaction_complete`. */
-export function compactionEnded(loop: Loop, at: number, data: unknown): void {
+export function handleCompactionEnd(loop: CopilotLoop, at: number, data: unknown): void {
   const { compaction } = loop
   loop.compaction = undefined
   const used = peek(data, 'compactionTokensUsed')

@@ -12,7 +12,7 @@ const AGENTS_LIMIT = 1000
 const CALLS_LIMIT = 10_000
 const LINES_LIMIT = 10_000
 
-export class Call extends Tool<Loop> {
+export class CopilotCall extends Tool<CopilotLoop> {
   approval: Approval | undefined
 }
 
@@ -24,7 +24,7 @@ export interface OpenAnswer {
 }
 
 /** A failed attempt. `status` is known only for the last one of a turn. */
-export interface Failure {
+export interface FailedAttempt {
   readonly at: number
   readonly type: string | undefined
   readonly message: unknown
@@ -32,25 +32,21 @@ export interface Failure {
 }
 
 /** A turn of the session, or of a child agent: from a prompt to the answer. */
-export class Loop extends HostTurn {
+export class CopilotLoop extends HostTurn {
   readonly session: RecordedSession
-  /** Undefined in the session itself. */
   readonly agentId: string | undefined
-  /** Epoch milliseconds. */
   readonly startAt: number
   lastAt: number
   model: string | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
-  readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
-  /** When the next request was prepared. */
+  readonly calls: LimitedMap<string, CopilotCall> = new LimitedMap(CALLS_LIMIT)
   askedAt: number
-  open: OpenAnswer | undefined
-  failure: Failure | undefined
-  /** The last failed attempt was not repeated. */
+  openAnswer: OpenAnswer | undefined
+  failedAttempt: FailedAttempt | undefined
   hasGivenUp = false
   compaction: ModelRequest | undefined
   answer: string | undefined
-  isOver = false
+  hasEnded = false
 
   constructor(session: RecordedSession, agentId: string | undefined, turnId: string, at: number) {
     super(session.records, agentId ?? session.id, turnId)
@@ -62,11 +58,10 @@ export class Loop extends HostTurn {
     this.model = session.model
   }
 
-  /** Returns the call with this id, and creates it if there is none. */
-  callOf(id: string, at: number): Call {
+  callOf(id: string, at: number): CopilotCall {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const call = new Call(this, id, undefined, at)
+    const call = new CopilotCall(this, id, undefined, at)
     call.requestId = this.requests.lastId
     this.calls.set(id, call)
     return call
@@ -82,12 +77,10 @@ export class RecordedSession {
   model: string | undefined
   isAnnounced = false
   /** The open turn of the session (key ''), and of each child agent. */
-  readonly loops: LimitedMap<string, Loop> = new LimitedMap(AGENTS_LIMIT)
+  readonly loops: LimitedMap<string, CopilotLoop> = new LimitedMap(AGENTS_LIMIT)
   readonly tasks: LimitedMap<string, DelegatedTask> = new LimitedMap(AGENTS_LIMIT)
-  /** The last notification, which a turn may answer. */
   notice: { readonly at: number; readonly text: unknown } | undefined
   readonly #lines: LimitedMap<string, true> = new LimitedMap(LINES_LIMIT)
-  /** Number of turns, by interaction. */
   readonly #interactions: LimitedMap<string, number> = new LimitedMap(AGENTS_LIMIT)
 
   constructor(records: Records, id: string, since: number) {
@@ -103,18 +96,18 @@ export class RecordedSession {
     return true
   }
 
-  loop(agentId: string | undefined): Loop | undefined {
+  findLoop(agentId: string | undefined): CopilotLoop | undefined {
     return this.loops.get(agentId ?? '')
   }
 
   /** Builds a unique turn id: a turn that answers a notification has the interaction of the previous turn. */
-  turnId(interaction: string): string {
+  uniqueTurnId(interaction: string): string {
     const count = (this.#interactions.get(interaction) ?? 0) + 1
     this.#interactions.set(interaction, count)
     return count === 1 ? interaction : `${interaction}:${count}`
   }
 
-  callWith(id: string): Call | undefined {
+  findCall(id: string): CopilotCall | undefined {
     for (const loop of this.loops.values()) {
       const call = loop.calls.get(id)
       if (call !== undefined) return call
@@ -123,7 +116,7 @@ export class RecordedSession {
   }
 }
 
-export interface LoopEnd {
+export interface CopilotLoopEnd {
   readonly outcome: TurnResult
   readonly reason?: string | undefined
 }

@@ -2,18 +2,26 @@ import { isAbsolute, join, normalize } from 'node:path'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
 import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { plausibleTime } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import { FILE_LINES, type FileLine } from './types.ts'
 
-const PART = 'session-state'
-const NAME = 'events.jsonl'
+const SESSIONS_FOLDER = 'session-state'
+const FILE_NAME = 'events.jsonl'
 /** The format of Copilot's session ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
+/** Copilot writes its file in batches, up to half a second after the hooks. */
+const PATIENCE_MILLIS = 1500
+const LOOK_MILLIS = 50
+const FILES_LIMIT = 200
+const CHILDREN_LIMIT = 10_000
+const FILE_PATH = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
-const PARTS: Readonly<Record<string, readonly string[]>> = {
+const NESTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   usage: [
     ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
     ...['timeToFirstTokenMs', 'modelProvider', 'apiCallId', 'interactionType', 'finishReason'],
@@ -25,40 +33,33 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   shellExecution: ['exitCode'],
 }
 
-interface Line {
+interface PendingLine {
   readonly at: number
   readonly event: HostEvent
-  /** The line begins a turn of the session. */
   readonly isPrompt: boolean
-  /** The line begins a turn of the session or a process, or ends the process. */
   readonly isBoundary: boolean
 }
 
-/** The hook that triggers a read. */
-export interface Occasion {
+interface ReadTrigger {
   readonly event: string
-  /** When it fired, epoch milliseconds. */
   readonly at: number
 }
 
-/** The hook that fires before the line of its prompt is written. */
-const BEGIN = 'UserPromptSubmit'
+const PROMPT_HOOK = 'UserPromptSubmit'
 const SHUTDOWN = 'file:session.shutdown'
 const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
 const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
-const STARTS: ReadonlySet<string> = new Set(['SessionStart', BEGIN])
+const STARTS: ReadonlySet<string> = new Set(['SessionStart', PROMPT_HOOK])
 
-/** @returns undefined for an id that cannot be part of a path */
-export function sessionFilePath(home: string, sessionId: string): string | undefined {
-  return ID.test(sessionId) ? join(home, PART, sessionId, NAME) : undefined
+function sessionFilePath(home: string, sessionId: string): string | undefined {
+  return ID.test(sessionId) ? join(home, SESSIONS_FOLDER, sessionId, FILE_NAME) : undefined
 }
 
-/** The `events.jsonl` of one session, and its read position. */
-export class SessionFile {
+class SessionFile {
   readonly #path: string
   readonly #sessionId: string
   readonly #reader = new AppendedLineReader()
-  #waiting: Line[] = []
+  #pendingLines: PendingLine[] = []
   #isFirst = true
   /** Time of the last line, including lines that are not read. */
   #lastAt = 0
@@ -70,16 +71,15 @@ export class SessionFile {
     this.#sessionId = sessionId
   }
 
-  /** @returns true if the file exists and may be read */
   async read(place: AgentFolders): Promise<boolean> {
-    const file = await openAgentFile(this.#path, place, PART)
+    const file = await openAgentFile(this.#path, place, SESSIONS_FOLDER)
     if (file === undefined) return false
     try {
       await this.#reader.readNewLines(
         file,
-        line => this.#line(line),
+        line => this.#readLine(line),
         () => {
-          this.#waiting = []
+          this.#pendingLines = []
         },
       )
       return true
@@ -89,8 +89,8 @@ export class SessionFile {
   }
 
   /** Returns true if all lines of the hook have been read. The file lags behind the hooks by up to half a second. */
-  isEnough({ event, at }: Occasion): boolean {
-    if (event === BEGIN) return this.#promptAt >= at
+  isEnough({ event, at }: ReadTrigger): boolean {
+    if (event === PROMPT_HOOK) return this.#promptAt >= at
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
   }
 
@@ -98,20 +98,20 @@ export class SessionFile {
    * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
    * `UserPromptSubmit`, the shutdown of `SessionEnd`.
    */
-  take({ event, at }: Occasion): HostEvent[] {
-    let prompts = event === BEGIN ? 1 : 0
-    const end = this.#waiting.findIndex(line => {
+  drainLines({ event, at }: ReadTrigger): HostEvent[] {
+    let prompts = event === PROMPT_HOOK ? 1 : 0
+    const end = this.#pendingLines.findIndex(line => {
       if (!line.isBoundary || line.at <= at) return false
       if (line.isPrompt) return prompts-- <= 0
       return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
     })
-    const taken = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
-    const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    const taken = this.#pendingLines.splice(0, end < 0 ? this.#pendingLines.length : end)
+    const recent = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
-    return given.map(line => line.event)
+    return recent.map(line => line.event)
   }
 
-  #line(text: string): void {
+  #readLine(text: string): void {
     const type = TYPE.exec(text)?.[1]
     const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
     const line = isRead ? jsonIn(text) : undefined
@@ -124,7 +124,74 @@ export class SessionFile {
     const begins = PROMPTS.has(event.event)
     if (begins) this.#promptAt = at
     const isPrompt = begins && peek(event.data, 'agent_id') === undefined
-    this.#waiting.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+    this.#pendingLines.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
+  }
+}
+
+export class SessionFiles {
+  readonly #place: AgentFolders
+  readonly #wait: (millis: number) => Promise<unknown>
+  readonly #files = new LimitedMap<string, SessionFile>(FILES_LIMIT)
+  readonly #sessionOfChild = new LimitedMap<string, string>(CHILDREN_LIMIT)
+  /** Serialises the reads of one file: hooks of a session and of its child agents arrive concurrently. */
+  readonly #queues = new LimitedMap<string, Promise<unknown>>(FILES_LIMIT)
+  /** True if the last session had no file: this version of the agent writes none. */
+  #isMissing: boolean
+
+  constructor(place: AgentFolders, wait: (millis: number) => Promise<unknown>) {
+    this.#place = place
+    this.#wait = wait
+    this.#isMissing = place.folders.length === 0
+  }
+
+  async read(event: string, at: number, data: unknown): Promise<readonly HostEvent[] | undefined> {
+    const session = this.#sessionOf(data)
+    if (session === undefined) return undefined
+    const trigger = { event, at: plausibleTime(Date.parse(textOf(peek(data, 'timestamp')) ?? ''), at) }
+    const before = this.#queues.get(session) ?? Promise.resolve()
+    const reading = before.then(() => this.#readFor(session, trigger)).catch(() => undefined)
+    this.#queues.set(session, reading)
+    return await reading
+  }
+
+  async #readFor(session: string, trigger: ReadTrigger): Promise<readonly HostEvent[] | undefined> {
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      const file = await this.#fileOf(session)
+      if (file === undefined && waited >= PATIENCE_MILLIS) this.#isMissing = true
+      if (file?.isEnough(trigger) === true || waited >= PATIENCE_MILLIS) return file?.drainLines(trigger)
+      // Only the first hooks of a session may precede the file.
+      if (file === undefined && (this.#isMissing || trigger.event !== 'UserPromptSubmit')) return undefined
+      await this.#wait(LOOK_MILLIS)
+    }
+  }
+
+  async #fileOf(session: string): Promise<SessionFile | undefined> {
+    const known = this.#files.get(session)
+    if (known !== undefined) return (await known.read(this.#place)) ? known : undefined
+    for (const folder of this.#place.folders) {
+      const path = sessionFilePath(folder, session)
+      const file = path === undefined ? undefined : new SessionFile(path, session)
+      if (file === undefined || !(await file.read(this.#place))) continue
+      this.#files.set(session, file)
+      this.#isMissing = false
+      return file
+    }
+    return undefined
+  }
+
+  /** A child agent is in the file of the session that started it, which some of its hooks name. */
+  #sessionOf(data: unknown): string | undefined {
+    const id = idOf(peek(data, 'session_id'))
+    const agentId = idOf(peek(data, 'agent_id'))
+    if (agentId === undefined) return id
+    const parent = idOf(peek(data, 'parent_agent_id'))
+    const named = FILE_PATH.exec(textOf(peek(data, 'transcript_path')) ?? '')?.[1]
+    const session =
+      named ??
+      this.#sessionOfChild.get(agentId) ??
+      (parent === undefined ? undefined : (this.#sessionOfChild.get(parent) ?? parent))
+    if (session !== undefined) this.#sessionOfChild.set(agentId, session)
+    return session
   }
 }
 
@@ -138,10 +205,10 @@ function eventOf(line: unknown, at: number, session_id: string): HostEvent | und
   if (fields === undefined) return undefined
   const data = peek(line, 'data')
   const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
-  return { event: `file:${type}`, at, data: { ...about, ...picked(data, fields) } }
+  return { event: `file:${type}`, at, data: { ...about, ...pickFields(data, fields) } }
 }
 
-function picked(value: unknown, fields: readonly string[]): Record<string, unknown> {
+function pickFields(value: unknown, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     fields.map(name => [name, fieldOf(value, name)] as const).filter(([, one]) => one !== undefined),
   )
@@ -150,20 +217,19 @@ function picked(value: unknown, fields: readonly string[]): Record<string, unkno
 function fieldOf(value: unknown, name: string): unknown {
   const field = peek(value, name)
   if (name === 'toolRequests') {
-    return elementsOf(field, CALLS_LIMIT).map(call => picked(call, ['toolCallId', 'name', 'arguments']))
+    return elementsOf(field, CALLS_LIMIT).map(call => pickFields(call, ['toolCallId', 'name', 'arguments']))
   }
-  const parts = PARTS[name]
-  return parts === undefined || typeof field !== 'object' || field === null ? field : picked(field, parts)
+  const parts = NESTED_FIELDS[name]
+  return parts === undefined || typeof field !== 'object' || field === null ? field : pickFields(field, parts)
 }
 
 /** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
-function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
+function lastTurns(lines: readonly PendingLine[], count: number): readonly PendingLine[] {
   const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }
 
-/** Returns the home folders of Copilot. @param env environment of the reading process */
-export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
+export function copilotFolders(env: Readonly<Record<string, string | undefined>>, home: string): AgentFolders {
   const own = env['COPILOT_HOME']?.trim() ?? ''
   const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]
   return { folders: homes.map(folder => normalize(folder)), uid: process.getuid?.() }

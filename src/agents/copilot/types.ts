@@ -14,7 +14,6 @@
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
-/** Fields of a file line that every event of it has. */
 export interface FileLine {
   readonly session_id: string
   readonly agent_id?: string | undefined
@@ -46,18 +45,14 @@ export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
   'session.shutdown': ['shutdownType'],
 }
 
-/** The file has been read as far as the preceding hook needs. */
 export const FILE_READ = 'file:read'
 
 /** Hooks without facts of their own. They only trigger reading the session file. */
 export const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
 
-/** Hooks that end a turn, processed after its spans have been read. */
 export const WAITING_HOOKS: ReadonlySet<string> = new Set(['UserPromptSubmit', 'Stop', 'SessionEnd'])
 
-/** A request to a model: `data` is its span (`TelemetrySpan`), with these attributes. */
 export const SPAN_REQUEST = 'span:request'
-/** The turn's spans have been read; `data` has the session id. */
 export const SPAN_READ = 'span:read'
 
 export const OPERATION = 'gen_ai.operation.name'

@@ -11,29 +11,26 @@ import { QUIET_HOOKS, SPECIFIC_ENDS, SPECIFIC_STARTS, type SpecificTool } from '
 const PLATFORM = 'cursor'
 
 class CursorSession extends HookedSession {
-  /** The generic hooks for all tools have been received. */
-  isGeneric = false
-  /** Running children, in order of their start. */
+  hasGenericHooks = false
   readonly children: { readonly role: string | undefined; readonly task: DelegatedTask }[] = []
 }
 
-type Taking = (session: CursorSession, moment: TimedEvent) => void
+type HookHandler = (session: CursorSession, moment: TimedEvent) => void
 
-/** Wraps a handler for hooks of a turn. */
-function ofTurn(take: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): Taking {
+function ofTurn(take: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): HookHandler {
   return (session, moment) => {
     const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
     take(turn, moment, session)
   }
 }
 
-const HOOKS: Readonly<Record<string, Taking>> = {
+const HOOKS: Readonly<Record<string, HookHandler>> = {
   sessionStart: () => undefined,
   beforeSubmitPrompt: (session, { at, data }) =>
     session.startTurn(at, peek(data, 'prompt'), idOf(peek(data, 'generation_id'))),
-  preToolUse: ofTurn(toolStarted),
+  preToolUse: ofTurn(handleToolStart),
   postToolUse: ofTurn((turn, { at, data }, session) => {
-    session.isGeneric = true
+    session.hasGenericHooks = true
     const durationMillis = numberOf(peek(data, 'duration'))
     turn.endTool(at, calledIn(data), {
       status: 'completed',
@@ -41,9 +38,9 @@ const HOOKS: Readonly<Record<string, Taking>> = {
       durationMillis,
     })
   }),
-  postToolUseFailure: ofTurn(toolFailed),
-  subagentStart: ofTurn(childStarted),
-  subagentStop: (session, moment) => childStopped(session, moment),
+  postToolUseFailure: ofTurn(handleToolFailure),
+  subagentStart: ofTurn(handleChildStart),
+  subagentStop: (session, moment) => handleChildEnd(session, moment),
   afterAgentResponse: ofTurn((turn, { data }) => {
     turn.answer = peek(data, 'text')
   }),
@@ -63,21 +60,20 @@ function calledIn(data: unknown): ReportedCall {
   return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
 }
 
-function toolStarted(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
+function handleToolStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const called = calledIn(data)
   // The first tool-specific hook precedes the generic one and may have started the same call.
-  const isTold = !session.isGeneric && turn.assignCallId(called.id, specificOf(called))
-  session.isGeneric = true
+  const isTold = !session.hasGenericHooks && turn.assignCallId(called.id, specificOf(called))
+  session.hasGenericHooks = true
   if (!isTold) turn.startTool(at, called)
 }
 
-/** Builds the call as the tool-specific hook reports it. */
 function specificOf({ name, args }: ReportedCall): ReportedCall {
   return { id: undefined, name, args: { command: peek(args, 'command') } }
 }
 
-function toolFailed(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
-  session.isGeneric = true
+function handleToolFailure(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
+  session.hasGenericHooks = true
   const failure = textOf(peek(data, 'failure_type'))
   const isInterrupt = peek(data, 'is_interrupt') === true
   const status = isInterrupt
@@ -105,7 +101,7 @@ function resultOf(output: unknown): unknown {
   return text !== undefined && looksLikeJson(text) ? { output: text } : output
 }
 
-function childStarted(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
+function handleChildStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const id = idOf(peek(data, 'subagent_id'))
   if (id === undefined) return
   const role = textOf(peek(data, 'subagent_type'))
@@ -123,7 +119,7 @@ function childStarted(turn: HookedTurn, { at, data }: TimedEvent, session: Curso
 }
 
 /** Ends a child. The hook has no id, so the first running child of the same type is used. */
-function childStopped({ children }: CursorSession, { at, data }: TimedEvent): void {
+function handleChildEnd({ children }: CursorSession, { at, data }: TimedEvent): void {
   const role = textOf(peek(data, 'subagent_type'))
   const index = children.findIndex(child => child.role === role)
   const [child] = index < 0 ? [] : children.splice(index, 1)
@@ -136,14 +132,14 @@ class CursorMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
   protected readonly events: EventHandlers = eventHandlers(
     Object.fromEntries([
-      ...Object.entries(HOOKS).map(([name, take]) => [name, this.#reading(take)]),
+      ...Object.entries(HOOKS).map(([name, take]) => [name, this.#sessionHandler(take)]),
       ...[...SPECIFIC_STARTS].map(([name, tool]) => [
         name,
-        this.#specific((turn, at, called) => turn.startTool(at, called), tool),
+        this.#specificHandler((turn, at, called) => turn.startTool(at, called), tool),
       ]),
       ...[...SPECIFIC_ENDS].map(([name, tool]) => [
         name,
-        this.#specific((turn, at, called, data) => {
+        this.#specificHandler((turn, at, called, data) => {
           const result = resultOf(peek(data, tool.result))
           turn.endTool(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
         }, tool),
@@ -156,7 +152,7 @@ class CursorMachine extends EventMachine {
     // Empty: the core ends open spans.
   }
 
-  #reading(take: Taking): (moment: TimedEvent) => void {
+  #sessionHandler(take: HookHandler): (moment: TimedEvent) => void {
     return moment => {
       const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
       if (id === undefined) return
@@ -166,12 +162,12 @@ class CursorMachine extends EventMachine {
     }
   }
 
-  #specific(
+  #specificHandler(
     take: (turn: HookedTurn, at: number, called: ReportedCall, data: unknown) => void,
     tool: SpecificTool,
   ): (moment: TimedEvent) => void {
-    return this.#reading((session, { at, data }) => {
-      if (session.isGeneric) return
+    return this.#sessionHandler((session, { at, data }) => {
+      if (session.hasGenericHooks) return
       take(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)
     })
   }

@@ -1,8 +1,8 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { DelegatedTask } from '../base/delegation.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { cutOff } from './requests.ts'
-import { type Call, type Child, Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
+import { endUnansweredRequest } from './requests.ts'
+import { type GeminiCall, type GeminiChild, GeminiLoop, type GeminiSession, PLATFORM, PROVIDER } from './session.ts'
 import { settleCalls } from './tools.ts'
 
 const DELEGATING = 'invoke_agent'
@@ -11,20 +11,25 @@ const DELEGATING = 'invoke_agent'
  * Returns the loop of a child agent, which begins with the first line of its file. Returns undefined for a child of an earlier
  * turn.
  */
-export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop | undefined {
+export function childLoopFor(
+  session: GeminiSession,
+  at: number,
+  agentId: string,
+  data: unknown,
+): GeminiLoop | undefined {
   const known = session.children.get(agentId)
   if (known !== undefined) return known.loop
   const { main } = session
   return main === undefined || at < main.startAt ? undefined : startChild(session, main, { at, agentId, data }).loop
 }
 
-interface Beginning {
+interface ChildStart {
   readonly at: number
   readonly agentId: string
   readonly data: unknown
 }
 
-function startChild(session: Session, main: Loop, { at, agentId, data }: Beginning): Child {
+function startChild(session: GeminiSession, main: GeminiLoop, { at, agentId, data }: ChildStart): GeminiChild {
   const goal = textOf(peek(data, 'text'))
   const taken = new Set([...session.children.values()].map(child => child.call))
   const free = [...main.calls].filter(call => call.name === DELEGATING && call.state === 'running' && !taken.has(call))
@@ -40,7 +45,7 @@ function startChild(session: Session, main: Loop, { at, agentId, data }: Beginni
     child_role: role,
     tool_call_id: call?.id,
   })
-  const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:1` }, at, goal)
+  const loop = new GeminiLoop(session, { sessionId: agentId, turnId: `${agentId}:1` }, at, goal)
   const child = { agentId, loop, task, call }
   session.children.set(agentId, child)
   task.emitStart(goal, asked.length === 1 ? undefined : 'inferred')
@@ -48,8 +53,7 @@ function startChild(session: Session, main: Loop, { at, agentId, data }: Beginni
   return child
 }
 
-/** Ends the child when the tool that called it ends. */
-export function delegationReturned(session: Session, call: Call, at: number, response: unknown): void {
+export function endDelegation(session: GeminiSession, call: GeminiCall, at: number, response: unknown): void {
   const child = session.openChildren.find(one => one.call === call)
   if (child === undefined) return
   const reason = textOf(peek(peek(response, 'returnDisplay'), 'terminateReason'))
@@ -58,7 +62,7 @@ export function delegationReturned(session: Session, call: Call, at: number, res
   endChild(child, at, { outcome, reason, text: peek(peek(response, 'returnDisplay'), 'result') })
 }
 
-export function stopChildren(session: Session, at: number): void {
+export function interruptChildren(session: GeminiSession, at: number): void {
   for (const child of session.openChildren) endChild(child, at, { outcome: 'interrupted' })
 }
 
@@ -68,10 +72,10 @@ interface ChildEnd {
   readonly text?: unknown
 }
 
-function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: ChildEnd): void {
-  loop.isOver = true
-  loop.tellPrompt()
-  cutOff(loop, at)
+function endChild({ loop, task }: GeminiChild, at: number, { outcome, reason, text }: ChildEnd): void {
+  loop.hasEnded = true
+  loop.emitPrompt()
+  endUnansweredRequest(loop, at)
   settleCalls(loop, at, outcome)
   const answer = text ?? loop.answer
   loop.emitAnswer(at, outcome === 'completed' ? answer : undefined, loop.model)

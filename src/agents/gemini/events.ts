@@ -2,89 +2,99 @@ import { idOf, peek } from '../../contract/foreign.ts'
 import { type EventHandlers, EventMachine, eventHandlers, type TimedEvent } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { delegationReturned, loopOfAgent } from './children.ts'
-import { answered } from './requests.ts'
-import { type Loop, Session } from './session.ts'
-import { askApproval, callsFound, toolEnded, toolStarted } from './tools.ts'
-import { agentDone, cancelled, prompted, requestFailed, sessionEnded, sessionStarted, turnFor } from './turns.ts'
+import { childLoopFor, endDelegation } from './children.ts'
+import { handleAnswer } from './requests.ts'
+import { type GeminiLoop, GeminiSession } from './session.ts'
+import { handleCalls, handleNotification, handleToolEnd, handleToolStart } from './tools.ts'
+import {
+  handleAgentEnd,
+  handleCancellation,
+  handlePrompt,
+  handleRequestError,
+  handleSessionEnd,
+  handleSessionStart,
+  turnFor,
+} from './turns.ts'
 import { QUIET_HOOKS, READS_FIRST } from './types.ts'
 
-type Taking = (session: Session, at: number, data: unknown) => void
-type Finding = (loop: Loop, at: number, data: unknown) => void
+type HookHandler = (session: GeminiSession, at: number, data: unknown) => void
+type FindingHandler = (loop: GeminiLoop, at: number, data: unknown) => void
 
-const HOOKS: Readonly<Record<string, Taking>> = {
-  SessionStart: sessionStarted,
-  BeforeAgent: prompted,
-  BeforeTool: (session, at, data) => toolStarted(turnFor(session, at), at, data),
+const HOOKS: Readonly<Record<string, HookHandler>> = {
+  SessionStart: handleSessionStart,
+  BeforeAgent: handlePrompt,
+  BeforeTool: (session, at, data) => handleToolStart(turnFor(session, at), at, data),
   AfterTool: (session, at, data) => {
-    const call = toolEnded(session, at, data)
-    if (call !== undefined) delegationReturned(session, call, at, peek(data, 'tool_response'))
+    const call = handleToolEnd(session, at, data)
+    if (call !== undefined) endDelegation(session, call, at, peek(data, 'tool_response'))
   },
-  Notification: askApproval,
-  AfterAgent: agentDone,
-  SessionEnd: sessionEnded,
+  Notification: handleNotification,
+  AfterAgent: handleAgentEnd,
+  SessionEnd: handleSessionEnd,
 }
 
-const FOUND: Readonly<Record<string, Finding>> = {
+const FINDINGS: Readonly<Record<string, FindingHandler>> = {
   'session:sent': (loop, at) => {
-    if (!loop.isOver && loop.session.isNew(`${loop.sessionId} sent ${at}`)) loop.sentAt = at
+    if (!loop.hasEnded && loop.session.isNew(`${loop.sessionId} sent ${at}`)) loop.sentAt = at
   },
-  'session:answer': answered,
-  'session:calls': (loop, _at, data) => callsFound(loop, data),
-  'session:error': (loop, at, data) => requestFailed(loop.session, loop, at, data),
-  'session:cancelled': (loop, at, data) => cancelled(loop.session, loop, at, data),
+  'session:answer': handleAnswer,
+  'session:calls': (loop, _at, data) => handleCalls(loop, data),
+  'session:error': (loop, at, data) => handleRequestError(loop.session, loop, at, data),
+  'session:cancelled': (loop, at, data) => handleCancellation(loop.session, loop, at, data),
 }
 
 /** Translates the hooks and session files of Gemini CLI; only the files contain requests. */
 class GeminiMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new Session(this.records, id))
+  readonly #sessions = new SessionStates(id => new GeminiSession(this.records, id))
   protected readonly events: EventHandlers = eventHandlers(
     {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#hook(moment)])),
-      ...Object.fromEntries(Object.keys(FOUND).map(name => [name, (moment: TimedEvent) => this.#found(moment)])),
-      'session:read': ({ data }) => this.#of(data, release),
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: TimedEvent) => this.#handleHook(moment)])),
+      ...Object.fromEntries(
+        Object.keys(FINDINGS).map(name => [name, (moment: TimedEvent) => this.#handleFinding(moment)]),
+      ),
+      'session:read': ({ data }) => this.#withSession(data, releaseHook),
     },
     QUIET_HOOKS,
   )
 
   protected endSessions(): void {
     for (const session of this.#sessions.values()) {
-      this.#findAgain(session, Number.POSITIVE_INFINITY)
-      release(session)
+      this.#processBuffered(session, Number.POSITIVE_INFINITY)
+      releaseHook(session)
     }
   }
 
-  #of(data: unknown, take: (session: Session) => void): void {
+  #withSession(data: unknown, useSession: (session: GeminiSession) => void): void {
     const id = idOf(peek(data, 'session_id'))
-    if (id !== undefined) take(this.#sessions.get(id))
+    if (id !== undefined) useSession(this.#sessions.get(id))
   }
 
-  #hook(moment: TimedEvent): void {
-    this.#of(moment.data, session => {
-      release(session)
-      if (READS_FIRST.has(moment.event)) session.held = moment
+  #handleHook(moment: TimedEvent): void {
+    this.#withSession(moment.data, session => {
+      releaseHook(session)
+      if (READS_FIRST.has(moment.event)) session.bufferedHook = moment
       session.newestAt = newestFor(moment)
-      this.#findAgain(session, session.newestAt)
-      if (session.held !== moment) take(session, moment)
+      this.#processBuffered(session, session.newestAt)
+      if (session.bufferedHook !== moment) handleHook(session, moment)
     })
   }
 
-  /** Processes earlier findings that are not newer than the current hook. */
-  #findAgain(session: Session, until: number): void {
-    for (const { event, at = until, data } of session.newer.drainUntil(until)) this.#find(session, { event, at, data })
+  #processBuffered(session: GeminiSession, until: number): void {
+    for (const { event, at = until, data } of session.newer.drainUntil(until))
+      this.#processFinding(session, { event, at, data })
   }
 
-  #found(moment: TimedEvent): void {
-    this.#of(moment.data, session => {
-      if (!session.newer.bufferIfNewer(moment, session.newestAt)) this.#find(session, moment)
+  #handleFinding(moment: TimedEvent): void {
+    this.#withSession(moment.data, session => {
+      if (!session.newer.bufferIfNewer(moment, session.newestAt)) this.#processFinding(session, moment)
     })
   }
 
-  #find(session: Session, { event, at, data }: TimedEvent): void {
+  #processFinding(session: GeminiSession, { event, at, data }: TimedEvent): void {
     const agentId = idOf(peek(data, 'agent_id'))
-    const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
+    const loop = agentId === undefined ? session.main : childLoopFor(session, at, agentId, data)
     // Skips findings of an earlier turn: the session was resumed, or the file is being read again.
-    if (loop !== undefined && at >= loop.startAt) FOUND[event]?.(loop, at, data)
+    if (loop !== undefined && at >= loop.startAt) FINDINGS[event]?.(loop, at, data)
   }
 }
 
@@ -97,14 +107,13 @@ function newestFor({ event, at }: TimedEvent): number {
   return event === 'BeforeAgent' ? at - 1 : at
 }
 
-/** Processes the hook that was buffered until the files were read. */
-function release(session: Session): void {
-  const { held } = session
-  session.held = undefined
-  if (held !== undefined) take(session, held)
+function releaseHook(session: GeminiSession): void {
+  const { bufferedHook } = session
+  session.bufferedHook = undefined
+  if (bufferedHook !== undefined) handleHook(session, bufferedHook)
 }
 
-function take(session: Session, { event, at, data }: TimedEvent): void {
+function handleHook(session: GeminiSession, { event, at, data }: TimedEvent): void {
   HOOKS[event]?.(session, at, data)
 }
 

@@ -1,7 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { toolKey } from '../base/tool-key.ts'
-import { callIdOf } from './call-id.ts'
+import { callIdOf } from './session.ts'
 
 const SESSIONS_LIMIT = 1000
 const CALLS_LIMIT = 1000
@@ -13,8 +13,7 @@ interface OpenCall {
 
 interface OpenSession {
   turnId: string | undefined
-  /** The reason of the last retry, and the number of retries. */
-  sentOn: { readonly by: string; readonly times: number } | undefined
+  retry: { readonly by: string; readonly times: number } | undefined
   readonly calls: OpenCall[]
 }
 
@@ -22,14 +21,17 @@ interface OpenSession {
 export class OpenCalls {
   readonly #sessions = new LimitedMap<string, OpenSession>(SESSIONS_LIMIT)
 
-  /** Handles `BeforeAgent`. */
-  prompted(body: unknown): void {
+  startTurn(body: unknown): void {
     const sessionId = idOf(peek(body, 'session_id'))
     const at = firedAt(body)
     if (sessionId === undefined) return
-    const before = this.#sessions.get(sessionId)?.sentOn
-    const sentOn = before?.by === peek(body, 'prompt') ? before : undefined
-    this.#sessions.set(sessionId, { turnId: at === undefined ? undefined : `${sessionId}:${at}`, sentOn, calls: [] })
+    const before = this.#sessions.get(sessionId)?.retry
+    const noteRetry = before?.by === peek(body, 'prompt') ? before : undefined
+    this.#sessions.set(sessionId, {
+      turnId: at === undefined ? undefined : `${sessionId}:${at}`,
+      retry: noteRetry,
+      calls: [],
+    })
   }
 
   /**
@@ -37,19 +39,18 @@ export class OpenCalls {
    * ordinary prompt.
    */
   sentOn(body: unknown, by: string): void {
-    this.#sessionOf(idOf(peek(body, 'session_id')) ?? '').sentOn = { by, times: this.attemptOf(body) + 1 }
+    this.#sessionOf(idOf(peek(body, 'session_id')) ?? '').retry = { by, times: this.attemptOf(body) + 1 }
   }
 
   attemptOf(body: unknown): number {
-    return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.sentOn?.times ?? 0
+    return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.retry?.times ?? 0
   }
 
   turnOf(body: unknown): string | undefined {
     return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.turnId
   }
 
-  /** Handles `BeforeTool`. @returns the call's id in the trace */
-  began(body: unknown): string | undefined {
+  startCall(body: unknown): string | undefined {
     const sessionId = idOf(peek(body, 'session_id'))
     const at = firedAt(body)
     if (sessionId === undefined || at === undefined) return undefined
@@ -61,15 +62,14 @@ export class OpenCalls {
     return id
   }
 
-  /** Updates a call whose input was rewritten: later hooks have the new input. */
-  rewritten(body: unknown, input: unknown): void {
+  rewriteCall(body: unknown, input: unknown): void {
     const key = keyOf(body)
     const call = this.#callsOf(idOf(peek(body, 'session_id')) ?? '').findLast(one => one.key === key)
     if (call !== undefined) call.key = toolKey(peek(body, 'tool_name'), input)
   }
 
   /** Handles `AfterTool`. Of identical calls, the first ends, as in the trace. */
-  ended(body: unknown): string | undefined {
+  endCall(body: unknown): string | undefined {
     const key = keyOf(body)
     const calls = this.#callsOf(idOf(peek(body, 'session_id')) ?? '')
     const at = calls.findIndex(one => one.key === key)
@@ -83,7 +83,7 @@ export class OpenCalls {
   #sessionOf(sessionId: string): OpenSession {
     let session = this.#sessions.get(sessionId)
     if (session === undefined) {
-      session = { turnId: undefined, sentOn: undefined, calls: [] }
+      session = { turnId: undefined, retry: undefined, calls: [] }
       this.#sessions.set(sessionId, session)
     }
     return session
@@ -94,7 +94,6 @@ function keyOf(body: unknown): string {
   return toolKey(peek(body, 'tool_name'), peek(body, 'tool_input'))
 }
 
-/** Gemini CLI's own timestamp, epoch milliseconds. */
 function firedAt(body: unknown): number | undefined {
   const at = Date.parse(textOf(peek(body, 'timestamp')) ?? '')
   return Number.isFinite(at) ? at : undefined

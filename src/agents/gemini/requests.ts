@@ -1,11 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainText } from '../base/messages.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
-import { type Loop, PROVIDER } from './session.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
+import { type GeminiLoop, PROVIDER } from './session.ts'
 
-function begin(loop: Loop, at: number, model?: string): ModelRequest {
-  loop.tellPrompt(model)
+function startRequest(loop: GeminiLoop, at: number, model?: string): ModelRequest {
+  loop.emitPrompt(model)
   // Input sent before the loop began does not belong to it.
   const startAt = Math.min(at, Math.max(loop.startAt, loop.sentAt ?? at))
   const isGuessed = loop.sentAt === undefined
@@ -16,14 +16,13 @@ function begin(loop: Loop, at: number, model?: string): ModelRequest {
   return request
 }
 
-/** Handles `session:answer`. */
-export function answered(loop: Loop, at: number, data: unknown): void {
+export function handleAnswer(loop: GeminiLoop, at: number, data: unknown): void {
   const id = idOf(peek(data, 'id'))
   if (id === undefined || !loop.session.isNew(id)) return
   const model = textOf(peek(data, 'model'))
   if (loop.sessionId === loop.session.id) loop.session.model = model
-  const request = begin(loop, at, model)
-  loop.requestOf.set(id, request.id)
+  const request = startRequest(loop, at, model)
+  loop.requestIdByAnswer.set(id, request.id)
   const text = plainText(peek(data, 'content'))
   loop.answer = text ?? loop.answer
   request.emitAnswer(at, {
@@ -35,7 +34,7 @@ export function answered(loop: Loop, at: number, data: unknown): void {
 }
 
 /** The input count includes the cache. Thoughts, and input from the provider's tools, are counted separately. */
-function tokensOf(tokens: unknown): TokenUsage | undefined {
+function tokensOf(tokens: unknown): UsageCounts | undefined {
   const [input, ofTools] = [peek(tokens, 'input'), peek(tokens, 'tool')]
   return usageOf(
     {
@@ -48,11 +47,10 @@ function tokensOf(tokens: unknown): TokenUsage | undefined {
   )
 }
 
-/** Handles `session:error`. */
-export function failed(loop: Loop, at: number, message: string | undefined): void {
+export function emitFailedRequest(loop: GeminiLoop, at: number, message: string | undefined): void {
   const status = /"code":\s?(\d{3})\b/.exec(message?.slice(0, 2000) ?? '')?.[1]
   const type = /"status":\s?"([A-Z_]{3,40})"/.exec(message?.slice(0, 2000) ?? '')?.[1] ?? 'provider_error'
-  begin(loop, at).emitFailure(at, {
+  startRequest(loop, at).emitFailure(at, {
     model: loop.model,
     provider: PROVIDER,
     status_code: status === undefined ? undefined : Number(status),
@@ -62,13 +60,12 @@ export function failed(loop: Loop, at: number, message: string | undefined): voi
   })
 }
 
-/** Ends an unanswered request with its loop. */
-export function cutOff(loop: Loop, at: number): void {
+export function endUnansweredRequest(loop: GeminiLoop, at: number): void {
   if (loop.sentAt === undefined) return
-  begin(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
+  startRequest(loop, at).emitAnswer(at, { model: loop.model, provider: PROVIDER, finish_reason: 'aborted' }, 'inferred')
 }
 
 /** Starts a request without an end, because its result is unknown. The trace shows it as incomplete. */
-export function leaveOpen(loop: Loop, at: number): void {
-  if (loop.sentAt !== undefined) begin(loop, at)
+export function startUnansweredRequest(loop: GeminiLoop, at: number): void {
+  if (loop.sentAt !== undefined) startRequest(loop, at)
 }

@@ -2,15 +2,22 @@ import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.
 import { joinTexts, plainText } from '../base/messages.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { AnswerFound, CallFound, CallsFound, CancelFound, ErrorFound, SentFound, Whose } from './types.ts'
+import type {
+  GeminiAnswer,
+  GeminiAnswerCalls,
+  GeminiCancellation,
+  GeminiError,
+  GeminiFileOwner,
+  GeminiInput,
+  GeminiRecordedCall,
+} from './types.ts'
 
 const PARTS_LIMIT = 1000
 const CANCELLED = 'Request cancelled.'
 /** Prefix of lines that rewrite the conversation or its display; they report no event. */
 const REWRITTEN = '{"$'
 
-/** Converts a line of a session file to events. An answer is written again when its tools have run. */
-export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
+export function eventsOfLine(text: string, owner: GeminiFileOwner): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
   const line = jsonIn(text)
   const id = idOf(peek(line, 'id'))
@@ -18,15 +25,15 @@ export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
   if (id === undefined || at === undefined) return []
   switch (peek(line, 'type')) {
     case 'user':
-      return [{ event: 'session:sent', at, data: { ...whose, text: promptOf(line) } satisfies SentFound }]
+      return [{ event: 'session:sent', at, data: { ...owner, text: promptOf(line) } satisfies GeminiInput }]
     case 'gemini':
-      return answerOf(line, { ...whose, id }, at)
+      return answerOf(line, { ...owner, id }, at)
     case 'error': {
-      const data: ErrorFound = { ...whose, id, message: peek(line, 'content') }
+      const data: GeminiError = { ...owner, id, message: peek(line, 'content') }
       return [{ event: 'session:error', at, data }]
     }
     case 'info': {
-      const data: CancelFound = { ...whose, id }
+      const data: GeminiCancellation = { ...owner, id }
       return peek(line, 'content') === CANCELLED ? [{ event: 'session:cancelled', at, data }] : []
     }
     default:
@@ -44,7 +51,6 @@ function timeOf(line: unknown): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** Returns undefined for results of tools. */
 function promptOf(line: unknown): string | undefined {
   const content = peek(line, 'content')
   const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
@@ -52,18 +58,18 @@ function promptOf(line: unknown): string | undefined {
 }
 
 /** Converts an answer. Answers without a model are older ones, written again when a turn was stopped. */
-function answerOf(line: unknown, about: Whose & { readonly id: string }, at: number): HostEvent[] {
+function answerOf(line: unknown, about: GeminiFileOwner & { readonly id: string }, at: number): HostEvent[] {
   const model = textOf(peek(line, 'model'))
   if (model === undefined) return []
-  const found: AnswerFound = { ...about, model, content: peek(line, 'content'), tokens: peek(line, 'tokens') }
+  const found: GeminiAnswer = { ...about, model, content: peek(line, 'content'), tokens: peek(line, 'tokens') }
   const answer = { event: 'session:answer', at, data: found }
   const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
   if (calls.length === 0) return [answer]
-  const told: CallsFound = { ...about, answered_at: at, calls }
-  return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: told }]
+  const answerCalls: GeminiAnswerCalls = { ...about, answered_at: at, calls }
+  return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: answerCalls }]
 }
 
-function callOf(call: unknown): CallFound[] {
+function callOf(call: unknown): GeminiRecordedCall[] {
   const id = idOf(peek(call, 'id'))
   if (id === undefined) return []
   const status = peek(call, 'status')

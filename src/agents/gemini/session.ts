@@ -14,14 +14,18 @@ export const PLATFORM = 'gemini-cli'
 const CHILDREN_LIMIT = 1000
 const FOUND_LIMIT = 10_000
 
-export class Call extends Tool<Loop> {
+export class GeminiCall extends Tool<GeminiLoop> {
   /** Name and input, the only identification of a call in hooks. */
   key: string
   approval: Approval | undefined
-  /** The call was found in the file. */
   isFound = false
 
-  constructor(turn: Loop, id: string, { key, name, args }: Pick<Use, 'key' | 'name' | 'args'>, startAt: number) {
+  constructor(
+    turn: GeminiLoop,
+    id: string,
+    { key, name, args }: Pick<UnassignedCall, 'key' | 'name' | 'args'>,
+    startAt: number,
+  ) {
     super(turn, id, name, startAt)
     this.key = key
     this.args = args
@@ -29,36 +33,33 @@ export class Call extends Tool<Loop> {
 }
 
 /** A running tool whose loop is not known yet: hooks do not name the agent. Times are epoch milliseconds. */
-export interface Use {
+export interface UnassignedCall {
   key: string
   readonly name: unknown
   readonly args: unknown
   readonly startAt: number
   askedAt?: number
-  /** The data of `AfterTool`. */
   end?: { readonly at: number; readonly response: unknown }
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
-export class Loop extends HostTurn {
-  readonly session: Session
-  /** Epoch milliseconds, as all times. */
+export class GeminiLoop extends HostTurn {
+  readonly session: GeminiSession
   readonly startAt: number
   /** Emitted once the model is known, which no hook reports. */
   prompt: { readonly text: unknown } | undefined
   model: string | undefined
   readonly requests: RequestCounter = new RequestCounter(this)
-  /** When the unanswered input was sent. */
   sentAt: number | undefined
-  readonly requestOf: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
+  readonly requestIdByAnswer: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
   /** Calls that were not found in the file yet, in order. */
-  readonly calls: Set<Call> = new Set()
+  readonly calls: Set<GeminiCall> = new Set()
   toolCount = 0
   answer: unknown
   lastAt: number
-  isOver = false
+  hasEnded = false
 
-  constructor(session: Session, ids: Pick<Loop, 'sessionId' | 'turnId'>, at: number, text: unknown) {
+  constructor(session: GeminiSession, ids: Pick<GeminiLoop, 'sessionId' | 'turnId'>, at: number, text: unknown) {
     super(session.records, ids.sessionId, ids.turnId)
     this.session = session
     this.startAt = at
@@ -67,7 +68,7 @@ export class Loop extends HostTurn {
     this.model = session.model
   }
 
-  tellPrompt(model?: string): void {
+  emitPrompt(model?: string): void {
     this.model = model ?? this.model
     if (this.prompt === undefined) return
     const { text } = this.prompt
@@ -77,14 +78,14 @@ export class Loop extends HostTurn {
   }
 }
 
-export interface Child {
+export interface GeminiChild {
   readonly agentId: string
-  readonly loop: Loop
+  readonly loop: GeminiLoop
   readonly task: DelegatedTask
-  readonly call: Call | undefined
+  readonly call: GeminiCall | undefined
 }
 
-export class Session {
+export class GeminiSession {
   readonly records: Records
   readonly id: string
   model: string | undefined
@@ -92,16 +93,14 @@ export class Session {
   /** The session's end, which fires several times, has been emitted. */
   isFinalized = false
   turns = 0
-  main: Loop | undefined
-  /** A hook that is processed after the files have been read. */
-  held: TimedEvent | undefined
+  main: GeminiLoop | undefined
+  bufferedHook: TimedEvent | undefined
   readonly newer: NewerFindings = new NewerFindings()
-  /** The latest time of findings for the last hook. */
   newestAt: number = Number.POSITIVE_INFINITY
-  readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
-  readonly uses: Set<Use> = new Set()
+  readonly children: LimitedMap<string, GeminiChild> = new LimitedMap(CHILDREN_LIMIT)
+  readonly unassignedCalls: Set<UnassignedCall> = new Set()
   /** Ids of emitted findings: files are read again when a receiver starts. */
-  readonly found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
+  readonly emittedIds: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
 
   constructor(records: Records, id: string) {
     this.records = records
@@ -109,12 +108,24 @@ export class Session {
   }
 
   isNew(id: string): boolean {
-    if (this.found.has(id)) return false
-    this.found.set(id, true)
+    if (this.emittedIds.has(id)) return false
+    this.emittedIds.set(id, true)
     return true
   }
 
-  get openChildren(): Child[] {
-    return [...this.children.values()].filter(({ loop }) => !loop.isOver)
+  get openChildren(): GeminiChild[] {
+    return [...this.children.values()].filter(({ loop }) => !loop.hasEnded)
   }
+}
+
+/** Builds the id of a call from its start, because no hook has an id. @param at when `BeforeTool` fired */
+export function callIdOf(sessionId: string, key: string, at: number): string {
+  return `${sessionId}:tool:${at}:${digestOf(key)}`
+}
+
+/** FNV-1a: distinguishes two calls of the same millisecond. */
+function digestOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return (hash >>> 0).toString(36)
 }

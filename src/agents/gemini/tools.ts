@@ -3,8 +3,7 @@ import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
 import type { TurnResult } from '../base/turn.ts'
-import { callIdOf } from './call-id.ts'
-import { Call, type Loop, type Session, type Use } from './session.ts'
+import { callIdOf, GeminiCall, type GeminiLoop, type GeminiSession, type UnassignedCall } from './session.ts'
 
 const CALLS_LIMIT = 1000
 const DENIED = 'User denied'
@@ -12,49 +11,53 @@ const DENIED = 'User denied'
 const BLOCKED = 'Tool execution blocked:'
 
 /** Handles `BeforeTool`. The tool belongs to the turn, unless a child is running: its tools fire the same hook. */
-export function toolStarted(loop: Loop, at: number, data: unknown): void {
+export function handleToolStart(loop: GeminiLoop, at: number, data: unknown): void {
   const { session } = loop
   const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
-  const use: Use = { key: toolKey(name, args), name, args, startAt: at }
-  if (session.openChildren.length > 0) session.uses.add(use)
-  else begin(loop, use, { requestId: loop.requests.lastId }, 'inferred')
+  const use: UnassignedCall = { key: toolKey(name, args), name, args, startAt: at }
+  if (session.openChildren.length > 0) session.unassignedCalls.add(use)
+  else startCall(loop, use, { requestId: loop.requests.lastId }, 'inferred')
 }
 
-interface Asked {
+interface CallOrigin {
   readonly requestId: string | undefined
-  /** The agent's own id, once the call was found in the file. */
   readonly id?: string
 }
 
-function begin(loop: Loop, use: Use, { requestId, id }: Asked, correlation?: 'inferred'): Call {
-  loop.tellPrompt()
+function startCall(
+  loop: GeminiLoop,
+  use: UnassignedCall,
+  { requestId, id }: CallOrigin,
+  correlation?: 'inferred',
+): GeminiCall {
+  loop.emitPrompt()
   loop.toolCount += 1
-  const call = new Call(loop, id ?? newId(loop, use), use, use.startAt)
+  const call = new GeminiCall(loop, id ?? newId(loop, use), use, use.startAt)
   call.requestId = requestId
   call.emitStart(correlation)
   loop.calls.add(call)
   return call
 }
 
-function newId(loop: Loop, { key, startAt }: Use): string {
+function newId(loop: GeminiLoop, { key, startAt }: UnassignedCall): string {
   const id = callIdOf(loop.session.id, key, startAt)
   return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
 }
 
 /** Handles `AfterTool`. Of identical calls, the first ends. @returns the call, if its loop is known */
-export function toolEnded(session: Session, at: number, data: unknown): Call | undefined {
+export function handleToolEnd(session: GeminiSession, at: number, data: unknown): GeminiCall | undefined {
   const name = peek(data, 'tool_name')
   const key = toolKey(name, peek(data, 'tool_input'))
   const response = peek(data, 'tool_response')
   const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
-  const uses = [...session.uses].filter(one => one.end === undefined)
+  const uses = [...session.unassignedCalls].filter(one => one.end === undefined)
   const use = uses.find(one => one.key === key)
   // If a hook has rewritten the input, `AfterTool` contains the new one.
   const call =
     running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
   if (call !== undefined) {
     call.key = key
-    end(call, at, response)
+    endCall(call, at, response)
     return call
   }
   const other = use ?? uses.find(one => one.name === name)
@@ -65,7 +68,7 @@ export function toolEnded(session: Session, at: number, data: unknown): Call | u
   return undefined
 }
 
-function end(call: Call, at: number, response: unknown): void {
+function endCall(call: GeminiCall, at: number, response: unknown): void {
   const error = peek(response, 'error')
   const content = peek(response, 'llmContent')
   const text = plainText(content)
@@ -81,19 +84,18 @@ function end(call: Call, at: number, response: unknown): void {
   })
 }
 
-/** Handles `session:calls`: the calls of an answer have ended. */
-export function callsFound(loop: Loop, data: unknown): void {
+export function handleCalls(loop: GeminiLoop, data: unknown): void {
   const answeredAt = numberOf(peek(data, 'answered_at')) ?? loop.startAt
-  const requestId = loop.requestOf.get(idOf(peek(data, 'id')) ?? '')
+  const requestId = loop.requestIdByAnswer.get(idOf(peek(data, 'id')) ?? '')
   // An answer of an earlier turn: the file is being read again.
   if (requestId === undefined) return
   for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
     const id = idOf(peek(found, 'id'))
-    if (id !== undefined && loop.session.isNew(id)) callFound(loop, { id, found, answeredAt, requestId })
+    if (id !== undefined && loop.session.isNew(id)) matchCall(loop, { id, found, answeredAt, requestId })
   }
 }
 
-interface Found {
+interface CallFinding {
   readonly id: string
   readonly found: unknown
   readonly answeredAt: number
@@ -101,26 +103,26 @@ interface Found {
 }
 
 /** Joins a line of the file to the first unmatched call of the same name and input. */
-function callFound(loop: Loop, { id, found, answeredAt, requestId }: Found): void {
+function matchCall(loop: GeminiLoop, { id, found, answeredAt, requestId }: CallFinding): void {
   const [name, args] = [peek(found, 'name'), peek(found, 'args')]
   const key = toolKey(name, args)
-  const { uses } = loop.session
-  const use = [...uses].find(one => one.key === key && one.startAt >= answeredAt)
+  const { unassignedCalls } = loop.session
+  const use = [...unassignedCalls].find(one => one.key === key && one.startAt >= answeredAt)
   let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
   if (call === undefined) {
-    if (use !== undefined) uses.delete(use)
-    const told = use ?? { key, name, args, startAt: answeredAt }
-    call = begin(loop, told, { requestId, id }, use === undefined ? undefined : 'inferred')
-    if (use?.askedAt !== undefined) ask(call, use.askedAt, {})
-    if (use?.end !== undefined) end(call, use.end.at, use.end.response)
+    if (use !== undefined) unassignedCalls.delete(use)
+    const hooked = use ?? { key, name, args, startAt: answeredAt }
+    call = startCall(loop, hooked, { requestId, id }, use === undefined ? undefined : 'inferred')
+    if (use?.askedAt !== undefined) requestApproval(call, use.askedAt, {})
+    if (use?.end !== undefined) endCall(call, use.end.at, use.end.response)
   }
   call.isFound = true
-  endAsFound(call, found)
+  endRecordedCall(call, found)
   loop.calls.delete(call)
 }
 
 /** Ends a call without an end hook: it was denied, or could not be started. */
-function endAsFound(call: Call, found: unknown): void {
+function endRecordedCall(call: GeminiCall, found: unknown): void {
   if (call.state === 'ended') return
   const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
   const error = textOf(peek(found, 'error'))
@@ -139,34 +141,34 @@ function endAsFound(call: Call, found: unknown): void {
 }
 
 /** Handles `Notification`. It has no call id, but usually the command or file. */
-export function askApproval(session: Session, at: number, data: unknown): void {
+export function handleNotification(session: GeminiSession, at: number, data: unknown): void {
   if (peek(data, 'notification_type') !== 'ToolPermission') return
   const details = peek(data, 'details')
-  const waiting = [...(session.main?.calls ?? [])].filter(
+  const candidates = [...(session.main?.calls ?? [])].filter(
     call => call.state === 'running' && call.approval === undefined,
   )
-  const uses = [...session.uses].filter(use => use.end === undefined && use.askedAt === undefined)
-  const fitting = waiting.findLast(call => isAbout(call.args, details))
+  const uses = [...session.unassignedCalls].filter(use => use.end === undefined && use.askedAt === undefined)
+  const fitting = candidates.findLast(call => isAbout(call.args, details))
   const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
   if (fitting === undefined && use !== undefined) use.askedAt = at
   else {
-    const call = fitting ?? waiting.at(-1)
-    if (call !== undefined) ask(call, at, details)
+    const call = fitting ?? candidates.at(-1)
+    if (call !== undefined) requestApproval(call, at, details)
   }
 }
 
 function isAbout(args: unknown, details: unknown): boolean {
-  const said = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
-  return said !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(said)
+  const subject = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
+  return subject !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(subject)
 }
 
-function ask(call: Call, at: number, details: unknown): void {
+function requestApproval(call: GeminiCall, at: number, details: unknown): void {
   call.approval = new Approval(call.turn, call.id, call.name, at)
   call.approval.emitRequest({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
 }
 
 /** Ends the remaining calls of a loop. If it has completed, the results of these calls were sent to the model. */
-export function settleCalls(loop: Loop, at: number, outcome?: TurnResult): void {
+export function settleCalls(loop: GeminiLoop, at: number, outcome?: TurnResult): void {
   for (const call of loop.calls) {
     const isOver = outcome === 'completed' && call.approval?.isAnswered !== false
     call.approval?.emitResponse(at, 'deny', 'inferred')

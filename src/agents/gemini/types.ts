@@ -4,27 +4,26 @@
  * Raw events in captures (`HostEvent`):
  *
  * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
- * - `session:…`: findings of `inlet.ts` in the session's files, see below. They follow the hook that triggered the read. That
+ * - `session:…`: findings of `receiver-adapter.ts` in the session's files, see below. They follow the hook that triggered the read. That
  *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
  *   hook fires, so the read never waits.
  *
  * Times in `data` are epoch milliseconds.
  */
 
-/** The file of a finding: that of the session, or of a child agent. */
-export interface Whose {
+export interface GeminiFileOwner {
   readonly session_id: string
   readonly agent_id?: string | undefined
 }
 
 /** `session:sent`: input to the model, either a prompt or results of tools. */
-export interface SentFound extends Whose {
+export interface GeminiInput extends GeminiFileOwner {
   /** The text of a prompt; undefined for results. */
   readonly text?: string | undefined
 }
 
 /** `session:answer`: a complete answer of the model. Its tool calls are written when they have run. */
-export interface AnswerFound extends Whose {
+export interface GeminiAnswer extends GeminiFileOwner {
   readonly id: string
   readonly model: string
   readonly content?: unknown
@@ -32,15 +31,13 @@ export interface AnswerFound extends Whose {
   readonly tokens?: unknown
 }
 
-/** `session:calls`: the tool calls of an answer; all of them have ended. */
-export interface CallsFound extends Whose {
-  /** The id of the answer. */
+export interface GeminiAnswerCalls extends GeminiFileOwner {
   readonly id: string
   readonly answered_at: number
-  readonly calls: readonly CallFound[]
+  readonly calls: readonly GeminiRecordedCall[]
 }
 
-export interface CallFound {
+export interface GeminiRecordedCall {
   readonly id: string
   readonly name: unknown
   readonly args: unknown
@@ -48,23 +45,21 @@ export interface CallFound {
   readonly status: unknown
   /** The error of an unsuccessful call; results of others come from the hook. */
   readonly error?: unknown
-  /** The error as displayed in the terminal. */
   readonly display?: unknown
   readonly at?: number | undefined
 }
 
 /** `session:error`: a request failed finally. Written in the terminal UI, not by `gemini -p`. */
-export interface ErrorFound extends Whose {
+export interface GeminiError extends GeminiFileOwner {
   readonly id: string
   readonly message: unknown
 }
 
 /** `session:cancelled`: the user has stopped the turn, or denied a tool, which stops the turn. */
-export interface CancelFound extends Whose {
+export interface GeminiCancellation extends GeminiFileOwner {
   readonly id: string
 }
 
-/** Hooks before which the files are read. */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],
 ])

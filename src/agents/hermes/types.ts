@@ -5,9 +5,7 @@
 export interface WireHook {
   readonly hook_event_name: string
   readonly tool_name: string | null
-  /** The tool's arguments, if they are an object. */
   readonly tool_input: object | null
-  /** For a delegation, the parent's session. */
   readonly session_id: string
   readonly cwd: string
   /** All other arguments of a Python plugin, except `parent_session_id`. */

@@ -1,5 +1,5 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { combineUsage, type TokenUsage, usageOf } from '../base/usage.ts'
+import { combineUsage, type UsageCounts, usageOf } from '../base/usage.ts'
 
 /** Searched from the end: the last user message is near it. */
 const SEARCH_LIMIT = 50
@@ -86,7 +86,7 @@ export interface ModelSpanRequest {
 export interface ModelAnswer {
   readonly calls: readonly AnswerToolCall[]
   readonly text: unknown
-  readonly tokens: TokenUsage | undefined
+  readonly tokens: UsageCounts | undefined
   readonly finishReason: unknown
   readonly model: unknown
   readonly id: unknown
@@ -224,7 +224,7 @@ function details(usage: unknown, ...names: readonly string[]): unknown {
   return undefined
 }
 
-export function tokensOf(usage: unknown): TokenUsage | undefined {
+export function tokensOf(usage: unknown): UsageCounts | undefined {
   const input = details(usage, 'input_tokens_details', 'prompt_tokens_details', 'inputTokensDetails')
   const made = details(usage, 'output_tokens_details', 'completion_tokens_details', 'outputTokensDetails')
   return usageOf({
@@ -236,6 +236,6 @@ export function tokensOf(usage: unknown): TokenUsage | undefined {
   })
 }
 
-export function withoutUsage(all: TokenUsage | undefined, part: TokenUsage | undefined): TokenUsage | undefined {
+export function withoutUsage(all: UsageCounts | undefined, part: UsageCounts | undefined): UsageCounts | undefined {
   return all === undefined || part === undefined ? all : combineUsage(all, part, (a, b) => Math.max(0, a - b))
 }

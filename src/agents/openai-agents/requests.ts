@@ -1,6 +1,6 @@
 import { peek } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import { addUsage, type TokenUsage } from '../base/usage.ts'
+import { addUsage, type UsageCounts } from '../base/usage.ts'
 import { failureOf } from './failure.ts'
 import {
   answerMessage,
@@ -54,7 +54,7 @@ export function endRequest(asked: OpenModelRequest, span: RawSpan, loop: AgentSp
  * Without traced content, the host reports tokens only for the loop around a request. The loop has one request, and
  * agents in its tools, whose share is known.
  */
-export function emitUncountedAnswer(turn: AgentTurn, tokens: TokenUsage | undefined): void {
+export function emitUncountedAnswer(turn: AgentTurn, tokens: UsageCounts | undefined): void {
   const { uncounted: held } = turn
   if (held === undefined) return
   turn.uncounted = undefined
@@ -92,7 +92,7 @@ function emitRequestStart({ request, turn, type }: OpenModelRequest, data: unkno
   })
 }
 
-function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: TokenUsage | undefined): void {
+function emitAnswer(request: ModelRequest, at: number, answer: ModelAnswer, usage: UsageCounts | undefined): void {
   const message = answerMessage(answer)
   request.emitAnswer(at, {
     finish_reason: answer.finishReason,

@@ -8,7 +8,7 @@ import { type ModelRequest, RequestCounter } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
 import { ToolHooks } from '../base/tool-hooks.ts'
 import { HostTurn } from '../base/turn.ts'
-import type { TokenUsage } from '../base/usage.ts'
+import type { UsageCounts } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
 import type { AnswerToolCall, ModelAnswer } from './messages.ts'
 
@@ -30,7 +30,7 @@ export class ToolRun extends Tool<AgentTurn> {
   text: string | undefined
   /** An agent that ran as this tool needs an approval: the tool has not really ended. */
   isInterrupted = false
-  tokens: TokenUsage | undefined
+  tokens: UsageCounts | undefined
 }
 
 export class PendingApproval extends Approval<AgentTurn> {
@@ -83,7 +83,7 @@ export class AgentTurn extends HostTurn {
   readonly openTools: Set<ToolRun> = new Set()
   readonly toolHooks: ToolHooks = new ToolHooks(this)
   uncounted: UncountedAnswer | undefined
-  tokens: TokenUsage | undefined
+  tokens: UsageCounts | undefined
   handoffAt: number | undefined
   task: DelegatedTask | undefined
   delegate: { readonly id: string; readonly task: DelegatedTask } | undefined
@@ -113,7 +113,7 @@ export class AgentSpanNode {
   tool: ToolRun | undefined
   isTool = false
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: TokenUsage | undefined
+  nestedTokens: UsageCounts | undefined
 
   constructor(id: string) {
     this.id = id

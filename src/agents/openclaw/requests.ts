@@ -1,7 +1,7 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { RecordScope, type Records } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 import { messageOf } from './messages.ts'
 import { type Facts, OpenClawCall, type OpenClawSession, type Run, remember } from './state.ts'
 
@@ -77,7 +77,7 @@ interface LaterFacts {
   readonly retried?: boolean
   readonly maxRetries?: unknown
   readonly reason?: unknown
-  readonly runUsage?: TokenUsage | undefined
+  readonly runUsage?: UsageCounts | undefined
 }
 
 export function emitEndedCalls(run: Run, aftermath: LaterFacts): void {
@@ -100,7 +100,7 @@ export function readRunUsage(run: Run, usage: unknown): void {
 }
 
 /** OpenClaw's `input` excludes the cache, and its `output` includes reasoning. */
-function callUsage(usage: unknown): TokenUsage | undefined {
+function callUsage(usage: unknown): UsageCounts | undefined {
   const [input, output, reasoning] = [peek(usage, 'input'), peek(usage, 'output'), peek(usage, 'reasoningTokens')]
   const counts = {
     input,

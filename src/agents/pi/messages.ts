@@ -1,5 +1,5 @@
 import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 
 /** The selected model. An internal request of Pi, such as a summary, may use another one. */
 export type ModelFacts = {
@@ -39,7 +39,7 @@ const LASTING = ['insufficient_quota', 'quota exceeded', 'billing', 'usagelimite
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 429])
 
 /** Pi counts the cache outside the input, and reasoning inside the output. */
-export function piUsage(usage: unknown): TokenUsage | undefined {
+export function piUsage(usage: unknown): UsageCounts | undefined {
   const said = (key: string): unknown => peek(usage, key)
   const cache = { cacheRead: said('cacheRead'), cacheWrite: said('cacheWrite') }
   const counts = { input: said('input'), output: said('output'), ...cache, reasoning: said('reasoning') }

@@ -3,7 +3,7 @@ import type { HookRecord } from '../../contract/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { joinTexts, looksLikeJson, plainText } from '../base/messages.ts'
 import { NewerFindings } from '../base/newer-findings.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 import { createClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
@@ -24,7 +24,7 @@ const DENIED: ReadonlySet<unknown> = new Set(['execution_denied', 'permission_de
 
 const QWEN: Dialect = { platform: 'qwen-code', provider: undefined, usageOf: tokensOf, asksLast: true }
 
-function tokensOf(said: unknown): TokenUsage | undefined {
+function tokensOf(said: unknown): UsageCounts | undefined {
   return usageOf({
     input: peek(said, 'input'),
     output: peek(said, 'output'),

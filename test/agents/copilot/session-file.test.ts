@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createCopilotInlets } from '../../../src/agents/copilot/inlet.ts'
+import { createCopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import { readTraces } from '../../../src/receiver/traces.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -12,16 +12,16 @@ import { chat, exported, SESSION, START } from './telemetry.ts'
 
 class Scene {
   readonly events: HostEvent[] = []
-  /** What the agent does while the inlet waits for its file. */
+  /** What the agent does while the adapter waits for its file. */
   meanwhile: () => void = () => undefined
   readonly #home: string
-  readonly #inlets: ReturnType<typeof createCopilotInlets>
+  readonly #adapters: ReturnType<typeof createCopilotAdapters>
 
   constructor() {
     this.#home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-copilot-')))
     afterwards(() => rmSync(this.#home, { recursive: true, force: true }))
     const wait = (): Promise<void> => Promise.resolve(this.meanwhile())
-    this.#inlets = createCopilotInlets({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
+    this.#adapters = createCopilotAdapters({ place: { folders: [this.#home], uid: process.getuid?.() }, wait })
   }
 
   write(at: number, type: string, data: object = {}, agentId?: string): void {
@@ -47,15 +47,15 @@ class Scene {
   async hook(at: number, event: string, data: object = {}): Promise<void> {
     const timestamp = new Date(START + at).toISOString()
     const body = { hook_event_name: event, session_id: SESSION, timestamp, ...data }
-    for (const one of this.#inlets.hooks.events({ body, headers: {}, at: START + at + 50 })) {
-      this.events.push(one, ...((await this.#inlets.hooks.enrich?.(one)) ?? []))
+    for (const one of this.#adapters.hooks.events({ body, headers: {}, at: START + at + 50 })) {
+      this.events.push(one, ...((await this.#adapters.hooks.enrich?.(one)) ?? []))
     }
   }
 
   spans(...spans: readonly object[]): void {
     const bytes = Buffer.from(JSON.stringify(exported(spans)))
     for (const body of readTraces(bytes, 'application/json', ['github-copilot'], 1e6).spans)
-      this.events.push(...this.#inlets.spans.events({ body, headers: {}, at: START + 60_000 }))
+      this.events.push(...this.#adapters.spans.events({ body, headers: {}, at: START + 60_000 }))
   }
 
   async tree(): Promise<string> {

@@ -1,6 +1,6 @@
 /** GitHub Copilot CLI: what it sends of itself, beside its hooks. */
 import { expect, test } from 'vitest'
-import { createCopilotInlets } from '../../../src/agents/copilot/inlet.ts'
+import { createCopilotAdapters } from '../../../src/agents/copilot/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import { readTraces } from '../../../src/receiver/traces.ts'
 import { replayEvents } from '../replay-fixture.ts'
@@ -16,7 +16,7 @@ class Scene {
   readonly waits: number[] = []
   #giveUp: () => void = () => undefined
   #lane: Promise<void> = Promise.resolve()
-  readonly #inlets = createCopilotInlets({
+  readonly #adapters = createCopilotAdapters({
     place: NO_FILES,
     wait: (millis, signal) => {
       this.waits.push(millis)
@@ -29,7 +29,7 @@ class Scene {
 
   hook(at: number, event: string, data: object = {}): void {
     const body = { hook_event_name: event, session_id: SESSION, ...data }
-    const { hooks } = this.#inlets
+    const { hooks } = this.#adapters
     this.#lane = this.#lane.then(async () => {
       for (const one of hooks.events({ body, headers: {}, at: START + at })) {
         this.events.push(one)
@@ -41,7 +41,7 @@ class Scene {
   spans(...spans: readonly object[]): void {
     const bytes = Buffer.from(JSON.stringify(exported(spans)))
     for (const body of readTraces(bytes, 'application/json', ['github-copilot'], 1e6).spans) {
-      this.events.push(...this.#inlets.spans.events({ body, headers: {}, at: START + 60_000 }))
+      this.events.push(...this.#adapters.spans.events({ body, headers: {}, at: START + 60_000 }))
     }
   }
 
@@ -245,7 +245,7 @@ test('of what was said the answer is kept, by the policy for what may leave; not
 })
 
 test('a hook cannot pass for a span', () => {
-  const { hooks } = createCopilotInlets({ place: NO_FILES, wait: () => Promise.resolve() })
+  const { hooks } = createCopilotAdapters({ place: NO_FILES, wait: () => Promise.resolve() })
   for (const name of ['span:request', 'span:read']) {
     expect(hooks.events({ body: { hook_event_name: name }, headers: {}, at: START })).toEqual([])
   }

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createGeminiInlet } from '../../../src/agents/gemini/inlet.ts'
+import { createGeminiAdapter } from '../../../src/agents/gemini/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { afterwards } from '../../support/afterwards.ts'
@@ -14,7 +14,7 @@ export class Scene {
   readonly folder: string
   readonly path: string
   readonly events: HostEvent[] = []
-  inlet: ReceiverAdapter
+  adapter: ReceiverAdapter
 
   constructor() {
     const home = realpathSync(mkdtempSync(join(tmpdir(), 'hookspan-gemini-')))
@@ -22,11 +22,11 @@ export class Scene {
     this.folder = join(home, '.gemini')
     this.path = join(this.folder, 'tmp', 'app', 'chats', 'session-s1.jsonl')
     mkdirSync(dirname(this.path), { recursive: true })
-    this.inlet = this.newInlet()
+    this.adapter = this.newAdapter()
   }
 
-  newInlet(): ReceiverAdapter {
-    return createGeminiInlet({ folders: [this.folder], uid: process.getuid?.() })
+  newAdapter(): ReceiverAdapter {
+    return createGeminiAdapter({ folders: [this.folder], uid: process.getuid?.() })
   }
 
   /** A hook, so many milliseconds after the start, and what was found for it. */
@@ -34,8 +34,8 @@ export class Scene {
     const base = { session_id: 's1', transcript_path: this.path, hook_event_name: name, timestamp: timeAt(at) }
     const told: HostEvent[] = []
     // The program that brings it takes its time.
-    for (const event of this.inlet.events({ body: { ...base, ...data }, headers: {}, at: START + at + 90 })) {
-      told.push(event, ...((await this.inlet.enrich?.(event)) ?? []))
+    for (const event of this.adapter.events({ body: { ...base, ...data }, headers: {}, at: START + at + 90 })) {
+      told.push(event, ...((await this.adapter.enrich?.(event)) ?? []))
     }
     this.events.push(...told)
     return told

@@ -104,7 +104,7 @@ test('a file that is read anew by a receiver that starts says nothing twice', as
   scene.writes(lines.sent(10, 'go'))
   scene.writes(lines.answer(50, 'Look.'))
   await scene.hook('BeforeTool', 60, read())
-  scene.inlet = scene.newInlet()
+  scene.adapter = scene.newAdapter()
   await scene.hook('AfterTool', 80, read())
   await scene.hook('AfterAgent', 130)
   expect((await scene.tree()).match(/api\./g)).toHaveLength(1)

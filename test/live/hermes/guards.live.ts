@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hermesGuarding } from '../../../src/agents/hermes/guarding.ts'
+import { hermesGuardProtocol } from '../../../src/agents/hermes/guard-protocol.ts'
 import { hookRecords } from '../../../src/agents/hook-records.ts'
 import { type AnyHook, ask, block, inject, rewrite } from '../../../src/guards/index.ts'
 import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
@@ -192,5 +192,5 @@ for (const guards of ['open', 'closed'] as const) {
 }
 
 test('guards: each decision that the table of Hermes claims was seen', () => {
-  expect([...claimed].sort()).toEqual(claims(hermesGuarding.capabilities))
+  expect([...claimed].sort()).toEqual(claims(hermesGuardProtocol.capabilities))
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHermesGuarding, hermesGuarding } from '../../../src/agents/hermes/guarding.ts'
+import { createHermesGuardProtocol, hermesGuardProtocol } from '../../../src/agents/hermes/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -69,18 +69,18 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['an answer, rewritten to nothing', ANSWER, [rewrite('')], { result: ' ' }],
   ['an answer, which cannot be sent on', ANSWER, [retry()], undefined],
 ])('%s', async (_, body, verdicts, answer) => {
-  expect(await told(hermesGuarding, body, ...verdicts)).toEqual({ body: answer })
+  expect(await told(hermesGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
 test('asked is under the ids of the trace; an answer belongs to the turn that is open', () => {
-  const guarding = createHermesGuarding()
+  const guarding = createHermesGuardProtocol()
   expect(guarding.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'c1', requestId: 'r1' },
     event: { tool: { name: 'terminal', kind: 'shell', command: 'rm x', id: 'c1' } },
   })
   expect(guarding.requestIn(ANSWER)?.ids).toMatchObject({ sessionId: 's1', turnId: 't1' })
-  expect(createHermesGuarding().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
+  expect(createHermesGuardProtocol().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
 })
 
 test('what a shell hook is given is asked about, too', () => {
@@ -93,7 +93,7 @@ test('what a shell hook is given is asked about, too', () => {
     cwd: '/app',
     extra: { turn_id, ...beside },
   }
-  expect(hermesGuarding.requestIn(body)).toMatchObject({
+  expect(hermesGuardProtocol.requestIn(body)).toMatchObject({
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'c1' },
     event: { tool: { command: 'rm x', cwd: '/app' } },
   })
@@ -106,7 +106,7 @@ test.each([
   [{ error_message: '' }, false],
 ])('whether a tool has failed: %j', (said, isError) => {
   const body = record('transform_tool_result', { ...CALL, result: 'x', ...said })
-  expect(hermesGuarding.requestIn(body)).toMatchObject({ event: { isError } })
+  expect(hermesGuardProtocol.requestIn(body)).toMatchObject({ event: { isError } })
 })
 
 test.each([
@@ -117,7 +117,7 @@ test.each([
   ],
   ['none', undefined, ''],
 ])('%s', (_, user_message, prompt) => {
-  expect(hermesGuarding.requestIn(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
+  expect(hermesGuardProtocol.requestIn(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
 })
 
 test.each([
@@ -127,15 +127,15 @@ test.each([
   ['an answer, which the model has given', ANSWER, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(hermesGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
+  expect(hermesGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['post_tool_call', 'on_session_end', 'constructor', '', undefined, 7])('nothing is asked by %s', hook => {
   const body = { ...TOOL, hook }
-  expect(hermesGuarding.requestIn(body)).toBeUndefined()
-  expect(hermesGuarding.reply(body, {} as never)).toEqual({})
+  expect(hermesGuardProtocol.requestIn(body)).toBeUndefined()
+  expect(hermesGuardProtocol.reply(body, {} as never)).toEqual({})
 })
 
 test('the turn is over with its answer', () => {
-  expect([ANSWER, TOOL, PROMPT].map(body => hermesGuarding.isEndOfTurn(body))).toEqual([true, false, false])
+  expect([ANSWER, TOOL, PROMPT].map(body => hermesGuardProtocol.isEndOfTurn(body))).toEqual([true, false, false])
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { hermes } from '../../../src/agents/hermes/inlet.ts'
+import { hermes } from '../../../src/agents/hermes/receiver-adapter.ts'
 import type { HookDelivery } from '../../../src/agents/receiver-adapter.ts'
 import { createTestPlugin } from '../../../src/testing.ts'
 import { feed, recordsOf } from '../../support/feed.ts'

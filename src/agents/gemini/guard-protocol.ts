@@ -16,7 +16,7 @@ import { OpenCalls } from './open-calls.ts'
  * Decisions that Gemini CLI accepts from hooks. `ask` is excluded: without a user, as in `gemini -p`, the agent would wait
  * forever, and no hook can detect that.
  */
-export const ABLE: Capabilities = {
+export const CAPABILITIES: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeModel: ['block', 'rewrite', 'inject'],
   beforeTool: ['block', 'rewrite'],
@@ -26,7 +26,7 @@ export const ABLE: Capabilities = {
 
 const MESSAGES_LIMIT = 10_000
 /** The exit code that makes Gemini CLI block and use the standard error as the reason. */
-const BLOCKS = 2
+const BLOCK_EXIT_CODE = 2
 
 function eventOf(body: unknown): string {
   return textOf(peek(body, 'hook_event_name')) ?? ''
@@ -45,9 +45,9 @@ function messagesOf(body: unknown): ModelMessage[] {
   })
 }
 
-type Asking = (body: unknown, ids: HookIds) => GuardRequest
+type RequestBuilder = (body: unknown, ids: HookIds) => GuardRequest
 
-const QUESTIONS: Readonly<Record<string, Asking>> = {
+const REQUESTS: Readonly<Record<string, RequestBuilder>> = {
   BeforeAgent: (body, ids) => ({
     phase: 'beforeTurn',
     ids,
@@ -80,10 +80,10 @@ const QUESTIONS: Readonly<Record<string, Asking>> = {
 }
 
 const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
-  BeforeAgent: outcome => denied(outcome) ?? beside('BeforeAgent', outcome),
+  BeforeAgent: outcome => denied(outcome) ?? addedContext('BeforeAgent', outcome),
   BeforeModel: beforeModel,
   BeforeTool: beforeTool,
-  AfterTool: outcome => denied(outcome) ?? beside('AfterTool', outcome),
+  AfterTool: outcome => denied(outcome) ?? addedContext('AfterTool', outcome),
   // The agent goes on with the reason as its prompt.
   AfterAgent: denied,
 }
@@ -92,19 +92,18 @@ function denied(outcome: Outcome<Phase>): object | undefined {
   return outcome.decision === 'pass' ? undefined : { decision: 'deny', reason: reasonOf(outcome) }
 }
 
-function beside(hookEventName: string, outcome: Outcome<Phase>): object | undefined {
+function addedContext(hookEventName: string, outcome: Outcome<Phase>): object | undefined {
   const additionalContext = injectedText(outcome)
   return additionalContext === undefined ? undefined : { hookSpecificOutput: { hookEventName, additionalContext } }
 }
 
-/** Builds the rewritten arguments, which replace the original ones as a whole. */
 function beforeTool(outcome: Outcome<Phase>): object | undefined {
   if (outcome.decision !== 'pass' || !outcome.isRewritten) return denied(outcome)
   return { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: outcome.value } }
 }
 
 function beforeModel(outcome: Outcome<Phase>): object | undefined {
-  if (outcome.decision !== 'pass') return { ...denied(outcome), ...answeredBy(reasonOf(outcome)) }
+  if (outcome.decision !== 'pass') return { ...denied(outcome), ...modelAnswer(reasonOf(outcome)) }
   const text = injectedText(outcome)
   if (!outcome.isRewritten && text === undefined) return undefined
   const messages = (outcome.value as readonly ModelMessage[]).map(messageOf)
@@ -117,20 +116,19 @@ function messageOf({ role, text }: ModelMessage): { role: string; content: strin
 }
 
 /** Answers in place of the model; otherwise the user would see no answer. */
-function answeredBy(text: string): object {
+function modelAnswer(text: string): object {
   const content = { role: 'model', parts: [text] }
   const llm_response = { candidates: [{ content, finishReason: 'STOP' }] }
   return { hookSpecificOutput: { hookEventName: 'BeforeModel', llm_response } }
 }
 
-/** Tracks open turns and calls, which the hooks of Gemini CLI do not identify. */
-class GeminiGuarding implements GuardProtocol {
-  readonly capabilities: Capabilities = ABLE
+class GeminiGuardProtocol implements GuardProtocol {
+  readonly capabilities: Capabilities = CAPABILITIES
   readonly #open = new OpenCalls()
 
   requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)
-    const asking = Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event] : undefined
+    const asking = Object.hasOwn(REQUESTS, event) ? REQUESTS[event] : undefined
     const question = asking?.(body, this.#idsOf(event, body))
     if (question?.phase !== 'afterTurn') return question
     return { ...question, event: { ...question.event, attempt: this.#open.attemptOf(body) } }
@@ -138,7 +136,7 @@ class GeminiGuarding implements GuardProtocol {
 
   reply(body: unknown, outcome: Outcome<Phase>): HookReply {
     const event = eventOf(body)
-    if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewritten(body, outcome.value)
+    if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewriteCall(body, outcome.value)
     if (event === 'AfterAgent' && outcome.decision === 'retry') this.#open.sentOn(body, reasonOf(outcome))
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   }
@@ -146,7 +144,7 @@ class GeminiGuarding implements GuardProtocol {
   failClosedReply(body: unknown, reason: string): HookReply {
     const event = eventOf(body)
     // The end of a turn cannot fail closed: blocking it makes the agent go on.
-    return Object.hasOwn(QUESTIONS, event) && event !== 'AfterAgent' ? { exitCode: BLOCKS, error: reason } : {}
+    return Object.hasOwn(REQUESTS, event) && event !== 'AfterAgent' ? { exitCode: BLOCK_EXIT_CODE, error: reason } : {}
   }
 
   isEndOfTurn(body: unknown): boolean {
@@ -155,15 +153,15 @@ class GeminiGuarding implements GuardProtocol {
 
   #idsOf(event: string, body: unknown): HookIds {
     const sessionId = idOf(peek(body, 'session_id'))
-    if (event === 'BeforeAgent') this.#open.prompted(body)
+    if (event === 'BeforeAgent') this.#open.startTurn(body)
     const turnId = this.#open.turnOf(body)
-    if (event === 'BeforeTool') return { sessionId, turnId, toolCallId: this.#open.began(body) }
-    return event === 'AfterTool' ? { sessionId, turnId, toolCallId: this.#open.ended(body) } : { sessionId, turnId }
+    if (event === 'BeforeTool') return { sessionId, turnId, toolCallId: this.#open.startCall(body) }
+    return event === 'AfterTool' ? { sessionId, turnId, toolCallId: this.#open.endCall(body) } : { sessionId, turnId }
   }
 }
 
-export function createGeminiGuarding(): GuardProtocol {
-  return new GeminiGuarding()
+export function createGeminiGuardProtocol(): GuardProtocol {
+  return new GeminiGuardProtocol()
 }
 
-export const geminiGuarding: GuardProtocol = createGeminiGuarding()
+export const geminiGuardProtocol: GuardProtocol = createGeminiGuardProtocol()

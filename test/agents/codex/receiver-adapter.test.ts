@@ -1,13 +1,13 @@
 import { appendFileSync, copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createCodexInlet } from '../../../src/agents/codex/inlet.ts'
+import { createCodexAdapter } from '../../../src/agents/codex/receiver-adapter.ts'
 import type { HostEvent } from '../../../src/agents/host-event.ts'
 import type { ReceiverAdapter } from '../../../src/agents/receiver-adapter.ts'
 import { type Folder, lines, START, scratchFolder } from './rollout.ts'
 
 interface Open extends Folder {
-  readonly inlet: ReceiverAdapter
+  readonly adapter: ReceiverAdapter
   /** How long it has waited, in milliseconds. */
   waited(): number
 }
@@ -24,7 +24,7 @@ function opened(
     meanwhile(folder.path, ++times)
   }
   const place = { folders: [folder.home], uid: process.getuid?.() }
-  return { ...folder, inlet: createCodexInlet({ place, wait }), waited: () => waited }
+  return { ...folder, adapter: createCodexAdapter({ place, wait }), waited: () => waited }
 }
 
 /** @param fields of the hook; `at`: when it fired, milliseconds since `START` */
@@ -34,8 +34,8 @@ async function eventsOf(
   { at = 1000, ...data }: { readonly at?: number; readonly [field: string]: unknown } = {},
 ): Promise<readonly HostEvent[]> {
   const base = { hook_event_name: event, session_id: 's1', turn_id: 't1', transcript_path: open.path }
-  const [first] = open.inlet.events({ body: { ...base, ...data }, headers: {}, at: START + at })
-  return (await open.inlet.enrich?.(first as HostEvent)) ?? []
+  const [first] = open.adapter.events({ body: { ...base, ...data }, headers: {}, at: START + at })
+  return (await open.adapter.enrich?.(first as HostEvent)) ?? []
 }
 
 /** A hook, and what was found for it. */
@@ -54,11 +54,11 @@ const called = lines.calls(10, 'c1') + lines.used(12, 't1', 'r1')
 const done = lines.says(30, 'Done.') + lines.used(32, 't1', 'r2')
 
 test('a hook is an event; what is none of Codex’s is nothing', () => {
-  const { inlet } = opened()
+  const { adapter } = opened()
   const body = { hook_event_name: 'Stop', session_id: 's1' }
-  expect(inlet.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'Stop', at: 5, data: body }])
+  expect(adapter.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'Stop', at: 5, data: body }])
   for (const odd of [undefined, null, 'x', [], {}, { hook_event_name: 7 }, { hook_event_name: 'rollout:read' }]) {
-    expect(inlet.events({ body: odd, headers: {}, at: 5 })).toEqual([])
+    expect(adapter.events({ body: odd, headers: {}, at: 5 })).toEqual([])
   }
 })
 

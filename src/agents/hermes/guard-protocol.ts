@@ -11,22 +11,21 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
-const ABLE: Capabilities = {
+const CAPABILITIES: Capabilities = {
   beforeTurn: ['inject'],
   beforeTool: ['block', 'rewrite', 'ask'],
   afterTool: ['block', 'rewrite'],
   afterTurn: ['rewrite'],
 }
 
-/** Limit of the text shown in an approval, characters. */
-const SHOWN = 500
+const MAX_SHOWN_CHARS = 500
 const SESSIONS_LIMIT = 1000
 
 /**
  * Reads a field of a guard request. Hermes' plugin sends a hook record. A shell hook has the session, the tool and its arguments
  * at the top level, and other fields in `extra`.
  */
-function told(body: unknown, key: string): unknown {
+function fieldOf(body: unknown, key: string): unknown {
   return peek(peek(body, 'payload'), key) ?? peek(body, key) ?? peek(peek(body, 'extra'), key)
 }
 
@@ -36,32 +35,36 @@ function eventOf(body: unknown): string {
 
 function idsOf(body: unknown): HookIds {
   return {
-    sessionId: idOf(told(body, 'session_id')),
-    turnId: idOf(told(body, 'turn_id')),
-    toolCallId: idOf(told(body, 'tool_call_id')),
-    requestId: idOf(told(body, 'api_request_id')),
+    sessionId: idOf(fieldOf(body, 'session_id')),
+    turnId: idOf(fieldOf(body, 'turn_id')),
+    toolCallId: idOf(fieldOf(body, 'tool_call_id')),
+    requestId: idOf(fieldOf(body, 'api_request_id')),
   }
 }
 
 function rawTool(body: unknown): RawToolCall {
   return {
-    name: textOf(told(body, 'tool_name')) ?? '',
-    arguments: argumentsOf(told(body, 'args') ?? peek(body, 'tool_input')),
-    id: idOf(told(body, 'tool_call_id')),
+    name: textOf(fieldOf(body, 'tool_name')) ?? '',
+    arguments: argumentsOf(fieldOf(body, 'args') ?? peek(body, 'tool_input')),
+    id: idOf(fieldOf(body, 'tool_call_id')),
     cwd: textOf(peek(body, 'cwd')),
   }
 }
 
-const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
-  pre_llm_call: (ids, body) => ({ phase: 'beforeTurn', ids, event: { prompt: promptOf(told(body, 'user_message')) } }),
+const REQUESTS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
+  pre_llm_call: (ids, body) => ({
+    phase: 'beforeTurn',
+    ids,
+    event: { prompt: promptOf(fieldOf(body, 'user_message')) },
+  }),
   pre_tool_call: (ids, body) => ({ phase: 'beforeTool', ids, event: { tool: toolCallOf(rawTool(body)) } }),
   transform_tool_result: (ids, body) => {
     const tool = toolCallOf(rawTool(body))
-    const isError = told(body, 'status') === 'error' || textOf(told(body, 'error_message')) !== undefined
-    return { phase: 'afterTool', ids, event: { tool, result: told(body, 'result'), isError, attempt: 0 } }
+    const isError = fieldOf(body, 'status') === 'error' || textOf(fieldOf(body, 'error_message')) !== undefined
+    return { phase: 'afterTool', ids, event: { tool, result: fieldOf(body, 'result'), isError, attempt: 0 } }
   },
   transform_llm_output: (ids, body) => {
-    return { phase: 'afterTurn', ids, event: { answer: textOf(told(body, 'response_text')) ?? '', attempt: 0 } }
+    return { phase: 'afterTurn', ids, event: { answer: textOf(fieldOf(body, 'response_text')) ?? '', attempt: 0 } }
   },
 }
 
@@ -78,7 +81,7 @@ const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) 
   },
   pre_tool_call: beforeTool,
   transform_tool_result: outcome => {
-    if (outcome.decision !== 'pass') return { result: withheld(reasonOf(outcome)) }
+    if (outcome.decision !== 'pass') return { result: errorResult(reasonOf(outcome)) }
     return outcome.isRewritten ? { result: textFor(outcome.value) } : undefined
   },
   // Hermes ignores an empty text.
@@ -98,13 +101,13 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
 function approval(outcome: Outcome<Phase>, body: unknown): object {
   const question = reasonOf(outcome)
   const tool = toolCallOf({ ...rawTool(body), arguments: argumentsOf(outcome.value) })
-  const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, SHOWN)
+  const shown = (tool.command ?? JSON.stringify(tool.arguments)).slice(0, MAX_SHOWN_CHARS)
   const rule_key = `hookspan:${outcome.by ?? ''}:${tool.name}:${shown}`
   return { action: 'approve', message: `${question}\n${shown}`, rule_key }
 }
 
 /** Results are usually JSON; the model reads an error from this key. */
-function withheld(reason: string): string {
+function errorResult(reason: string): string {
   return JSON.stringify({ error: reason })
 }
 
@@ -113,13 +116,13 @@ function textFor(value: unknown): string {
 }
 
 /** Tracks the open turn of each session, which Hermes omits for answers. */
-class HermesGuarding implements GuardProtocol {
-  readonly capabilities: Capabilities = ABLE
+class HermesGuardProtocol implements GuardProtocol {
+  readonly capabilities: Capabilities = CAPABILITIES
   readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
 
   requestIn(body: unknown): GuardRequest | undefined {
     const event = eventOf(body)
-    return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(this.#idsOf(body), body) : undefined
+    return Object.hasOwn(REQUESTS, event) ? REQUESTS[event]?.(this.#idsOf(body), body) : undefined
   }
 
   reply(body: unknown, outcome: Outcome<Phase>): HookReply {
@@ -130,7 +133,7 @@ class HermesGuarding implements GuardProtocol {
   failClosedReply(body: unknown, reason: string): HookReply {
     const event = eventOf(body)
     if (event === 'pre_tool_call') return { body: { action: 'block', message: reason } }
-    return event === 'transform_tool_result' ? { body: { result: withheld(reason) } } : {}
+    return event === 'transform_tool_result' ? { body: { result: errorResult(reason) } } : {}
   }
 
   isEndOfTurn(body: unknown): boolean {
@@ -145,9 +148,8 @@ class HermesGuarding implements GuardProtocol {
   }
 }
 
-export function createHermesGuarding(): GuardProtocol {
-  return new HermesGuarding()
+export function createHermesGuardProtocol(): GuardProtocol {
+  return new HermesGuardProtocol()
 }
 
-/** Guards for Hermes, carried out by its plugin. */
-export const hermesGuarding: GuardProtocol = createHermesGuarding()
+export const hermesGuardProtocol: GuardProtocol = createHermesGuardProtocol()

@@ -5,8 +5,7 @@ import type { AgentFolders } from '../base/agent-file.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
-import { copilotPlace } from './session-file.ts'
-import { SessionFiles } from './session-files.ts'
+import { copilotFolders, SessionFiles } from './session-file.ts'
 import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 /** Event name for a body without a hook name, such as that of `preToolUse`: counted as ignored. */
@@ -17,22 +16,18 @@ const SESSIONS_LIMIT = 1000
 const TEXT_LIMIT = 1_000_000
 const CLIENT = 3
 
-/** Waits, and resolves early if the signal aborts. Tests do the awaited work meanwhile. */
-export type Wait = (millis: number, signal: AbortSignal) => Promise<unknown>
+export type AbortableWait = (millis: number, signal: AbortSignal) => Promise<unknown>
 
-/** The environment, with other files and another clock in tests. */
-export interface CopilotWorld {
+export interface CopilotEnvironment {
   readonly place: AgentFolders
-  readonly wait: Wait
+  readonly wait: AbortableWait
 }
 
-interface Session {
-  /** Start of the turn that is not known to have ended; undefined if there is none. */
+interface TelemetrySession {
   since: number | undefined
-  /** End of the period whose spans have arrived. */
   knownUntil: number
-  isHeard: boolean
-  arrived(): void
+  hasSpans: boolean
+  onTurnSpan(): void
 }
 
 /**
@@ -40,10 +35,10 @@ interface Session {
  * Spans come seconds after the hooks, and the turn's own span is the last. A hook that ends a turn waits for that span, if spans
  * are sent.
  */
-class CopilotInlets {
-  readonly #wait: Wait
+class CopilotAdapters {
+  readonly #wait: AbortableWait
   readonly #files: SessionFiles
-  readonly #sessions = new LimitedMap<string, Session>(SESSIONS_LIMIT)
+  readonly #sessions = new LimitedMap<string, TelemetrySession>(SESSIONS_LIMIT)
   /** True after a wait in vain without any span since: in most installations telemetry is disabled. */
   #isSilent = false
 
@@ -53,17 +48,17 @@ class CopilotInlets {
       const event = textOf(peek(body, 'hook_event_name')) ?? UNNAMED
       return /^(?:span|file):/.test(event) ? [] : [{ event, at, data: body }]
     },
-    enrich: event => this.#more(event),
+    enrich: event => this.#readEvents(event),
   }
 
-  readonly spans: ReceiverAdapter = { events: delivery => this.#requests(delivery) }
+  readonly spans: ReceiverAdapter = { events: delivery => this.#readSpan(delivery) }
 
-  constructor({ place, wait }: CopilotWorld) {
+  constructor({ place, wait }: CopilotEnvironment) {
     this.#wait = wait
     this.#files = new SessionFiles(place, millis => wait(millis, new AbortController().signal))
   }
 
-  async #more({ event, at = 0, data }: HostEvent): Promise<readonly HostEvent[]> {
+  async #readEvents({ event, at = 0, data }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (session_id === undefined) return []
     const found = await this.#files.read(event, at, data)
@@ -72,43 +67,42 @@ class CopilotInlets {
     // A turn whose prompt was not received.
     if (event === 'PreToolUse') session.since ??= at
     if (!WAITING_HOOKS.has(event)) return [{ event: FILE_READ, data: { session_id } }]
-    if (session.since !== undefined) await this.#known(session, session.since)
+    if (session.since !== undefined) await this.#awaitSpans(session, session.since)
     session.since = event === 'UserPromptSubmit' ? at : undefined
     return [{ event: SPAN_READ, data: { session_id } }]
   }
 
-  /** Resolves when the spans of the turn have arrived, or after the timeout. */
-  async #known(session: Session, since: number): Promise<void> {
+  async #awaitSpans(session: TelemetrySession, since: number): Promise<void> {
     const isKnown = (): boolean => session.knownUntil > since
-    if (isKnown() || (this.#isSilent && !session.isHeard)) return
+    if (isKnown() || (this.#isSilent && !session.hasSpans)) return
     const over = new AbortController()
     const arrived = new Promise<void>(resolve => {
-      session.arrived = () => isKnown() && resolve()
+      session.onTurnSpan = () => isKnown() && resolve()
     })
     await Promise.race([arrived, this.#wait(PATIENCE_MILLIS, over.signal)])
     over.abort()
-    if (!session.isHeard) this.#isSilent = true
+    if (!session.hasSpans) this.#isSilent = true
   }
 
-  #requests({ body, at }: HookDelivery): readonly HostEvent[] {
+  #readSpan({ body, at }: HookDelivery): readonly HostEvent[] {
     const attributes = peek(body, 'attributes')
     const session = this.#sessionOf(idOf(peek(attributes, CONVERSATION)) ?? '')
-    session.isHeard = true
+    session.hasSpans = true
     this.#isSilent = false
     const operation = peek(attributes, OPERATION)
     // The span of the agent itself. Those of child agents are below it.
     const isTurn = peek(body, 'kind') === CLIENT || peek(body, 'parentSpanId') === undefined
     if (operation === 'invoke_agent' && isTurn) {
       session.knownUntil = Math.max(session.knownUntil, numberOf(peek(body, 'endAt')) ?? 0)
-      session.arrived()
+      session.onTurnSpan()
     }
     if (operation !== 'chat') return []
-    return [{ event: SPAN_REQUEST, at, data: { ...(body as object), attributes: wanted(attributes) } }]
+    return [{ event: SPAN_REQUEST, at, data: { ...(body as object), attributes: selectAttributes(attributes) } }]
   }
 
-  #sessionOf(id: string): Session {
+  #sessionOf(id: string): TelemetrySession {
     const known = this.#sessions.get(id)
-    const session = known ?? { since: undefined, knownUntil: 0, isHeard: false, arrived: () => undefined }
+    const session = known ?? { since: undefined, knownUntil: 0, hasSpans: false, onTurnSpan: () => undefined }
     this.#sessions.delete(id)
     this.#sessions.set(id, session)
     return session
@@ -116,24 +110,24 @@ class CopilotInlets {
 }
 
 /** Keeps only the attributes that are read: the others, such as the whole conversation, would fill the memory. */
-function wanted(attributes: unknown): Record<string, unknown> {
+function selectAttributes(attributes: unknown): Record<string, unknown> {
   const values = ATTRIBUTES.map(name => [name, peek(attributes, name)] as const)
   return Object.fromEntries(
     values.filter(([, value]) => value !== undefined && !(typeof value === 'string' && value.length > TEXT_LIMIT)),
   )
 }
 
-export function createCopilotInlets(world: CopilotWorld): {
+export function createCopilotAdapters(environment: CopilotEnvironment): {
   readonly hooks: ReceiverAdapter
   readonly spans: ReceiverAdapter
 } {
-  return new CopilotInlets(world)
+  return new CopilotAdapters(environment)
 }
 
-const inlets = createCopilotInlets({
-  place: copilotPlace(process.env, homedir()),
+const adapters = createCopilotAdapters({
+  place: copilotFolders(process.env, homedir()),
   wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
 })
 
-export const copilot: ReceiverAdapter = inlets.hooks
-export const copilotSpans: ReceiverAdapter = inlets.spans
+export const copilot: ReceiverAdapter = adapters.hooks
+export const copilotSpans: ReceiverAdapter = adapters.spans

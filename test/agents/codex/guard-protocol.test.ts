@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codexGuarding } from '../../../src/agents/codex/guarding.ts'
+import { codexGuardProtocol } from '../../../src/agents/codex/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -102,16 +102,16 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['the end of a turn, which cannot be blocked', STOP, [block('No.')], undefined],
   ['the end of a child, held back', CHILD, [retry({ feedback: 'More.' })], { decision: 'block', reason: 'More.' }],
 ])('%s', async (_, body, verdicts, answer) => {
-  expect(await told(codexGuarding, body, ...verdicts)).toEqual({ body: answer })
+  expect(await told(codexGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
 test('asked is under the ids of the trace: those of a child agent are its own', () => {
-  expect(codexGuarding.requestIn(TOOL)).toMatchObject({
+  expect(codexGuardProtocol.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'call_A' },
     event: { tool: { name: 'Bash', kind: 'shell', command: 'rm -rf x', cwd: '/app', id: 'call_A' } },
   })
-  expect(codexGuarding.requestIn({ ...TOOL, agent_id: 'a1', turn_id: 't2' })?.ids).toEqual({
+  expect(codexGuardProtocol.requestIn({ ...TOOL, agent_id: 'a1', turn_id: 't2' })?.ids).toEqual({
     sessionId: 'a1',
     turnId: 't2',
     toolCallId: 'call_A',
@@ -119,7 +119,7 @@ test('asked is under the ids of the trace: those of a child agent are its own', 
 })
 
 test('a patch names its files', () => {
-  expect(codexGuarding.requestIn(PATCH)).toMatchObject({ event: { tool: { kind: 'edit', paths: ['a'] } } })
+  expect(codexGuardProtocol.requestIn(PATCH)).toMatchObject({ event: { tool: { kind: 'edit', paths: ['a'] } } })
 })
 
 test.each([
@@ -131,25 +131,25 @@ test.each([
   ['what asks nothing', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(codexGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
+  expect(codexGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'PermissionRequest', 'Interrupt', 'constructor', '', undefined, 7])(
   'nothing is asked by %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
-    expect(codexGuarding.requestIn(body)).toBeUndefined()
-    expect(codexGuarding.reply(body, {} as never)).toEqual({})
+    expect(codexGuardProtocol.requestIn(body)).toBeUndefined()
+    expect(codexGuardProtocol.reply(body, {} as never)).toEqual({})
   },
 )
 
 test('what cannot be read is asked about with what there is', () => {
   const body = { hook_event_name: 'PreToolUse', tool_input: ['rm'], tool_use_id: {} }
-  expect(codexGuarding.requestIn(body)).toMatchObject({ ids: {}, event: { tool: { name: '', arguments: {} } } })
+  expect(codexGuardProtocol.requestIn(body)).toMatchObject({ ids: {}, event: { tool: { name: '', arguments: {} } } })
 })
 
 test('the turn is over at its end, and where a person stops it', () => {
   const ends = ['Stop', 'SubagentStop', 'Interrupt', 'PreToolUse', 'SessionStart', undefined]
-  const over = ends.map(hook_event_name => codexGuarding.isEndOfTurn({ ...BASE, hook_event_name }))
+  const over = ends.map(hook_event_name => codexGuardProtocol.isEndOfTurn({ ...BASE, hook_event_name }))
   expect(over).toEqual([true, true, true, false, false, false])
 })

@@ -8,22 +8,20 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
 import { eventsOfLine, isLastLine } from './session-lines.ts'
-import { READS_FIRST, type Whose } from './types.ts'
+import { type GeminiFileOwner, READS_FIRST } from './types.ts'
 
 const FILES_LIMIT = 200
 const NAMES_LIMIT = 5000
 const DONE_LIMIT = 10_000
-/** The folder of each project's session files, below that of Gemini CLI. */
-const PART = 'tmp'
+const PROJECTS_FOLDER = 'tmp'
 /** The format of Gemini CLI's session and agent ids. In a path, it cannot leave the folder. */
 const ID = /^[\w-]{1,128}$/
-const ENDING = '.jsonl'
+const FILE_EXTENSION = '.jsonl'
 
-class GeminiInlet implements ReceiverAdapter {
+class GeminiAdapter implements ReceiverAdapter {
   readonly #place: AgentFolders
   readonly #readers = new LimitedMap<string, AppendedLineReader>(FILES_LIMIT)
-  /** Files of child agents with a result; they do not change any more. */
-  readonly #done = new LimitedMap<string, true>(DONE_LIMIT)
+  readonly #finishedFiles = new LimitedMap<string, true>(DONE_LIMIT)
 
   constructor(place: AgentFolders) {
     this.#place = place
@@ -45,34 +43,33 @@ class GeminiInlet implements ReceiverAdapter {
   }
 
   async #read(path: string, session_id: string): Promise<HostEvent[]> {
-    if (!path.endsWith(ENDING)) return []
-    const found = await this.#newIn(path, { session_id })
+    if (!path.endsWith(FILE_EXTENSION)) return []
+    const found = await this.#readNewLines(path, { session_id })
     if (ID.test(session_id)) {
       const folder = join(dirname(path), session_id)
-      for (const name of await listAgentFolder(folder, this.#place, PART, NAMES_LIMIT)) {
-        found.push(...(await this.#newOfChild(folder, name, session_id)))
+      for (const name of await listAgentFolder(folder, this.#place, PROJECTS_FOLDER, NAMES_LIMIT)) {
+        found.push(...(await this.#readChild(folder, name, session_id)))
       }
     }
     return found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
   }
 
-  async #newOfChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
+  async #readChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
     const path = join(folder, name)
-    const agent_id = name.slice(0, -ENDING.length)
-    const isOne = name.endsWith(ENDING) && ID.test(agent_id) && !this.#done.has(path)
-    return isOne ? this.#newIn(path, { session_id, agent_id }) : []
+    const agent_id = name.slice(0, -FILE_EXTENSION.length)
+    const isOne = name.endsWith(FILE_EXTENSION) && ID.test(agent_id) && !this.#finishedFiles.has(path)
+    return isOne ? this.#readNewLines(path, { session_id, agent_id }) : []
   }
 
-  async #newIn(path: string, whose: Whose): Promise<HostEvent[]> {
-    const file = await openAgentFile(path, this.#place, PART)
+  async #readNewLines(path: string, owner: GeminiFileOwner): Promise<HostEvent[]> {
+    const file = await openAgentFile(path, this.#place, PROJECTS_FOLDER)
     if (file === undefined) return []
     const found: HostEvent[] = []
     try {
       const take = (line: string): void => {
-        if (whose.agent_id !== undefined && isLastLine(line)) this.#done.set(path, true)
-        found.push(...eventsOfLine(line, whose))
+        if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
+        found.push(...eventsOfLine(line, owner))
       }
-      // A file that is read again yields its events again; the machine recognises them by their ids.
       await this.#readerOf(path).readNewLines(file, take, () => undefined)
       return found
     } finally {
@@ -88,15 +85,14 @@ class GeminiInlet implements ReceiverAdapter {
   }
 }
 
-export function createGeminiInlet(place: AgentFolders): ReceiverAdapter {
-  return new GeminiInlet(place)
+export function createGeminiAdapter(place: AgentFolders): ReceiverAdapter {
+  return new GeminiAdapter(place)
 }
 
-/** @param env environment of the reading process */
-function geminiPlace(env: Readonly<Record<string, string | undefined>>): AgentFolders {
+function geminiFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
   const own = env['GEMINI_CLI_HOME']?.trim() ?? ''
   const homes = [homedir(), ...(isAbsolute(own) ? [own] : [])]
   return { folders: homes.map(home => normalize(join(home, '.gemini'))), uid: process.getuid?.() }
 }
 
-export const gemini: ReceiverAdapter = createGeminiInlet(geminiPlace(process.env))
+export const gemini: ReceiverAdapter = createGeminiAdapter(geminiFolders(process.env))

@@ -23,10 +23,10 @@ function eventOf(hook: string, wire: Partial<WireHook>, { at }: HookDelivery): H
 
 function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: Partial<WireHook>): object {
   // Spreads to nothing if `extra` is not an object.
-  const { [UNREADABLE]: _, ...told } = { ...extra }
+  const { [UNREADABLE]: _, ...fields } = { ...extra }
   const session = DELEGATIONS.has(hook) ? 'parent_session_id' : 'session_id'
   return {
-    ...told,
+    ...fields,
     ...(session_id && { [session]: session_id }),
     ...(tool_name && { tool_name }),
     ...(tool_input && { args: tool_input }),

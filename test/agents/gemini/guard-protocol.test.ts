@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGeminiGuarding, geminiGuarding } from '../../../src/agents/gemini/guarding.ts'
+import { createGeminiGuardProtocol, geminiGuardProtocol } from '../../../src/agents/gemini/guard-protocol.ts'
 import { ask, block, inject, pass, retry, rewrite } from '../../../src/guards/index.ts'
 import type { AnyVerdict } from '../../../src/guards/verdict.ts'
 import { told } from '../guarded.ts'
@@ -105,11 +105,11 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['the end of a turn', END, [pass()], undefined],
   ['the end of a turn, held back', END, [retry({ feedback: 'Test it.' })], { decision: 'deny', reason: 'Test it.' }],
 ])('%s', async (_, body, verdicts, answer) => {
-  expect(await told(geminiGuarding, body, ...verdicts)).toEqual({ body: answer })
+  expect(await told(geminiGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
 test('a request is shown in the words that hooks know', () => {
-  expect(geminiGuarding.requestIn(REQUEST)).toMatchObject({
+  expect(geminiGuardProtocol.requestIn(REQUEST)).toMatchObject({
     phase: 'beforeModel',
     event: {
       model: 'gemini-3',
@@ -127,11 +127,11 @@ test.each([
   [{ llmContent: 'text', error: { message: 'no' } }, true],
   [undefined, false],
 ])('whether a tool has failed: %j', (tool_response, isError) => {
-  expect(geminiGuarding.requestIn({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
+  expect(geminiGuardProtocol.requestIn({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
 })
 
 test('calls have the ids that they have in the trace', async () => {
-  const guarding = createGeminiGuarding()
+  const guarding = createGeminiGuardProtocol()
   const scene = new Scene()
   const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
   const asked: unknown[] = []
@@ -161,7 +161,7 @@ test('calls have the ids that they have in the trace', async () => {
 })
 
 test('a call whose input a hook has rewritten is the same one when it ends', async () => {
-  const guarding = createGeminiGuarding()
+  const guarding = createGeminiGuardProtocol()
   const body = { ...TOOL, tool_input: { command: 'rm x' } }
   const { ids } = guarding.requestIn(body) ?? {}
   const reply = await told(guarding, body, rewrite({ command: 'ls' }))
@@ -171,7 +171,7 @@ test('a call whose input a hook has rewritten is the same one when it ends', asy
 })
 
 test('how often a turn was sent on is counted here: Gemini CLI forgets it with the next tool', async () => {
-  const guarding = createGeminiGuarding()
+  const guarding = createGeminiGuardProtocol()
   const again = retry({ feedback: 'More.' })
   const attempt = (): unknown => (guarding.requestIn(END)?.event as { attempt?: number } | undefined)?.attempt
   const attempts: unknown[] = []
@@ -197,21 +197,21 @@ test.each([
   ['what asks nothing', { ...BASE, hook_event_name: 'Notification' }, {}],
   ['what is none', 'hello', {}],
 ])('closed: %s', (_, body, answer) => {
-  expect(geminiGuarding.failClosedReply(body, 'Closed.')).toEqual(answer)
+  expect(geminiGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'AfterModel', 'constructor', '', undefined, 7])(
   'nothing is asked by %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
-    expect(geminiGuarding.requestIn(body)).toBeUndefined()
-    expect(geminiGuarding.reply(body, {} as never)).toEqual({})
+    expect(geminiGuardProtocol.requestIn(body)).toBeUndefined()
+    expect(geminiGuardProtocol.reply(body, {} as never)).toEqual({})
   },
 )
 
 test('the turn is over at its end', () => {
   const over = ['AfterAgent', 'SessionEnd', 'BeforeTool', undefined].map(hook_event_name =>
-    geminiGuarding.isEndOfTurn({ ...BASE, hook_event_name }),
+    geminiGuardProtocol.isEndOfTurn({ ...BASE, hook_event_name }),
   )
   expect(over).toEqual([true, true, false, false])
 })

@@ -9,9 +9,9 @@ function names(events: readonly HostEvent[]): string[] {
 }
 
 test('a hook is as old as it says, and what is no hook is nothing', async () => {
-  const { inlet } = new Scene()
+  const { adapter } = new Scene()
   const at = Date.parse(timeAt(1000))
-  const told = (body: unknown): readonly HostEvent[] => inlet.events({ body, headers: {}, at })
+  const told = (body: unknown): readonly HostEvent[] => adapter.events({ body, headers: {}, at })
   expect(told({ hook_event_name: 'AfterAgent', timestamp: timeAt(900) })).toMatchObject([{ at: at - 100 }])
   expect(told({ hook_event_name: 'AfterAgent', timestamp: timeAt(2000) })).toMatchObject([{ at }])
   expect(told({ hook_event_name: 'AfterAgent', timestamp: 'yesterday' })).toMatchObject([{ at }])

@@ -11,7 +11,7 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-text.ts'
 import type { GuardProtocol, GuardRequest, HookReply } from '../guard-protocol.ts'
 
 /** Codex cannot ask the user: `ask` becomes `block`. */
-const ABLE: Capabilities = {
+const CAPABILITIES: Capabilities = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject'],
   afterTool: ['block', 'rewrite', 'inject'],
@@ -22,11 +22,11 @@ const ABLE: Capabilities = {
 const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
 /** The exit code that makes Codex block and use the standard error as the reason. */
-const BLOCKS = 2
+const BLOCK_EXIT_CODE = 2
 /** Replaces a blank reason, which Codex ignores: the original result would stay. */
-const EMPTY = '(empty)'
+const EMPTY_REASON = '(empty)'
 
-const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
+const REQUESTS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardRequest>> = {
   UserPromptSubmit: (ids, body) => {
     return { phase: 'beforeTurn', ids, event: { prompt: textOf(peek(body, 'prompt')) ?? '' } }
   },
@@ -36,11 +36,11 @@ const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => GuardR
     // The hook has no status.
     return { phase: 'afterTool', ids, event: { tool, result: peek(body, 'tool_response'), isError: false, attempt: 0 } }
   },
-  Stop: stopping,
-  SubagentStop: stopping,
+  Stop: stopRequest,
+  SubagentStop: stopRequest,
 }
 
-function stopping(ids: HookIds, body: unknown): GuardRequest {
+function stopRequest(ids: HookIds, body: unknown): GuardRequest {
   const answer = textOf(peek(body, 'last_assistant_message')) ?? ''
   return { phase: 'afterTurn', ids, event: { answer, attempt: peek(body, 'stop_hook_active') === true ? 1 : 0 } }
 }
@@ -69,7 +69,7 @@ function idsOf(body: unknown): HookIds {
 
 /** An unknown key makes Codex drop the whole response, even a block, and run the tool. */
 const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
-  UserPromptSubmit: outcome => feedback(outcome) ?? beside('UserPromptSubmit', outcome),
+  UserPromptSubmit: outcome => feedback(outcome) ?? addedContext('UserPromptSubmit', outcome),
   PreToolUse: beforeTool,
   PostToolUse: afterTool,
   Stop: feedback,
@@ -83,17 +83,17 @@ function feedback(outcome: Outcome<Phase>): object | undefined {
 
 /** The reason replaces the result verbatim, so a rewritten text is sent as a reason. */
 function afterTool(outcome: Outcome<Phase>): object | undefined {
-  const said = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
-  const answer = { ...said, ...(outcome.decision === 'pass' && beside('PostToolUse', outcome)) }
-  return Object.keys(answer).length === 0 ? undefined : answer
+  const reply = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
+  const body = { ...reply, ...(outcome.decision === 'pass' && addedContext('PostToolUse', outcome)) }
+  return Object.keys(body).length === 0 ? undefined : body
 }
 
 function textFor(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return textOf(text) ?? EMPTY
+  return textOf(text) ?? EMPTY_REASON
 }
 
-function beside(hookEventName: string, outcome: Outcome<Phase>): object | undefined {
+function addedContext(hookEventName: string, outcome: Outcome<Phase>): object | undefined {
   const additionalContext = injectedText(outcome)
   return additionalContext === undefined ? undefined : { hookSpecificOutput: { hookEventName, additionalContext } }
 }
@@ -104,7 +104,7 @@ function beforeTool(outcome: Outcome<Phase>, body: unknown): object | undefined 
     const denied = { permissionDecision: 'deny', permissionDecisionReason: reasonOf(outcome) }
     return { hookSpecificOutput: { hookEventName, ...denied } }
   }
-  if (!outcome.isRewritten) return beside(hookEventName, outcome)
+  if (!outcome.isRewritten) return addedContext(hookEventName, outcome)
   const additionalContext = injectedText(outcome)
   const rewritten = { permissionDecision: 'allow', updatedInput: inputOf(peek(body, 'tool_name'), outcome.value) }
   return { hookSpecificOutput: { hookEventName, ...rewritten, ...(additionalContext && { additionalContext }) } }
@@ -114,11 +114,11 @@ function inputOf(name: unknown, value: unknown): unknown {
   return COMMANDS.has(name) ? { command: peek(value, 'command') } : value
 }
 
-export const codexGuarding: GuardProtocol = {
-  capabilities: ABLE,
+export const codexGuardProtocol: GuardProtocol = {
+  capabilities: CAPABILITIES,
   requestIn: body => {
     const event = eventOf(body)
-    return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(idsOf(body), body) : undefined
+    return Object.hasOwn(REQUESTS, event) ? REQUESTS[event]?.(idsOf(body), body) : undefined
   },
   reply: (body, outcome) => {
     const event = eventOf(body)
@@ -126,8 +126,8 @@ export const codexGuarding: GuardProtocol = {
   },
   // The end of a turn cannot fail closed: blocking it makes the agent go on.
   failClosedReply: (body, reason): HookReply => {
-    const phase = codexGuarding.requestIn(body)?.phase
-    return phase === undefined || phase === 'afterTurn' ? {} : { exitCode: BLOCKS, error: reason }
+    const phase = codexGuardProtocol.requestIn(body)?.phase
+    return phase === undefined || phase === 'afterTurn' ? {} : { exitCode: BLOCK_EXIT_CODE, error: reason }
   },
   isEndOfTurn: body => ENDS.has(eventOf(body)),
 }

@@ -1,14 +1,13 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookedTurn } from '../base/hooked-session.ts'
 import { joinTexts } from '../base/messages.ts'
-import { type TokenUsage, usageOf } from '../base/usage.ts'
+import { type UsageCounts, usageOf } from '../base/usage.ts'
 import { jsonIn } from '../event-json.ts'
 import type { Attribute } from './types.ts'
 
 const ERROR = 2
 const PARTS_LIMIT = 100
 
-/** A model request, read from its span. */
 export interface RequestSpan {
   readonly id: string | undefined
   readonly startAt: number
@@ -17,8 +16,7 @@ export interface RequestSpan {
   get(attribute: Attribute): unknown
 }
 
-/** Returns undefined if the span has no valid times. */
-export function requestIn(span: unknown): RequestSpan | undefined {
+export function requestOfSpan(span: unknown): RequestSpan | undefined {
   const attributes = peek(span, 'attributes')
   const get = (name: Attribute): unknown => peek(attributes, name)
   const startAt = numberOf(peek(span, 'startAt'))
@@ -29,7 +27,7 @@ export function requestIn(span: unknown): RequestSpan | undefined {
 }
 
 /** The input count includes the cache, as in OpenTelemetry's conventions. */
-function usedBy({ get }: RequestSpan): TokenUsage | undefined {
+function usageOfSpan({ get }: RequestSpan): UsageCounts | undefined {
   return usageOf({
     input: get('gen_ai.usage.input_tokens'),
     output: get('gen_ai.usage.output_tokens'),
@@ -39,11 +37,11 @@ function usedBy({ get }: RequestSpan): TokenUsage | undefined {
   })
 }
 
-export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
+export function emitSpanRequest(turn: HookedTurn, span: RequestSpan): void {
   const { get, startAt, endAt } = span
   const model = textOf(get('gen_ai.request.model'))
   const provider = textOf(get('gen_ai.provider.name'))
-  const answer = answerIn(get('gen_ai.output.messages'))
+  const answer = answerTextIn(get('gen_ai.output.messages'))
   turn.model = textOf(get('gen_ai.response.model')) ?? model ?? turn.model
   turn.answer = answer ?? turn.answer
   turn.emitPrompt()
@@ -57,13 +55,12 @@ export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
     response_model: get('gen_ai.response.model'),
     response_id: get('gen_ai.response.id'),
     finish_reason: peek(get('gen_ai.response.finish_reasons'), 0),
-    usage: usedBy(span),
+    usage: usageOfSpan(span),
     response: answer === undefined ? undefined : { assistant_message: { role: 'assistant', content: answer } },
   })
 }
 
-/** Returns the text of the answer, if content capture is enabled in the agent. */
-function answerIn(messages: unknown): string | undefined {
+function answerTextIn(messages: unknown): string | undefined {
   const parts = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT).flatMap(message =>
     elementsOf(peek(message, 'parts'), PARTS_LIMIT),
   )

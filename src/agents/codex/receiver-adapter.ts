@@ -1,0 +1,147 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join, normalize } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { type AgentFolders, openAgentFile } from '../base/agent-file.ts'
+import { AppendedLineReader } from '../base/appended-line-reader.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { AdapterEnvironment, HookDelivery, ReceiverAdapter } from '../receiver-adapter.ts'
+import { type PendingFinding, RolloutLines } from './rollout-lines.ts'
+import { READS_FIRST, type RolloutItem, type RolloutRead } from './types.ts'
+
+/** A rollout lags behind the hooks by some milliseconds. The end of a turn is written after its hooks. */
+const PATIENCE_MILLIS = 500
+const LOOK_MILLIS = 20
+const FILES_LIMIT = 200
+const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
+const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
+
+interface ReadTrigger {
+  readonly event: string
+  readonly at: number
+  readonly data: unknown
+  readonly turnId: string | undefined
+  readonly agentId: string | undefined
+}
+
+class CodexAdapter implements ReceiverAdapter {
+  readonly #environment: AdapterEnvironment
+  readonly #rollouts = new LimitedMap<string, RolloutFile>(FILES_LIMIT)
+
+  constructor(environment: AdapterEnvironment) {
+    this.#environment = environment
+  }
+
+  events({ body, at }: HookDelivery): readonly HostEvent[] {
+    const event = textOf(peek(body, 'hook_event_name'))
+    return event === undefined || event.startsWith('rollout:') ? [] : [{ event, at, data: body }]
+  }
+
+  async enrich({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
+    const session_id = idOf(peek(data, 'session_id'))
+    if (!READS_FIRST.has(event) || session_id === undefined) return []
+    const trigger = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
+    if (event === 'SubagentStart') return [...(await this.#readParents(session_id, trigger)), readEnd({ session_id })]
+    // The end of a child names both files.
+    const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
+    if (path === undefined || !ROLLOUT.test(path)) return [readEnd({ session_id })]
+    const rollout = this.#rolloutOf(path, { session_id, agent_id: trigger.agentId })
+    await this.#read([rollout], trigger)
+    const goesOn = hasContinued(rollout.lines, trigger)
+    const found = rollout.lines.findings.drainFindings(
+      at,
+      found => ENDS.has(event) && !goesOn && isEndOf(found, trigger),
+    )
+    return [...found, readEnd({ session_id, goes_on: goesOn || undefined })]
+  }
+
+  /** Reads the parents' rollouts: only they record which call started the child. */
+  async #readParents(session_id: string, trigger: ReadTrigger): Promise<readonly HostEvent[]> {
+    const parents = [...this.#rollouts.values()].filter(({ owner }) => owner.session_id === session_id)
+    await this.#read(parents, trigger)
+    return parents.flatMap(({ lines }) => lines.findings.drainFindings(trigger.at, found => isStartOf(found, trigger)))
+  }
+
+  #rolloutOf(path: string, about: ConstructorParameters<typeof RolloutLines>[0]): RolloutFile {
+    const known = this.#rollouts.get(path) ?? new RolloutFile(path, about)
+    this.#rollouts.delete(path)
+    this.#rollouts.set(path, known)
+    return known
+  }
+
+  async #read(rollouts: readonly RolloutFile[], trigger: ReadTrigger): Promise<void> {
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      const readable = rollouts.map(rollout => rollout.read(this.#environment.place).catch(() => false))
+      const isThere = (await Promise.all(readable)).includes(true)
+      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, trigger)) || waited >= PATIENCE_MILLIS) return
+      await this.#environment.wait(LOOK_MILLIS)
+    }
+  }
+}
+
+function readEnd(data: RolloutRead): HostEvent {
+  return { event: 'rollout:read', data }
+}
+
+function isEnough(lines: RolloutLines, trigger: ReadTrigger): boolean {
+  const { event, data, turnId, agentId } = trigger
+  if (event === 'SubagentStart') return agentId === undefined || lines.hasStartedAgent(agentId)
+  if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
+  return !ENDS.has(event) || lines.hasEnded(turnId) || hasContinued(lines, trigger)
+}
+
+function isEndOf({ turn, begunAt, event }: PendingFinding, { turnId, at }: ReadTrigger): boolean {
+  return event.event === 'rollout:over' && (turnId === undefined ? begunAt <= at : turn === turnId)
+}
+
+function isStartOf({ event }: PendingFinding, { agentId }: ReadTrigger): boolean {
+  return event.event === 'rollout:item' && (event.data as RolloutItem).agents?.some(({ id }) => id === agentId) === true
+}
+
+function hasContinued(lines: RolloutLines, { event, at, data, turnId }: ReadTrigger): boolean {
+  const answer = textOf(peek(data, 'last_assistant_message'))
+  return (
+    (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasContinued(turnId, answer, at)
+  )
+}
+
+class RolloutFile {
+  readonly #path: string
+  readonly #reader = new AppendedLineReader()
+  readonly owner: ConstructorParameters<typeof RolloutLines>[0]
+  readonly lines: RolloutLines
+
+  constructor(path: string, about: ConstructorParameters<typeof RolloutLines>[0]) {
+    this.#path = path
+    this.owner = about
+    this.lines = new RolloutLines(about)
+  }
+
+  async read(place: AgentFolders): Promise<boolean> {
+    const file = await openAgentFile(this.#path, place, 'sessions')
+    if (file === undefined) return false
+    try {
+      await this.#reader.readNewLines(
+        file,
+        line => this.lines.readLine(line),
+        () => this.lines.resetTurn(),
+      )
+      return true
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+function codexFolders(env: Readonly<Record<string, string | undefined>>): AgentFolders {
+  const own = env['CODEX_HOME']?.trim() ?? ''
+  const homes = [join(homedir(), '.codex'), ...(isAbsolute(own) ? [own] : [])]
+  return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }
+}
+
+export function createCodexAdapter(environment: AdapterEnvironment): ReceiverAdapter {
+  return new CodexAdapter(environment)
+}
+
+export const codex: ReceiverAdapter = createCodexAdapter({ place: codexFolders(process.env), wait: sleep })
