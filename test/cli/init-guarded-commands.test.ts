@@ -60,12 +60,12 @@ describe.each(HOSTS)('hookspan init $host --guards', ({ host, file, open, closed
   }
 
   test('open: it waits for what hooks decide, and goes on where nobody answers', async () => {
-    expect((await scene.init([host, '--guards', 'open'])).stdout).toContain('it goes on.')
+    expect((await scene.init([host, '--guards', 'open'])).stdout).toContain('it continues.')
     expect(options()).toEqual(open)
   })
 
   test('closed: nothing is done then, but a turn may end', async () => {
-    expect((await scene.init([host, '--guards', 'closed'])).stdout).toContain('it runs no tool and takes no prompt.')
+    expect((await scene.init([host, '--guards', 'closed'])).stdout).toContain('it blocks tools and prompts.')
     expect(options()).toEqual({ ...open, ...closed })
   })
 

@@ -23,11 +23,11 @@ function* each(loads: readonly (() => unknown)[], done: string[], open: () => un
 function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true, now = () => 1_800_000_000_000) {
   const done: string[] = []
   const core = {
-    on: (hook: string) => void done.push(hook),
+    handleHook: (hook: string) => void done.push(hook),
     stats: () => ({ ...NO_STATS, spansOpen: 7 }),
     flush: () => Promise.resolve(),
     traceparent: () => undefined,
-    drawRest: () => undefined,
+    setDeferredAttributes: () => undefined,
     endAll: () => void done.push('end'),
   } as unknown as Core
   const queue = new RecordQueue({
@@ -171,7 +171,7 @@ test.each<[string, (queue: RecordQueue) => unknown]>([
     openCore: context => {
       clock += 300
       const note = (): void => void times.push(context.now())
-      return { on: note, endAll: note, stats: note, drawRest: nothing } as unknown as Core
+      return { handleHook: note, endAll: note, stats: note, setDeferredAttributes: nothing } as unknown as Core
     },
     captureScope: { isFull: false, conversationHistory: false },
     loadSteps: open => each([nothing, nothing], [], open),

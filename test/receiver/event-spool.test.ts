@@ -116,7 +116,7 @@ test('what an adapter finds besides comes behind its event, and before the next 
   let find: (events: HostEvent[]) => void = () => undefined
   const adapter = {
     ...ECHO.adapter,
-    more: ({ event }: HostEvent) =>
+    enrich: ({ event }: HostEvent) =>
       event === 'stop' ? new Promise<HostEvent[]>(resolve => (find = resolve)) : Promise.resolve([]),
   }
   const receiver = await scene.start({ endpoints: { '/agent': { host: 'agent', adapter }, '/echo': ECHO } })
@@ -144,7 +144,7 @@ test('what an adapter finds besides comes behind its event, and before the next 
 
 test('does not wait forever for an adapter', async () => {
   const scene = new Scene()
-  const adapter = { ...ECHO.adapter, more: () => new Promise<HostEvent[]>(() => undefined) }
+  const adapter = { ...ECHO.adapter, enrich: () => new Promise<HostEvent[]>(() => undefined) }
   const receiver = await scene.start({
     endpoints: { '/echo': { host: 'echo', adapter } },
     limits: { moreMillis: 10 },

@@ -116,7 +116,7 @@ describe('the directory', () => {
     chmodSync(scene.place.directory, 0o777)
     await scene.start()
     expect(statSync(scene.place.directory).mode & 0o777).toBe(0o700)
-    expect(scene.lines.join()).toMatch(/others could write to .*receiver; that is taken from them/)
+    expect(scene.lines.join()).toMatch(/other users could write to .*receiver; its mode is 700 now/)
   })
 
   test('that is a file', async () => {
