@@ -15,9 +15,9 @@ interface ChildStart {
 export function recordChildStart(call: CodexCall, at: number, agent: unknown): void {
   const { session } = call.turn
   const agentId = idOf(peek(agent, 'id'))
-  const isTold = agentId === undefined || !session.isNew(`agent ${agentId}`)
+  const isKnown = agentId === undefined || !session.isNew(`agent ${agentId}`)
   session.delegatingCalls.set(keyOf(call), true)
-  if (isTold) return
+  if (isKnown) return
   const task = createTask(session, at, { agentId, role: textOf(peek(agent, 'role')), call, parent: call.turn })
   task.emitStart(peek(call.args, 'message'))
   session.tasks.set(agentId, task)

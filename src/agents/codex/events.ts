@@ -19,13 +19,13 @@ import { READS_FIRST } from './types.ts'
 
 type HookHandler = (session: CodexSession, at: number, data: unknown) => void
 
-function ofLoop(take: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
+function ofLoop(handle: (loop: CodexLoop, at: number, data: unknown) => void): HookHandler {
   return (session, at, data) => {
     const key = loopKeyOf(data)
     if (key === undefined) return
     const loop = loopFor(session, at, key, data)
     loop.lastAt = Math.max(loop.lastAt, at)
-    take(loop, at, data)
+    handle(loop, at, data)
   }
 }
 

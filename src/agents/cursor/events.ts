@@ -17,10 +17,10 @@ class CursorSession extends HookedSession {
 
 type HookHandler = (session: CursorSession, moment: TimedEvent) => void
 
-function ofTurn(take: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): HookHandler {
+function ofTurn(handle: (turn: HookedTurn, moment: TimedEvent, session: CursorSession) => void): HookHandler {
   return (session, moment) => {
     const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
-    take(turn, moment, session)
+    handle(turn, moment, session)
   }
 }
 
@@ -63,9 +63,9 @@ function calledIn(data: unknown): ReportedCall {
 function handleToolStart(turn: HookedTurn, { at, data }: TimedEvent, session: CursorSession): void {
   const called = calledIn(data)
   // The first tool-specific hook precedes the generic one and may have started the same call.
-  const isTold = !session.hasGenericHooks && turn.assignCallId(called.id, specificOf(called))
+  const isStarted = !session.hasGenericHooks && turn.assignCallId(called.id, specificOf(called))
   session.hasGenericHooks = true
-  if (!isTold) turn.startTool(at, called)
+  if (!isStarted) turn.startTool(at, called)
 }
 
 function specificOf({ name, args }: ReportedCall): ReportedCall {
@@ -132,7 +132,7 @@ class CursorMachine extends EventMachine {
   readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
   protected readonly events: EventHandlers = eventHandlers(
     Object.fromEntries([
-      ...Object.entries(HOOKS).map(([name, take]) => [name, this.#sessionHandler(take)]),
+      ...Object.entries(HOOKS).map(([name, handle]) => [name, this.#sessionHandler(handle)]),
       ...[...SPECIFIC_STARTS].map(([name, tool]) => [
         name,
         this.#specificHandler((turn, at, called) => turn.startTool(at, called), tool),
@@ -152,23 +152,23 @@ class CursorMachine extends EventMachine {
     // Empty: the core ends open spans.
   }
 
-  #sessionHandler(take: HookHandler): (moment: TimedEvent) => void {
+  #sessionHandler(handle: HookHandler): (moment: TimedEvent) => void {
     return moment => {
       const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
       if (id === undefined) return
       const session = this.#sessions.get(id)
       session.model = textOf(peek(moment.data, 'model')) ?? session.model
-      take(session, moment)
+      handle(session, moment)
     }
   }
 
   #specificHandler(
-    take: (turn: HookedTurn, at: number, called: ReportedCall, data: unknown) => void,
+    handle: (turn: HookedTurn, at: number, called: ReportedCall, data: unknown) => void,
     tool: SpecificTool,
   ): (moment: TimedEvent) => void {
     return this.#sessionHandler((session, { at, data }) => {
       if (session.hasGenericHooks) return
-      take(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)
+      handle(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)
     })
   }
 }

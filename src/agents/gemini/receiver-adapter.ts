@@ -66,11 +66,11 @@ class GeminiAdapter implements ReceiverAdapter {
     if (file === undefined) return []
     const found: HostEvent[] = []
     try {
-      const take = (line: string): void => {
+      const readLine = (line: string): void => {
         if (owner.agent_id !== undefined && isLastLine(line)) this.#finishedFiles.set(path, true)
         found.push(...eventsOfLine(line, owner))
       }
-      await this.#readerOf(path).readNewLines(file, take, () => undefined)
+      await this.#readerOf(path).readNewLines(file, readLine, () => undefined)
       return found
     } finally {
       await file.close()

@@ -105,7 +105,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   expect(await told(codexGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
-test('asked is under the ids of the trace: those of a child agent are its own', () => {
+test('uses the ids of the trace, and those of the child for a child agent', () => {
   expect(codexGuardProtocol.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
     ids: { sessionId: 's1', turnId: 't1', toolCallId: 'call_A' },
@@ -118,7 +118,7 @@ test('asked is under the ids of the trace: those of a child agent are its own', 
   })
 })
 
-test('a patch names its files', () => {
+test('names the files of a patch', () => {
   expect(codexGuardProtocol.requestIn(PATCH)).toMatchObject({ event: { tool: { kind: 'edit', paths: ['a'] } } })
 })
 
@@ -143,12 +143,12 @@ test.each(['SessionStart', 'SessionEnd', 'PermissionRequest', 'Interrupt', 'cons
   },
 )
 
-test('what cannot be read is asked about with what there is', () => {
+test('builds a request from the readable fields of an unreadable body', () => {
   const body = { hook_event_name: 'PreToolUse', tool_input: ['rm'], tool_use_id: {} }
   expect(codexGuardProtocol.requestIn(body)).toMatchObject({ ids: {}, event: { tool: { name: '', arguments: {} } } })
 })
 
-test('the turn is over at its end, and where a person stops it', () => {
+test('ends the turn at its end, and at an interrupt by the user', () => {
   const ends = ['Stop', 'SubagentStop', 'Interrupt', 'PreToolUse', 'SessionStart', undefined]
   const over = ends.map(hook_event_name => codexGuardProtocol.isEndOfTurn({ ...BASE, hook_event_name }))
   expect(over).toEqual([true, true, true, false, false, false])

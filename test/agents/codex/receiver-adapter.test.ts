@@ -53,7 +53,7 @@ const asked = lines.begun(0, 't1') + lines.user(5, 'look')
 const called = lines.calls(10, 'c1') + lines.used(12, 't1', 'r1')
 const done = lines.says(30, 'Done.') + lines.used(32, 't1', 'r2')
 
-test('a hook is an event; what is none of Codex’s is nothing', () => {
+test('converts a hook to an event, and ignores any other body', () => {
   const { adapter } = opened()
   const body = { hook_event_name: 'Stop', session_id: 's1' }
   expect(adapter.events({ body, headers: {}, at: 5 })).toEqual([{ event: 'Stop', at: 5, data: body }])
@@ -62,7 +62,7 @@ test('a hook is an event; what is none of Codex’s is nothing', () => {
   }
 })
 
-test('the request that asked for a tool is found with the tool, as soon as it is written', async () => {
+test('finds the request of a tool call as soon as it is written', async () => {
   const open = opened((path, times) => {
     if (times === 3) appendFileSync(path, called)
   })
@@ -71,20 +71,20 @@ test('the request that asked for a tool is found with the tool, as soon as it is
   expect(open.waited()).toBe(60)
 })
 
-test('half a second and no longer', async () => {
+test('waits half a second at most', async () => {
   const open = opened()
   writeFileSync(open.path, asked)
   expect(await hook(open, 'PreToolUse', { tool_use_id: 'c1' })).toEqual(['read'])
   expect(open.waited()).toBe(500)
 })
 
-test('nothing is waited for where there is no rollout', async () => {
+test('does not wait without a rollout', async () => {
   const open = opened()
   expect(await hook(open, 'Stop')).toEqual(['read'])
   expect(open.waited()).toBe(0)
 })
 
-test('the end of a turn is written behind the hook that tells of it', async () => {
+test('waits for the end of a turn, which is written after its hook', async () => {
   const open = opened(path => appendFileSync(path, lines.over(50, 't1')))
   writeFileSync(open.path, asked + done)
   const found = await eventsOf(open, 'Stop', { last_assistant_message: 'Done.' })
@@ -93,7 +93,7 @@ test('the end of a turn is written behind the hook that tells of it', async () =
   expect(found[0]?.data).toMatchObject({ usage: { input_tokens: 120, cached_input_tokens: 20 } })
 })
 
-test('a hook of somebody else’s has it go on: that is no end', async () => {
+test('recognises a turn that a hook of another program continues', async () => {
   const open = opened()
   writeFileSync(open.path, asked + done + lines.user(40, 'not yet'))
   const said = { last_assistant_message: 'Done.' }
@@ -103,7 +103,7 @@ test('a hook of somebody else’s has it go on: that is no end', async () => {
   expect(open.waited()).toBe(0)
 })
 
-test('however late it is read, a hook is given what was written before it, and an end what belongs to it', async () => {
+test('gives a hook the findings written before it, and an end its own, however late the read', async () => {
   const open = opened()
   const next = lines.begun(60, 't2') + lines.user(61, 'and now') + lines.calls(62, 'c2')
   writeFileSync(open.path, asked + called + lines.output(20, 'c1', 'a.ts') + done + lines.over(50, 't1') + next)
@@ -118,7 +118,7 @@ test('however late it is read, a hook is given what was written before it, and a
   expect(open.waited()).toBe(0)
 })
 
-test('of turns of long ago nothing is told', async () => {
+test('skips turns of long ago', async () => {
   const open = opened()
   const old = [1, 2, 3].map(at => lines.begun(at, `old${at}`) + lines.says(at, 'x') + lines.over(at, `old${at}`))
   writeFileSync(open.path, old.join('') + asked + done)
@@ -127,7 +127,7 @@ test('of turns of long ago nothing is told', async () => {
   expect(turns).toEqual(['old3', 'old3', 't1', undefined])
 })
 
-test('an answer whose tokens nobody has counted is over when the model is asked again, or the turn ends', async () => {
+test('ends an answer without a token count at the next input or the end of the turn', async () => {
   const open = opened()
   writeFileSync(open.path, asked + lines.calls(10, 'c1') + lines.output(20, 'c1', 'a.ts') + lines.says(30, 'Done.'))
   expect(await hook(open, 'PostToolUse')).toEqual(['call c1', 'answer', 'output c1', 'read'])
@@ -135,7 +135,7 @@ test('an answer whose tokens nobody has counted is over when the model is asked 
   expect(await hook(open, 'Stop')).toEqual(['answer', 'over completed', 'read'])
 })
 
-test('a turn that failed stood at a request; one that was answered did not', async () => {
+test('reports a failed request only for a turn that failed while awaiting an answer', async () => {
   const error = {
     message: 'high demand',
     codex_error_info: { response_stream_disconnected: { http_status_code: 503 } },
@@ -152,7 +152,7 @@ test('a turn that failed stood at a request; one that was answered did not', asy
   expect(await hook(answered, 'SessionEnd', { turn_id: undefined })).toEqual(['answer r2', 'over failed', 'read'])
 })
 
-test('a line that is not whole yet waits for its end, and one that is no line is passed over', async () => {
+test('waits for the rest of a partial line, and skips an invalid one', async () => {
   const open = opened()
   const half = called.length - 20
   writeFileSync(open.path, `${asked}nonsense\n[]\n${called.slice(0, half)}`)
@@ -161,7 +161,7 @@ test('a line that is not whole yet waits for its end, and one that is no line is
   expect(await hook(open, 'PostToolUse')).toEqual(['answer r1', 'read'])
 })
 
-test('another file in its place is read from its beginning', async () => {
+test('reads a replaced file from its beginning', async () => {
   const open = opened()
   writeFileSync(open.path, asked + called)
   await hook(open, 'PostToolUse')
@@ -171,7 +171,7 @@ test('another file in its place is read from its beginning', async () => {
   expect(await hook(open, 'PostToolUse')).toEqual(['call c1', 'answer r1', 'read'])
 })
 
-test('a receiver that has been started anew finds the open turn again', async () => {
+test('finds the open turn again after a restart of the receiver', async () => {
   const first = opened()
   writeFileSync(first.path, asked + called)
   await hook(first, 'PreToolUse', { tool_use_id: 'c1' })
@@ -179,7 +179,7 @@ test('a receiver that has been started anew finds the open turn again', async ()
   expect(await hook(second, 'PostToolUse')).toEqual(['call c1', 'answer r1', 'read'])
 })
 
-test('a child has a rollout of its own, which its end names beside that of its parent', async () => {
+test('reads the rollout of a child, which the end of the child names beside that of its parent', async () => {
   const open = opened()
   const child = open.path.replace('s1.jsonl', 'a1.jsonl')
   writeFileSync(open.path, asked)
@@ -190,7 +190,7 @@ test('a child has a rollout of its own, which its end names beside that of its p
   expect(found[0]?.data).toMatchObject({ session_id: 's1', agent_id: 'a1', turn_id: 'ct' })
 })
 
-test('which call has started a child is in the rollout of its parent, which may lag behind the child', async () => {
+test('finds the call that started a child in the rollout of its parent, which may lag behind', async () => {
   const started = lines.starts(1003, 'c1', 'a1') + lines.output(1004, 'c1', 'started')
   const open = opened((path, times) => {
     if (times === 2) appendFileSync(path, started)
@@ -203,14 +203,14 @@ test('which call has started a child is in the rollout of its parent, which may 
   expect(await hook(open, 'PostToolUse', { at: 1005 })).toEqual(['output c1', 'read'])
 })
 
-test('a child of a session whose rollout nobody has read is not waited for', async () => {
+test('does not wait for a child of a session whose rollout was not read', async () => {
   const open = opened()
   writeFileSync(open.path, asked + called)
   expect(await hook(open, 'SubagentStart', { agent_id: 'a1' })).toEqual(['read'])
   expect(open.waited()).toBe(0)
 })
 
-test('no other file is read, whatever path is named', async () => {
+test('reads no other file, whatever path is named', async () => {
   const open = opened()
   const outside = join(open.sessions, '..', 'rollout-x.jsonl')
   writeFileSync(outside, asked + called)
@@ -236,7 +236,7 @@ test('no other file is read, whatever path is named', async () => {
   expect(await hook(open, 'PostToolUse')).toEqual(['call c1', 'answer r1', 'read'])
 })
 
-test('hooks that need no rollout have none read', async () => {
+test('reads no rollout for hooks that need none', async () => {
   const open = opened()
   writeFileSync(open.path, asked + called)
   for (const event of ['SessionStart', 'PermissionRequest', 'PreCompact']) {

@@ -66,7 +66,7 @@ class Scene {
 
 const ONE_TURN = 'agent OK 110\n  llm.m OK\n    api.m OK'
 
-test('it waits for lines that the agent writes behind the hook', async () => {
+test('waits for lines that the agent writes after the hook', async () => {
   const scene = new Scene()
   scene.meanwhile = () => {
     scene.meanwhile = () => undefined
@@ -79,7 +79,7 @@ test('it waits for lines that the agent writes behind the hook', async () => {
   expect(await scene.tree()).toBe(ONE_TURN)
 })
 
-test('it draws no turn from before the first hook of a session', async () => {
+test('skips turns from before the first hook of a session', async () => {
   const scene = new Scene()
   scene.turn(-9000, 'history')
   scene.turn(-5000, 'more history')
@@ -90,7 +90,7 @@ test('it draws no turn from before the first hook of a session', async () => {
   expect(await scene.tree()).toBe(ONE_TURN)
 })
 
-test('it draws each line once when the file is read again', async () => {
+test('emits each line once when the file is read again', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')
   await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })
@@ -102,7 +102,7 @@ test('it draws each line once when the file is read again', async () => {
   expect(await scene.tree()).toBe(ONE_TURN)
 })
 
-test('it ends a turn before it begins the next one, whichever line is read first', async () => {
+test('ends a turn before it begins the next one, whichever line is read first', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')
   await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })
@@ -115,7 +115,7 @@ test('it ends a turn before it begins the next one, whichever line is read first
   expect(await scene.tree()).toBe(`${ONE_TURN}\n\n${ONE_TURN}`)
 })
 
-test('it ends a turn by Stop, also if the end of the process is in the file by then', async () => {
+test('ends a turn by Stop, even if the end of the process is in the file by then', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')
   await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })
@@ -126,7 +126,7 @@ test('it ends a turn by Stop, also if the end of the process is in the file by t
   expect((await replayEvents('copilot', scene.events)).tree).toContain('final_status=completed')
 })
 
-test('it counts the requests of a session once, though telemetry has them, too', async () => {
+test('counts the requests of a session once, although telemetry has them as well', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')
   await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })
@@ -138,7 +138,7 @@ test('it counts the requests of a session once, though telemetry has them, too',
   expect(plugin.stats().hooks.ignored).toBe(0)
 })
 
-test('it draws a child agent whose hooks come first in the tree of its parent', async () => {
+test('records a child agent whose hooks come first in the tree of its parent', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')
   await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })

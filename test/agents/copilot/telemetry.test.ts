@@ -84,7 +84,7 @@ function spansOfOneTurn(): object[] {
   ]
 }
 
-test('requests that come behind the end of their turn are in it, and in its sums; tools are told by hooks alone', async () => {
+test('adds requests that arrive after the end of their turn to the turn and its sums, and tools from hooks alone', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   scene.spans(...spansOfOneTurn())
@@ -99,7 +99,7 @@ test('requests that come behind the end of their turn are in it, and in its sums
   )
 })
 
-test('the turn is over when its spans have come, and not before', async () => {
+test('ends the turn when its spans have arrived, and not before', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   const last = (): string | undefined => scene.events.at(-1)?.event
@@ -115,7 +115,7 @@ test('the turn is over when its spans have come, and not before', async () => {
   expect(scene.events.filter(({ event }) => event === 'span:read')).toHaveLength(2)
 })
 
-test('what a request was is told: its times, its models, its first words', async () => {
+test('records the times, the models and the first chunk of a request', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   scene.spans(...spansOfOneTurn())
@@ -133,7 +133,7 @@ test('what a request was is told: its times, its models, its first words', async
   })
 })
 
-test('who does not send its spans is waited for once', async () => {
+test('waits once for an agent that sends no spans', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   await scene.inVain()
@@ -145,7 +145,7 @@ test('who does not send its spans is waited for once', async () => {
   expect(scene.events.at(-1)).toMatchObject({ event: 'span:read' })
 })
 
-test('spans that come when they are waited for no more are below their turn, and not in its sums', async () => {
+test('puts spans that arrive after the wait below their turn, and not in its sums', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   await scene.inVain()
@@ -156,7 +156,7 @@ test('spans that come when they are waited for no more are below their turn, and
   expect(tree).not.toContain('tokens.total')
 })
 
-test('a request that began before anything was heard of its session is in the first turn of it', async () => {
+test('puts a request that began before the first hook in the first turn of its session', async () => {
   const scene = new Scene()
   scene.hook(500, 'PreToolUse', BASH)
   scene.hook(900, 'PostToolUse', BASH)
@@ -166,7 +166,7 @@ test('a request that began before anything was heard of its session is in the fi
   expect((await scene.tree()).match(/tokens\.total=2040/g)).toHaveLength(1)
 })
 
-test('an export that is sent again is told once', async () => {
+test('records a repeated export once', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   const [first, ...others] = spansOfOneTurn()
@@ -176,7 +176,7 @@ test('an export that is sent again is told once', async () => {
   expect((await scene.tree()).match(/ api\S* OK/g)).toHaveLength(2)
 })
 
-test('a request that fails is told by its hook, once', async () => {
+test('records a failed request once, from its hook', async () => {
   const scene = new Scene()
   const error = { name: 'RateLimitError', message: 'rate limited' }
   scene.hook(0, 'UserPromptSubmit', { prompt: 'x' })
@@ -196,7 +196,7 @@ test('a request that fails is told by its hook, once', async () => {
   ])
 })
 
-test('of a prompt that was queued, the first request may come with the last spans of the turn before', async () => {
+test('separates the first request of a queued prompt from the last spans of the turn before', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   scene.hook(1600, 'UserPromptSubmit', { prompt: 'next' })
@@ -209,7 +209,7 @@ test('of a prompt that was queued, the first request may come with the last span
   expect(roots.map(line => /tokens\.total=(\d+)/.exec(line)?.[1])).toEqual(['2040', '1020'])
 })
 
-test('a session of which no hook was heard, or that has ended, is counted as ignored', async () => {
+test('counts a session without hooks, or one that has ended, as ignored', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   scene.spans(chat({ id: 'x', from: 10, to: 20, session: 'another' }), ...spansOfOneTurn())
@@ -222,7 +222,7 @@ test('a session of which no hook was heard, or that has ended, is counted as ign
   expect(plugin.spans().filter(({ name }) => name === 'agent')).toHaveLength(1)
 })
 
-test('of what was said the answer is kept, by the policy for what may leave; nothing else is, of the rest that is sent', async () => {
+test('keeps only the answer of the content, by the capture policy', async () => {
   const scene = new Scene()
   await oneTurn(scene)
   const key = `ghp_${'a1B2'.repeat(9)}`
@@ -244,7 +244,7 @@ test('of what was said the answer is kept, by the policy for what may leave; not
   expect(JSON.stringify(plugin.spans())).not.toContain(key)
 })
 
-test('a hook cannot pass for a span', () => {
+test('does not accept a hook as a span', () => {
   const { hooks } = createCopilotAdapters({ place: NO_FILES, wait: () => Promise.resolve() })
   for (const name of ['span:request', 'span:read']) {
     expect(hooks.events({ body: { hook_event_name: name }, headers: {}, at: START })).toEqual([])

@@ -108,7 +108,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   expect(await told(geminiGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
-test('a request is shown in the words that hooks know', () => {
+test('shows a request in the words of guards', () => {
   expect(geminiGuardProtocol.requestIn(REQUEST)).toMatchObject({
     phase: 'beforeModel',
     event: {
@@ -130,7 +130,7 @@ test.each([
   expect(geminiGuardProtocol.requestIn({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
 })
 
-test('calls have the ids that they have in the trace', async () => {
+test('gives calls the ids that they have in the trace', async () => {
   const guarding = createGeminiGuardProtocol()
   const scene = new Scene()
   const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
@@ -160,7 +160,7 @@ test('calls have the ids that they have in the trace', async () => {
   expect(Object.values(tool?.attributes ?? {})).toContain(ids.turnId)
 })
 
-test('a call whose input a hook has rewritten is the same one when it ends', async () => {
+test('recognises a call whose input a hook has rewritten', async () => {
   const guarding = createGeminiGuardProtocol()
   const body = { ...TOOL, tool_input: { command: 'rm x' } }
   const { ids } = guarding.requestIn(body) ?? {}
@@ -170,7 +170,7 @@ test('a call whose input a hook has rewritten is the same one when it ends', asy
   expect(guarding.requestIn({ ...RESULT, tool_input: { command: 'other' } })?.ids.toolCallId).toBeUndefined()
 })
 
-test('how often a turn was sent on is counted here: Gemini CLI forgets it with the next tool', async () => {
+test('counts the retries of a turn, which Gemini CLI forgets with the next tool', async () => {
   const guarding = createGeminiGuardProtocol()
   const again = retry({ feedback: 'More.' })
   const attempt = (): unknown => (guarding.requestIn(END)?.event as { attempt?: number } | undefined)?.attempt
@@ -209,7 +209,7 @@ test.each(['SessionStart', 'SessionEnd', 'AfterModel', 'constructor', '', undefi
   },
 )
 
-test('the turn is over at its end', () => {
+test('ends the turn at its end', () => {
   const over = ['AfterAgent', 'SessionEnd', 'BeforeTool', undefined].map(hook_event_name =>
     geminiGuardProtocol.isEndOfTurn({ ...BASE, hook_event_name }),
   )

@@ -8,7 +8,7 @@ function names(events: readonly HostEvent[]): string[] {
   return events.map(({ event }) => event)
 }
 
-test('a hook is as old as it says, and what is no hook is nothing', async () => {
+test('uses the timestamp of the hook, and ignores any other body', async () => {
   const { adapter } = new Scene()
   const at = Date.parse(timeAt(1000))
   const told = (body: unknown): readonly HostEvent[] => adapter.events({ body, headers: {}, at })
@@ -20,7 +20,7 @@ test('a hook is as old as it says, and what is no hook is nothing', async () => 
   }
 })
 
-test('each line is told once, and half a line when it is whole', async () => {
+test('emits each line once, and a partial line when it is complete', async () => {
   const scene = new Scene()
   scene.writes(lines.sent(10, 'go'))
   const half = JSON.stringify(lines.answer(20, 'x'.repeat(100)))
@@ -31,7 +31,7 @@ test('each line is told once, and half a line when it is whole', async () => {
   expect(names(await scene.hook('AfterAgent', 50))).toEqual(['AfterAgent', 'session:read'])
 })
 
-test('what is no line of a conversation, is written anew, or has no model, says nothing', async () => {
+test('skips lines that belong to no conversation, rewrite it, or have no model', async () => {
   const scene = new Scene()
   for (const odd of [
     'no json\n',
@@ -50,7 +50,7 @@ test('what is no line of a conversation, is written anew, or has no model, says 
   expect(names(await scene.hook('AfterAgent', 30))).toEqual(['AfterAgent', 'session:read'])
 })
 
-test('files of child agents are found beside it, and told by time', async () => {
+test('finds the files of child agents, and sorts the findings by time', async () => {
   const scene = new Scene()
   scene.writes(lines.sent(10, 'go'))
   scene.writes(lines.sent(20, 'child'), 'agent-1')
@@ -63,7 +63,7 @@ test('files of child agents are found beside it, and told by time', async () => 
   ])
 })
 
-test('no other file is read', async () => {
+test('reads no other file', async () => {
   const scene = new Scene()
   const line = `${JSON.stringify(lines.answer(20))}\n`
   const outside = join(dirname(scene.folder), 'outside.jsonl')

@@ -4,7 +4,7 @@ import { lines, read, Scene } from './scene.ts'
 
 const OUTCOME = ['hermes.tool.outcome', 'gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens']
 
-test('a request is told before the tool that it asked for, and thoughts and what tools put in are counted', async () => {
+test('emits a request before its tool, and counts thoughts and input from tools', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   scene.writes(lines.sent(10, 'go'))
@@ -24,7 +24,7 @@ test('a request is told before the tool that it asked for, and thoughts and what
   `)
 })
 
-test('of equal tools at once, the first end is that of the first, in whatever order their input is written', async () => {
+test('ends the first of identical concurrent tools first, in whatever order their input is written', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   const one = { tool_name: 'grep', tool_input: { a: 1, b: [2, { c: 3, d: 4 }] } }
@@ -47,7 +47,7 @@ test('of equal tools at once, the first end is that of the first, in whatever or
   `)
 })
 
-test('what was refused, and what could not be begun, only the file tells', async () => {
+test('ends denied tools and tools that could not start from the file alone', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   scene.writes(lines.sent(10, 'go'))
@@ -74,7 +74,7 @@ test('what was refused, and what could not be begun, only the file tells', async
   `)
 })
 
-test('a turn that is left and one that goes on in another process', async () => {
+test('ends an abandoned turn, and one that continues in another process', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   scene.writes(lines.sent(10, 'go'))
@@ -98,7 +98,7 @@ test('a turn that is left and one that goes on in another process', async () => 
   `)
 })
 
-test('a file that is read anew by a receiver that starts says nothing twice', async () => {
+test('emits nothing twice when a new receiver reads the file again', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   scene.writes(lines.sent(10, 'go'))
@@ -110,7 +110,7 @@ test('a file that is read anew by a receiver that starts says nothing twice', as
   expect((await scene.tree()).match(/api\./g)).toHaveLength(1)
 })
 
-test('a prompt whose hook comes late: what has been sent for it since is its own', async () => {
+test('assigns input that was sent before a late prompt hook to that prompt', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'one' })
   scene.writes(lines.sent(10, 'one'))
@@ -125,7 +125,7 @@ test('a prompt whose hook comes late: what has been sent for it since is its own
   )
 })
 
-test('a tool whose input a hook has rewritten is one call, though it ends with another input', async () => {
+test('records one call for a tool whose input a hook has rewritten', async () => {
   const scene = new Scene()
   await scene.hook('BeforeAgent', 0, { prompt: 'go' })
   scene.writes(lines.sent(10, 'go'))
@@ -147,7 +147,7 @@ test('a tool whose input a hook has rewritten is one call, though it ends with a
   `)
 })
 
-test('leaves what a late look finds to the hooks that it came before', async () => {
+test('leaves late findings to the hooks that they follow', async () => {
   const scene = new Scene()
   scene.writes(lines.sent(10, 'go'))
   scene.writes(lines.answer(50))
@@ -166,7 +166,7 @@ test('leaves what a late look finds to the hooks that it came before', async () 
   expect(times).toEqual([40, 25])
 })
 
-test('numbers the turns of a session on when another process resumes it', async () => {
+test('continues the turn numbers of a session that another process resumes', async () => {
   const scene = new Scene()
   for (const at of [0, 1000]) {
     await scene.hook('SessionStart', at, { source: at === 0 ? 'startup' : 'resume' })

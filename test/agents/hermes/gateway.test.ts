@@ -32,7 +32,7 @@ test.each(['tool', 'parallel', 'denied', 'tools-fail'])('%s: the same tree', asy
   expect(await treeOf(told)).toBe(await treeOf(plain))
 })
 
-test('says who wrote, where that is wanted, and from what kind of place', async () => {
+test('records the sender and the kind of channel if enabled', async () => {
   for (const capture_sender_id of [false, true]) {
     const plugin = createTestPlugin({ host: 'hermes', capture_sender_id })
     feed(plugin, turnOf('tool').told)
@@ -44,7 +44,7 @@ test('says who wrote, where that is wanted, and from what kind of place', async 
   }
 })
 
-test('a turn that fails is over when the gateway says so, of which Hermes tells its plugins nothing', () => {
+test('ends a failed turn when the gateway reports it, which Hermes does not report to plugins', () => {
   const { plain, told } = turnOf('fatal')
   const open = (records: readonly FedRecord[]): number => {
     const plugin = createTestPlugin({ host: 'hermes' })

@@ -72,7 +72,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   expect(await told(hermesGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
-test('asked is under the ids of the trace; an answer belongs to the turn that is open', () => {
+test('uses the ids of the trace, and those of the open turn for an answer', () => {
   const guarding = createHermesGuardProtocol()
   expect(guarding.requestIn(TOOL)).toMatchObject({
     phase: 'beforeTool',
@@ -83,7 +83,7 @@ test('asked is under the ids of the trace; an answer belongs to the turn that is
   expect(createHermesGuardProtocol().requestIn(ANSWER)?.ids.turnId).toBeUndefined()
 })
 
-test('what a shell hook is given is asked about, too', () => {
+test('builds a request from the input of a shell hook', () => {
   const { turn_id, ...beside } = { turn_id: 't1', tool_call_id: 'c1' }
   const body = {
     hook_event_name: 'pre_tool_call',
@@ -136,6 +136,6 @@ test.each(['post_tool_call', 'on_session_end', 'constructor', '', undefined, 7])
   expect(hermesGuardProtocol.reply(body, {} as never)).toEqual({})
 })
 
-test('the turn is over with its answer', () => {
+test('ends the turn with its answer', () => {
   expect([ANSWER, TOOL, PROMPT].map(body => hermesGuardProtocol.isEndOfTurn(body))).toEqual([true, false, false])
 })
