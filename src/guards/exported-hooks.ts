@@ -12,12 +12,6 @@ const NONE =
   'it exports no hook: a hook, a list of hooks, or a function of its options that returns either, as default, "hook" or "hooks"'
 const MESSAGE_LIMIT = 300
 
-/**
- * Returns the hooks of a module.
- *
- * @param options passed to the export if it is a function
- * @throws if the module exports no hook, and any error of that function
- */
 export async function exportedHooks(module: unknown, options: unknown): Promise<ExportedHooks> {
   const { default: standard, hook, hooks } = module as Readonly<Record<string, unknown>>
   const exported = standard ?? hook ?? hooks

@@ -21,9 +21,7 @@ export interface IsolatedHooks {
  */
 const threadModule = (): URL => new URL('../guards/isolated-thread.js', import.meta.url)
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
-/** A file that takes longer to load is considered hung. */
 const START_LIMIT_MILLIS = 10_000
-/** The time that a hook has to stop after the agent aborted it. */
 const STOP_LIMIT_MILLIS = 1000
 
 /**

@@ -20,11 +20,13 @@ export interface LoadedHook {
   readonly isIsolated: boolean
 }
 
+/**
+ * `lines`: the file, the cause and the remedy, for each file that failed to load. `names`: file names without extension,
+ * loaded or not. An empty name means that some names are unknown.
+ */
 export interface LoadedHooks {
   readonly loaded: readonly LoadedHook[]
-  /** One line for each file that failed to load: the file, the cause and the remedy. */
   readonly lines: readonly string[]
-  /** File names without extension, loaded or not. An empty string means that some names are unknown. */
   readonly names: readonly string[]
   readonly incomplete: readonly string[]
   close(): void

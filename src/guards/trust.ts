@@ -94,15 +94,14 @@ export class TrustStore {
 }
 
 export interface FolderFile {
-  /** Relative to the folder, with `/`. */
   readonly path: string
   readonly bytes: Buffer
 }
 
+/** All paths are relative to the folder, with `/`. The folder itself is an empty string in `skipped`. */
 export interface FolderFiles {
   readonly files: readonly FolderFile[]
   readonly lines: readonly string[]
-  /** Paths of the skipped entries, relative to the folder, with `/`. The folder itself is an empty string. */
   readonly skipped: readonly string[]
 }
 

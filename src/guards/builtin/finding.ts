@@ -1,8 +1,10 @@
 import type { Allowed } from './options.ts'
 
-/** A rule violation. It contains no text of the agent except paths and plain command names. */
+/**
+ * A rule violation. It contains no text of the agent except paths and plain command names. `unknown`: it is undecidable
+ * whether the rule is broken.
+ */
 export interface RuleViolation {
-  /** `unknown`: it is undecidable whether the rule is broken. */
   readonly decision: 'block' | 'ask' | 'unknown'
   readonly reason: string
   readonly detail: string

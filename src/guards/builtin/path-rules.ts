@@ -169,7 +169,6 @@ const MAX_PATH = 4096
 /** The parts of an argument that may name a file: `x`, `--file=x`, `-ox`, `if=x`, `@x`, `x:y`. */
 function pathsIn(arg: string): string[] {
   if (arg === '' || arg.length > MAX_PATH || arg.includes('\n') || SCHEME.test(arg)) return []
-  // A quoted dollar is a plain character.
   if (arg.startsWith('$')) return [`./${arg}`]
   const attached = /^-[A-Za-z]([/~.].*)$/.exec(arg)?.[1] ?? /^[^=/]*=(.+)$/.exec(arg)?.[1] ?? /^@(.+)$/.exec(arg)?.[1]
   const listed = /^([/~.][^:]*):/.exec(arg)?.[1]

@@ -3,15 +3,15 @@ import { runsOf } from './shell-runners.ts'
 import { knownWord, readWord, type ShellDoubt, type ShellWord, unknownWord } from './shell-words.ts'
 import { variablesOf } from './shell-wrappers.ts'
 
-/** A simple command in any position: in a list, a loop, a substitution, after `sudo` or in `bash -c`. */
+/**
+ * A simple command in any position: in a list, a loop, a substitution, after `sudo` or in `bash -c`.
+ * `name`: the last part of its path, unquoted. Empty for redirects of a group or without a command.
+ * `globs`: file name patterns among the undefined arguments, with `*` for each wildcard. Their matches are unknown, their
+ * folder is not.
+ */
 export interface ShellCommand {
-  /** The last part of its path, unquoted. Empty for redirects of a group or without a command. */
   readonly name: string
   readonly args: readonly (string | undefined)[]
-  /**
-   * File name patterns among the undefined arguments, with `*` for each wildcard. Their matches are unknown, their folder is
-   * not.
-   */
   readonly globs: readonly string[]
   readonly redirects: readonly ShellRedirect[]
 }

@@ -1,9 +1,11 @@
 import { knownWord, type ShellWord } from './shell-words.ts'
 
-/** The options of a program in `getopt` notation: `u:` takes a value, `l::` only an attached one. */
+/**
+ * The options of a program in `getopt` notation: `u:` takes a value, `l::` only an attached one. Long ones are separated by
+ * spaces, with a trailing `=` for a value and `=?` for an attached one.
+ */
 export interface OptionSpec {
   readonly short: string
-  /** Separated by spaces; a trailing `=` for options with a value, `=?` if it must be attached. */
   readonly long?: string
   readonly last?: string
 }
@@ -98,13 +100,15 @@ function shortOptions(text: string, spec: OptionSpec): ParsedOption | undefined 
   return { found }
 }
 
+/**
+ * `valued`: letters of other options with a value. Text attached to them is no further option. `isOldStyle`: letters without
+ * a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`.
+ */
 export interface CodeOptions {
   readonly short?: string
-  /** Letters of other options with a value: text attached to them is no further option. */
   readonly valued?: string
   readonly long?: string
   readonly prefixed?: Readonly<Record<string, string>>
-  /** Letters without a dash may come first, followed by their values in the same order: `tar cIf zstd a.tar b`. */
   readonly isOldStyle?: true
 }
 

@@ -1,10 +1,12 @@
 import type { Assignment, Word, WordPart } from 'unbash'
 
-/** A word of a command as the program receives it, as far as the text alone determines it. */
+/**
+ * A word of a command as the program receives it, as far as the text alone determines it. `glob`: the word with `*` for each
+ * wildcard, if file name patterns are the only unknown part.
+ */
 export interface ShellWord {
   readonly value: string | undefined
   readonly start: string
-  /** The word with `*` for each wildcard, if file name patterns are the only unknown part. */
   readonly glob?: string
 }
 

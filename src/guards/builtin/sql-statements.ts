@@ -1,9 +1,9 @@
+/**
+ * `verb`: the main keyword in capitals (`SELECT`, `DROP`); for `WITH`, the keyword of the statement after it. Empty if there is
+ * none. `isUnknown`: databases parse the statement differently, or it runs code that is not part of it.
+ */
 export interface SqlStatement {
-  /**
-   * The main keyword in capitals: `SELECT`, `DROP`; for `WITH`, the keyword of the statement after it. Empty if there is none.
-   */
   readonly verb: string
-  /** The effect is ambiguous: databases parse the statement differently, or it runs code that is not part of it. */
   readonly isUnknown: boolean
 }
 
@@ -117,7 +117,6 @@ const SPACE = /\s+/y
 const WORD = /[\p{L}\p{N}_@#$]+/uy
 const REST_OF_LINE = /[^\n\r]*/y
 const DOLLAR_QUOTE = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy
-/** Characters that would matter if the line were not a comment. */
 const MEANS_SOMETHING = /[;'"`[]|\$\w*\$|\/\*/
 
 class SqlTokens {
