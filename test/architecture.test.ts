@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { PAGES, read } from './support/pages.ts'
 
 const SRC = new URL('../src', import.meta.url).pathname
 /**
@@ -313,3 +314,67 @@ test('no global of OpenTelemetry is touched', () => {
 function code(path: string): string {
   return readFileSync(join(SRC, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 }
+
+describe('plain words', () => {
+  // A sentence says its subject first: "The queue of spans …", not "What waits …".
+  const FREE_RELATIVE =
+    /^(?:What|Of|Who|Whose|Whom|Whoever|Whatever|As|That|Whether|In|Where|Wherever|By|To whom|Nobody|Somebody|Anybody|Nothing|Those|Such)\b/
+  const IDIOM =
+    /^(?:As of|In (?:Node|JSON|HTTP|POSIX|bash|full mode|seconds|milliseconds)|By default|Where possible|In order|As in)\b/
+  const PEOPLE = /\b(?:somebody|nobody|anybody|someone else's|a stranger|strangers|whoever)\b/i
+  const SPEECH =
+    /\b(?:is told|are told|was told|been told|tells|says no|is said|are said|was said|is owed|owes|is taken up|taken up|is let go|let go|works? off|worked off)\b/i
+  const RIDDLE =
+    /^(?:Told|Asked|Said|Taken|Waiting|Standing|Telling|Listening|Answering|Deciding|Outgoing|Incoming|Fired|Drawn|Undrawn|Able|Traced|Belongings|Slips|Inlet|Outside|World|Life|Draw|Custody|Remark|Place|Inside)$/
+
+  const comments = files.flatMap(path =>
+    [...readFileSync(join(SRC, path), 'utf8').matchAll(/\/\*\*[\s\S]*?\*\/|(?:^|\s)\/\/[^\n]*/g)]
+      .map(([whole]) =>
+        whole
+          .replace(/^\s*\/\*\*|\*\/$|^\s*\/\/|^\s*\*/gm, '')
+          .replace(/\s+/g, ' ')
+          .trim(),
+      )
+      .filter(words => words !== '' && !/^(?:biome-ignore|@ts-|#__)/.test(words))
+      .map(words => `${path}: ${words}`),
+  )
+  const wordsOf = (comment: string): string => comment.slice(comment.indexOf(': ') + 2)
+
+  /** Exported classes, interfaces and types: the name, and where it is defined. */
+  const types = files.flatMap(path =>
+    [...code(path).matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm)].map(
+      ([, name]) => [name as string, path] as const,
+    ),
+  )
+
+  test('a comment begins with its subject, but for one in a hundred', () => {
+    const wrong = comments.filter(comment => FREE_RELATIVE.test(wordsOf(comment)) && !IDIOM.test(wordsOf(comment)))
+    expect(wrong.length, wrong.slice(0, 20).join('\n')).toBeLessThanOrEqual(comments.length / 100)
+  })
+
+  test('a comment names components and not people, and data is not told', () => {
+    expect(comments.filter(comment => PEOPLE.test(comment) || SPEECH.test(comment))).toEqual([])
+  })
+
+  test('a limit is MAX_ or MIN_', () => {
+    expect(files.filter(path => /\bconst (?:MOST|LEAST|LONGEST|SHORTEST|FEWEST)_\w+/.test(code(path)))).toEqual([])
+  })
+
+  test('an exported type has a name of its own, which is a noun', () => {
+    const seen = new Map<string, string>()
+    const doubled = types.flatMap(([name, path]) => {
+      const first = seen.get(name)
+      if (first === undefined) seen.set(name, path)
+      return first === undefined ? [] : [`${name}: ${first}, ${path}`]
+    })
+    expect(doubled).toEqual([])
+    expect(types.filter(([name]) => RIDDLE.test(name))).toEqual([])
+  })
+
+  test.each(PAGES)('%s names components and not people', path => {
+    const sentences = read(path)
+      .replace(/```[\s\S]*?```/g, '')
+      .split(/(?<=[.:;!?|])\s+|\n/)
+    expect(sentences.filter(sentence => PEOPLE.test(sentence) || SPEECH.test(sentence))).toEqual([])
+  })
+})

@@ -54,7 +54,7 @@ export interface Owner {
   /** `<host>_<boot>_<pid namespace>`, each a short hash or `UNKNOWN`. Within a place a pid is one process at a time. */
   readonly place: string
   readonly pid: number
-  /** Clock ticks from the boot to the start of the process: tells apart processes with the same pid. Or `UNKNOWN`. */
+  /** Clock ticks from the boot to the start of the process, to distinguish processes with the same pid. Or `UNKNOWN`. */
   readonly birth: string
 }
 
