@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { LOAD_CORE } from './test/support/load-core-alias.ts'
 
 const isDeep = process.env['HOOKSPAN_TEST_DEEP'] === '1'
 const TESTS = isDeep ? /\.(test|deep)\.ts$/ : /\.test\.ts$/
@@ -12,7 +13,7 @@ const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
 const replacesModules = (path: string): boolean => /^vi\.mock\(/m.test(readFileSync(path, 'utf8'))
 
 export default defineConfig({
-  resolve: { alias: [{ find: /^\.\/load-core\.ts$/, replacement: resolve('test/support/load-core.ts') }] },
+  resolve: { alias: [LOAD_CORE] },
   test: {
     // They only end what hangs: nothing may be red because this machine is busy.
     testTimeout: isDeep ? 7_200_000 : 120_000,

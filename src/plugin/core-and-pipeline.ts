@@ -77,7 +77,11 @@ export function* loadSteps({ backends, prices }: ResolvedConfig, open: () => unk
   }
 }
 
-export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, context: RecordContext): Core {
+export function createCoreWithPipeline(
+  parts: CoreParts,
+  { pipeline, ...sent }: Telemetry,
+  context: RecordContext,
+): Core {
   const { config, env, isReplay, continuation, ...given } = parts
   const isReadAgain = continuation && (() => continuation.isReplaying)
   const settings = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }

@@ -291,7 +291,7 @@ export class TracingPlugin implements Plugin {
       this.#pipeline = opened.pipeline
       const attributeOptions = this.#attributeOptionsOf(recording)
       const parts = { host, config, env, isReplay, attributeOptions, enrich, report: this.#report, continuation }
-      return loadCore().openCore(parts, opened, context)
+      return loadCore().createCoreWithPipeline(parts, opened, context)
     } catch (error) {
       this.#report.error(reasonNotStarted(error))
       return undefined

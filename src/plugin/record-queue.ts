@@ -154,8 +154,8 @@ export class RecordQueue {
     return this.#core
   }
 
-  #drainedCore(needsPositionOnly = false): Core | undefined {
-    this.#drain(needsPositionOnly)
+  #drainedCore(needsSpanContextOnly = false): Core | undefined {
+    this.#drain(needsSpanContextOnly)
     return this.#open()
   }
 
@@ -231,15 +231,15 @@ export class RecordQueue {
     }
   }
 
-  /** @param needsPositionOnly the caller only needs span positions; the next slice does the rest */
-  #drain(needsPositionOnly = false): void {
+  /** @param needsSpanContextOnly the caller only needs a span context; the next slice does the rest */
+  #drain(needsSpanContextOnly = false): void {
     // A user callback asks in the middle of a record, and gets the state at that point.
     if (this.#current !== undefined) return
-    while (this.#processNext(needsPositionOnly));
-    if (!needsPositionOnly) this.#core?.setDeferredAttributes()
+    while (this.#processNext(needsSpanContextOnly));
+    if (!needsSpanContextOnly) this.#core?.setDeferredAttributes()
   }
 
-  #processNext(needsPositionOnly = false): boolean {
+  #processNext(needsSpanContextOnly = false): boolean {
     const record = this.#records.shift()
     if (record === undefined) return false
     const { hook, copy } = record
@@ -248,7 +248,7 @@ export class RecordQueue {
     // A queued end of a session has no promise that a caller could await.
     const core = this.#open()
     if (hook === undefined) core?.log(copy.payload as HostLine)
-    else void core?.handleHook(hook, copy.payload, copy.meta, needsPositionOnly)
+    else void core?.handleHook(hook, copy.payload, copy.meta, needsSpanContextOnly)
     this.#current = undefined
     return true
   }

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LOAD_CORE } from '../support/load-core-alias.ts'
 
 /** For `scripts/test-backends.mjs`, which has installed the servers and built the package. */
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
+  resolve: { alias: [LOAD_CORE] },
   test: {
     include: ['test/backends/**/*.backend.ts'],
     // Each starts servers of its own, on ports of its own, and waits for them for half of its time.

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { LOAD_CORE } from '../support/load-core-alias.ts'
 
 /** For `scripts/test-live.mjs`, which has built the package and installed the host. */
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
+  resolve: { alias: [LOAD_CORE] },
   test: {
     include: ['test/live/**/*.live.ts'],
     // Each test runs programs that want a whole machine.

@@ -104,15 +104,17 @@ export function createPipeline(
     store === undefined && queues.length > 0
       ? [new DirectSpanProcessor(queues, () => continuation?.isReplaying === true)]
       : []
-  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.log] : direct
+  const [toSend] = isTailSampling(settings) && kept !== undefined ? [kept.traceLog] : direct
   const sampler = isTailSampling(settings) && toSend ? new TailSampler(toSend, settings.tailSampling) : undefined
-  const sender = sampler ?? direct[0]
+  const directProcessor = sampler ?? direct[0]
   const spanProcessors = [
-    ...(store ? [onlyNew(store.log, continuation)] : []),
-    ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation)] : []),
+    ...(store ? [onlyNew(store.traceLog, continuation)] : []),
+    ...(directProcessor
+      ? [store ? onlyUnsent(directProcessor, continuation) : onlyNew(directProcessor, continuation)]
+      : []),
     ...extensions.spanProcessors,
   ]
-  for (const { log } of stores) continuation?.addSaver(() => log.forceFlush())
+  for (const { traceLog: log } of stores) continuation?.addSaver(() => log.forceFlush())
   // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
   const release = (): void => (store || continuation?.leavesOpen ? undefined : sampler?.releaseUndecided())
   return {
@@ -127,15 +129,15 @@ export function createPipeline(
       return shutdown.shutdown().finally(() => local?.reportUnstored())
     },
     startLogFlush() {
-      for (const { log } of stores) void log.forceFlush()
+      for (const { traceLog: log } of stores) void log.forceFlush()
     },
-    renewNote: span => store?.log.renewNote(span),
+    renewNote: span => store?.traceLog.renewNote(span),
     flushLogSync() {
-      for (const { log } of stores) log.flushSync()
+      for (const { traceLog: log } of stores) log.flushSync()
     },
     shutdownSync() {
       release()
-      for (const { log } of stores) log.shutdownSync()
+      for (const { traceLog: log } of stores) log.shutdownSync()
       for (const queue of queues) queue.abandonNow()
       for (const each of stores) each.release()
       local?.reportUnstored()
@@ -263,7 +265,7 @@ function openTraceLog(
   }
 }
 
-function countsOf({ log }: Store): SpanCounts {
+function countsOf({ traceLog: log }: Store): SpanCounts {
   const { stored, dropped, waiting } = log.counts()
   return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }
 }

@@ -98,7 +98,7 @@ export class SendScheduler {
   }
 
   /** Undefined if nothing is due. Spans of other processes must not delay the end of this one. */
-  async nextBatch(withAdopted: () => boolean): Promise<ExportBatch | undefined> {
+  async nextBatch(withAdopted: () => boolean): Promise<SendRequest | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
       const hasAdopted = this.hasRecovered && withAdopted()
@@ -140,7 +140,7 @@ export class SendScheduler {
     this.#live.push(batch, this.#parts.burstBytes === undefined ? 0 : bytesOf(batch))
   }
 
-  #exportBatchOf(origin: ExportBatch['origin'], batches: readonly Batch[]): ExportBatch {
+  #exportBatchOf(origin: SendRequest['origin'], batches: readonly Batch[]): SendRequest {
     const { batch, backend } = this.#parts
     const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
     this.#inFlight = batches
@@ -152,7 +152,7 @@ export class SendScheduler {
       }
       this.#inFlight = []
     }
-    return new ExportBatch(groupLines(linesOf(batches), most), { origin, isInLog: isKept, onDone })
+    return new SendRequest(groupLines(linesOf(batches), most), { origin, isInLog: isKept, onDone })
   }
 }
 
@@ -244,7 +244,7 @@ export const TOO_LARGE = 413
 type LineGroup = readonly SpanLine[]
 
 /** Spans to be delivered. If a server does not accept them together, they are split into several requests. */
-export class ExportBatch {
+export class SendRequest {
   readonly origin: Origin
   tries = 0
   /** The server has accepted a request and has not failed since. A span that it refuses now is at fault itself. */

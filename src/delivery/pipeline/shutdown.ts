@@ -98,13 +98,13 @@ export class Shutdown {
   }
 
   async #flushLog(): Promise<void> {
-    await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
+    await Promise.all(this.#parts.stores.map(({ traceLog: log }) => log.forceFlush()))
   }
 
   /** Bounded: a disk can hang like a backend. */
   async #closeLog(): Promise<void> {
     const { stores, waitMillis } = this.#parts
-    await within(waitMillis, Promise.all(stores.map(({ log }) => log.shutdown())))
+    await within(waitMillis, Promise.all(stores.map(({ traceLog: log }) => log.shutdown())))
   }
 
   async #closeStore(): Promise<void> {

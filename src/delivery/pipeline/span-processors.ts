@@ -1,17 +1,17 @@
 import type { Context } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { type BatchReceiver, type Continuation, SpanLine } from '../trace-log/index.ts'
+import { type BatchConsumer, type Continuation, SpanLine } from '../trace-log/index.ts'
 
 const SAMPLED = 1
 
 export class DirectSpanProcessor implements SpanProcessor {
-  readonly #receivers: readonly BatchReceiver[]
+  readonly #consumers: readonly BatchConsumer[]
 
   readonly #wasSent: () => boolean
 
   /** @param wasSent returns true if the previous process, which this one continues, has already sent the current spans */
-  constructor(receivers: readonly BatchReceiver[], wasSent: () => boolean = () => false) {
-    this.#receivers = receivers
+  constructor(receivers: readonly BatchConsumer[], wasSent: () => boolean = () => false) {
+    this.#consumers = receivers
     this.#wasSent = wasSent
   }
 
@@ -22,7 +22,7 @@ export class DirectSpanProcessor implements SpanProcessor {
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & SAMPLED) === 0 || this.#wasSent()) return
     const lines = [SpanLine.of([span])]
-    for (const receiver of this.#receivers) receiver.enqueueBatch({ lines })
+    for (const receiver of this.#consumers) receiver.enqueueBatch({ lines })
   }
 
   forceFlush(): Promise<void> {

@@ -1,6 +1,6 @@
 import {
   type Batch,
-  type BatchReceiver,
+  type BatchConsumer,
   type LogSegment,
   type RecoveryQueue,
   type SpanLine,
@@ -9,7 +9,7 @@ import {
 import { BackOff, backOffReason, classifyFailure } from './back-off.ts'
 import type { DeliveryFailure, ExportResult, SpanSink } from './delivery.ts'
 import { type DeliveryReport, lossReason } from './delivery-report.ts'
-import { type Cursors, type ExportBatch, SendScheduler, TOO_LARGE } from './send-scheduler.ts'
+import { type Cursors, type SendRequest, SendScheduler, TOO_LARGE } from './send-scheduler.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
@@ -20,7 +20,7 @@ export interface SpanQueueOptions {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  readonly log?: Cursors
+  readonly cursors?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
   /** Allowance for bursts without a log, in bytes of estimated JSON. It applies regardless of the number of spans. */
@@ -32,14 +32,14 @@ export interface SpanQueueOptions {
  * other backends. Spans in the log that cannot be delivered now are read from there later, in order. Other undeliverable
  * spans are counted as dropped.
  */
-export class SpanQueue implements BatchReceiver, RecoveryQueue {
+export class SpanQueue implements BatchConsumer, RecoveryQueue {
   readonly #parts: SpanQueueOptions
   readonly #sink: BoundedSink
   readonly #scheduler: SendScheduler
   readonly #waiters = new FlushWaiters()
   readonly #backOff: BackOff
   readonly #tally: SpanTally
-  #current: ExportBatch | undefined
+  #current: SendRequest | undefined
   #timer: NodeJS.Timeout | undefined
   #isSending = false
   #isClosed = false
@@ -52,12 +52,12 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#sink = new BoundedSink(parts.sink, parts.batch.exportTimeoutMillis)
     this.#backOff = parts.backOff ?? new BackOff()
     this.#tally = parts.tally ?? new SpanTally()
-    const { batch, log, report, burstBytes } = parts
+    const { batch, cursors: log, report, burstBytes } = parts
     this.#scheduler = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
   }
 
   enqueueBatch(batch: Batch): void {
-    const { log, batch: limits, report } = this.#parts
+    const { cursors: log, batch: limits, report } = this.#parts
     const size = sizeOf(batch.lines)
     this.#tally.accepted += size
     const isKept = log !== undefined && batch.position !== undefined
@@ -211,7 +211,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     else this.#scheduleSend()
   }
 
-  async #send(current: ExportBatch): Promise<void> {
+  async #send(current: SendRequest): Promise<void> {
     if (current.tries > 0) this.#tally.retried += sizeOf(current.group)
     const delivery = await this.#sink.export(current.group)
     if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(current, delivery)
@@ -219,7 +219,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     this.#waiters.settled(this.#tally.settled)
   }
 
-  #onAccepted(current: ExportBatch, { lost, failure }: ExportResult): void {
+  #onAccepted(current: SendRequest, { lost, failure }: ExportResult): void {
     const { report } = this.#parts
     this.#hasAccepted = true
     current.isServerProven = true
@@ -232,7 +232,7 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
     if (this.#scheduler.waiting === 0) report.caughtUp()
   }
 
-  async #onFailed(current: ExportBatch, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+  async #onFailed(current: SendRequest, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
     if (failure.kind === 'status') current.parseLines()
     if (sizeOf(current.group) === 0) return current.removeGroup()
@@ -258,13 +258,13 @@ export class SpanQueue implements BatchReceiver, RecoveryQueue {
   }
 
   /** If the server accepts an empty request, it can read our requests. */
-  async #acceptsEmptyRequest(current: ExportBatch): Promise<boolean> {
+  async #acceptsEmptyRequest(current: SendRequest): Promise<boolean> {
     const { failure } = await this.#sink.export([])
     current.isServerProven = failure === undefined
     return current.isServerProven
   }
 
-  #dropGroup(current: ExportBatch, failure: DeliveryFailure): void {
+  #dropGroup(current: SendRequest, failure: DeliveryFailure): void {
     const lost = sizeOf(current.group)
     const isOne = current.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
     this.#tally.dropped(lost, lossReason(failure), current.origin)

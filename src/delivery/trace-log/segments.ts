@@ -325,6 +325,6 @@ export function isInLog({ position }: Batch): boolean {
   return position !== undefined && !position.segment.isRemoved
 }
 
-export interface BatchReceiver {
+export interface BatchConsumer {
   enqueueBatch(batch: Batch): void
 }

@@ -9,7 +9,7 @@ import { type RecoveredTrace, Recovery, type RecoveryOptions, type RecoveryQueue
 import { Resend, type ResendQueue, type ResendRequest } from './resend.ts'
 import { removeSentRecord } from './resend-progress.ts'
 import { listSegments, type SegmentListing, SegmentReader } from './segment-file.ts'
-import { type BatchReceiver, type LogSegment, SegmentManager } from './segments.ts'
+import { type BatchConsumer, type LogSegment, SegmentManager } from './segments.ts'
 import type { BatchSettings, LocalLogSettings, LogReporter, Reporter } from './settings.ts'
 import { TraceLog } from './trace-log.ts'
 import { countUndecided, undecidedSpans } from './undecided-spans.ts'
@@ -23,7 +23,7 @@ export interface StoreOptions {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
-  readonly receivers: readonly BatchReceiver[]
+  readonly receivers: readonly BatchConsumer[]
   readonly queues: ReadonlyMap<string, RecoveryQueue & ResendQueue>
   readonly destinations: Destinations
   readonly deliveries: LogReporter
@@ -34,7 +34,7 @@ export interface StoreOptions {
 
 /** The trace log of this process: the segments it writes, the data it still has to deliver, and recovered segments. */
 export class Store {
-  readonly log: TraceLog
+  readonly traceLog: TraceLog
   readonly #parts: StoreOptions
   readonly #segments: SegmentManager
   #recovery: Recovery | undefined
@@ -53,12 +53,12 @@ export class Store {
       warn: line => parts.report.warn(line),
     })
     const allReceivers = settings.heldBy === undefined ? receivers : []
-    this.log = new TraceLog({
+    this.traceLog = new TraceLog({
       settings,
       batch,
       marks,
       destinations,
-      receivers: allReceivers,
+      consumers: allReceivers,
       segments: this.#segments,
       report: deliveries,
     })
@@ -123,7 +123,7 @@ export class Store {
 
   /** Writes recovered spans to this log. Only in memory, they would be lost with this process, and not searched for again. */
   async #writeRecovered(spans: readonly ReadableSpan[]): Promise<void> {
-    const { log } = this
+    const { traceLog: log } = this
     if (log.isClosed) throw new Error('this process ends')
     // Checked first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
     // spans.

@@ -2,7 +2,7 @@ import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes } from './json-bytes.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
 import { attempt, failureAt, type SegmentFile } from './segment-file.ts'
-import type { BatchReceiver, LogSegment, SegmentManager } from './segments.ts'
+import type { BatchConsumer, LogSegment, SegmentManager } from './segments.ts'
 import {
   type BatchSettings,
   type LocalLogSettings,
@@ -25,7 +25,7 @@ export interface TraceLogOptions {
   readonly marks: SegmentMarks
   readonly destinations: Destinations
   readonly segments: SegmentManager
-  readonly receivers: readonly BatchReceiver[]
+  readonly consumers: readonly BatchConsumer[]
   readonly report: LogReporter
 }
 
@@ -226,7 +226,7 @@ export class TraceLog implements SpanProcessor {
     const bytes = out.written
     // The next line overwrites these bytes.
     const json =
-      spans.length > 0 && this.#parts.receivers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
+      spans.length > 0 && this.#parts.consumers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
     return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
   }
 
@@ -281,9 +281,9 @@ export class TraceLog implements SpanProcessor {
     this.#enqueueBatch({ lines: [SpanLine.of(spans)] })
   }
 
-  #enqueueBatch(batch: Parameters<BatchReceiver['enqueueBatch']>[0]): void {
+  #enqueueBatch(batch: Parameters<BatchConsumer['enqueueBatch']>[0]): void {
     if (sizeOf(batch.lines) === 0) return
-    for (const receiver of this.#parts.receivers) receiver.enqueueBatch(batch)
+    for (const receiver of this.#parts.consumers) receiver.enqueueBatch(batch)
   }
 }
 

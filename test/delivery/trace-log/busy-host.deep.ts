@@ -10,7 +10,7 @@ test('a host that is busy for seconds is not taken for a disk that hangs', async
   const busyUntil = performance.now() + 2300
   while (performance.now() < busyUntil) scene.record(...names(20))
   await scene.close()
-  const { stored, dropped } = scene.store.log.counts()
+  const { stored, dropped } = scene.store.traceLog.counts()
   expect(dropped).toBe(0)
   expect(stored).toBeGreaterThan(64)
 })

@@ -176,7 +176,7 @@ describe('a file system that is gone (a stale handle)', () => {
 test('an open span that cannot be written down costs its note, not the log', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server)
-  const tracer = new BasicTracerProvider({ spanProcessors: [scene.store.log] }).getTracer('test')
+  const tracer = new BasicTracerProvider({ spanProcessors: [scene.store.traceLog] }).getTracer('test')
   const serialize = vi.fn(() => {
     throw new Error('odd')
   })
@@ -202,7 +202,7 @@ async function givenUp(failing: (code: string) => () => void, meanwhile: (scene:
   await until(() => faults.held?.length === 1)
   // The process is about to end, say.
   faults.onWriteNow = failing('ENOSPC')
-  scene.store.log.flushSync()
+  scene.store.traceLog.flushSync()
   meanwhile(scene)
   const late = faults.held
   mend(faults)
@@ -214,7 +214,7 @@ describe('a write that comes back after it was given up', () => {
   test('does not spoil what was written in its place', async () => {
     const scene = await givenUp(once, ({ record, store }) => {
       record('a')
-      store.log.flushSync()
+      store.traceLog.flushSync()
     })
     await scene.flush()
     await scene.close()

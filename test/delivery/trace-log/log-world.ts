@@ -90,7 +90,7 @@ export class World {
       case 'end':
         return this.#endOne()
       case 'save':
-        this.scene.store.log.flushSync()
+        this.scene.store.traceLog.flushSync()
         return this.#isSafe()
       case 'flush':
         this.#letGo()
@@ -165,7 +165,7 @@ export class World {
     this.#record({ do: 'record', count: 1, size: 0, isOdd: false })
     await new Promise(resolve => setTimeout(resolve, 8))
     for (const count of counts) {
-      this.scene.store.log.flushSync()
+      this.scene.store.traceLog.flushSync()
       this.#record({ do: 'record', count, size: 0, isOdd: false })
     }
     this.#letGo()
@@ -243,7 +243,7 @@ export class World {
   /** `process.exit()`. */
   async #exit(): Promise<void> {
     for (const name of [...this.#open.keys()]) this.#end(name)
-    this.scene.store.log.shutdownSync()
+    this.scene.store.traceLog.shutdownSync()
     for (const queue of this.scene.queues) queue.abandonNow()
     this.scene.store.release()
     for (const link of this.#links) link.isCut = true

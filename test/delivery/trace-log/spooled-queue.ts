@@ -101,7 +101,7 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     }
     const log = { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
-    byName.set(name, new SpanQueue({ sink, batch, report, log, backOff: new BackOff(pauseScale) }))
+    byName.set(name, new SpanQueue({ sink, batch, report, cursors: log, backOff: new BackOff(pauseScale) }))
   }
   const queues = [...byName.values()]
   const store = new Store({
@@ -115,9 +115,9 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     report: lines,
     losses: new LossLog(directory),
   })
-  const tracer = new BasicTracerProvider({ spanProcessors: [store.log] }).getTracer('test')
+  const tracer = new BasicTracerProvider({ spanProcessors: [store.traceLog] }).getTracer('test')
   const flush = async (): Promise<void> => {
-    await store.log.forceFlush()
+    await store.traceLog.forceFlush()
     await Promise.all(queues.map(queue => queue.forceFlush()))
   }
   return {
@@ -131,7 +131,7 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     },
     start: name => tracer.startSpan(name),
     async close() {
-      await store.log.shutdown()
+      await store.traceLog.shutdown()
       await Promise.all(queues.map(queue => queue.shutdown()))
       await Promise.all(queues.map(queue => queue.abandon()))
       await store.stop()
