@@ -54,7 +54,7 @@ export function openBackend(
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
   const batch = { ...settings.batch, exportTimeoutMillis }
   // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
-  const burst = log ? { log } : { burstBytes: tailSampling?.maxBytes }
+  const burst = log ? { cursors: log } : { burstBytes: tailSampling?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
   const logs = plan.logs ? logQueue(plan, settings, files, deliveries, emitter) : undefined
