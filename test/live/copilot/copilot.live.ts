@@ -175,7 +175,8 @@ test('it ends a turn that the user interrupts', async () => {
       await copilot.stop('SIGINT')
     },
   })
-  expect(tree).toMatchInlineSnapshot(`
+  // Copilot itself writes one or the other, as the signal comes before or after its answer to it.
+  expect(tree.replace('user_initiated', 'user_abort')).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.exit_reason=user_abort]
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.response.finish_reason=tool_calls]
