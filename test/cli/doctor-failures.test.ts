@@ -98,7 +98,7 @@ describe('what is wrong is one line with what to do, and exit 1', () => {
     [
       'a path below a file',
       '/dev/null/traces/spans.jsonl',
-      /a part of the path is not a directory \(ENOTDIR\) → Make it writable/,
+      /a part of the path is not a directory \(ENOTDIR\) → Choose a path of directories/,
     ],
   ]
   if (process.platform === 'linux')

@@ -319,6 +319,7 @@ const FILE: Readonly<Record<string, string>> = {
 const FILE_REMEDY: Readonly<Record<string, string>> = {
   ENOSPC: 'Free some space on that disk',
   EDQUOT: 'Free some space there',
+  ENOTDIR: 'Choose a path of directories',
   ENOTPRIVATE: 'Make it yours alone (chmod 700)',
 }
 

@@ -117,7 +117,9 @@ describe('the local trace log', () => {
       }
       await pipeline[endBy]()
       expect(report.said).toEqual([
-        expect.stringMatching(/^trace log: cannot write .* Make it writable; until then traces are not stored$/),
+        expect.stringMatching(
+          /^trace log: cannot write .* Choose a path of directories; until then traces are not stored$/,
+        ),
         'trace log: 2 spans are not in it',
       ])
     },
