@@ -1,5 +1,6 @@
 /** Records that come twice, late, or without the company that they expect. */
 import { describe, expect, test } from 'vitest'
+import { createTestPlugin } from '../../src/testing.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {
   all,
@@ -427,4 +428,28 @@ describe('a start that is repeated after the end of a later attempt', () => {
     `)
     expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 1 }, spansOpen: 0 })
   })
+})
+
+test('a start without a time is late if a later attempt has ended: it opens no span', () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  const request = { ...TURN, api_request_id: 'r2', api_call_count: 2, model: 'qwen3' }
+  const failed = { ...request, error: { type: 'RateLimit' }, retryable: true }
+  plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
+  plugin.emit('pre_api_request', { ...request, retry_count: 0 })
+  plugin.emit('api_request_error', { ...failed, retry_count: 0 })
+  plugin.emit('api_request_error', { ...failed, retry_count: 1 })
+  plugin.emit('pre_api_request', { ...request, retry_count: 2 })
+  plugin.emit('post_api_request', { ...request, retry_count: 2 })
+  plugin.emit('pre_api_request', { ...request, retry_count: 1 })
+  plugin.emit('post_llm_call', { ...TURN, model: 'qwen3' })
+  plugin.emit('on_session_end', { ...TURN, completed: true })
+  plugin.emit('pre_api_request', { ...request, retry_count: 1 })
+  expect(plugin.stats()).toMatchObject({ hooks: { duplicate: 2 }, turnsOpen: 0, spansOpen: 0 })
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      llm.qwen3 OK
+        api.qwen3 ERROR RateLimit
+        api.qwen3 ERROR RateLimit
+        api.qwen3 OK
+  `)
 })
