@@ -149,7 +149,7 @@ describe('around a payload', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.tools']).toBe('__proto__')
   })
 
-  test('neither changes nor keeps a value of the host', () => {
+  test('does not change or keep a value of the host', () => {
     const args = Object.freeze({ command: 'ls', list: Object.freeze([1, 2]) })
     const payload = Object.freeze({ ...TURN, tool_name: 'terminal', tool_call_id: 'c1', args })
     const plugin = told([...began(), [100, 'pre_tool_call', payload], [150, 'post_tool_call', payload]])
