@@ -61,7 +61,7 @@ describe('hookspan init gemini', () => {
     expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([])
   })
 
-  test('a folder with blanks and quotes in its name is one word of the command', async () => {
+  test('quotes a folder with blanks and quotes in its name as one word of the command', async () => {
     const folder = scene.install("it's a/node_modules/hookspan")
     await scene.init(['gemini'], { folder })
     const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
@@ -72,7 +72,7 @@ describe('hookspan init gemini', () => {
     )
   })
 
-  test('what GEMINI_CLI_HOME names is a home', async () => {
+  test('treats GEMINI_CLI_HOME as a home', async () => {
     await scene.init(['gemini'], { env: { GEMINI_CLI_HOME: scene.path('other') } })
     expect(Object.keys(hooksOf('other/.gemini/settings.json'))).toHaveLength(7)
   })
@@ -131,7 +131,7 @@ describe.each([
     expect(scene.read(file)).toBe(once)
   })
 
-  test('--undo gives back what was there, byte by byte; without that, the file goes', async () => {
+  test('restores the file byte by byte with --undo, or removes it', async () => {
     hasRun()
     const before = `{ "theme":"dark",\n\n    "hooks": {} }\n`
     scene.put(file, before)
@@ -146,7 +146,7 @@ describe.each([
     expect(JSON.parse(scene.read(file))).toEqual({ later: true })
   })
 
-  test('another hookspan takes the place of the first', async () => {
+  test('replaces another hookspan', async () => {
     hasRun()
     await scene.init([agent])
     const folder = scene.install('other/node_modules/hookspan')

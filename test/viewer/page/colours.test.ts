@@ -28,11 +28,11 @@ describe.each([
 ])('%s', (_, colours) => {
   const on = (name: string, ground: string): number => contrast(colours[name] ?? '', colours[ground] ?? '')
 
-  test.each(['text', 'dim', 'link', 'ok', 'warn', 'error', 'running', 'wait-text'])('%s is read as text', name => {
+  test.each(['text', 'dim', 'link', 'ok', 'warn', 'error', 'running', 'wait-text'])('is readable as text: %s', name => {
     for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(4.5)
   })
 
-  test.each(Object.keys(day).filter(name => /^kind-/.test(name)))('%s is seen as a bar', name => {
+  test.each(Object.keys(day).filter(name => /^kind-/.test(name)))('is visible as a bar: %s', name => {
     for (const ground of ['page', 'card']) expect(on(name, ground), ground).toBeGreaterThanOrEqual(3)
   })
 })
