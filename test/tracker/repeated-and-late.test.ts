@@ -453,3 +453,18 @@ test('a start without a time is late if a later attempt has ended: it opens no s
         api.qwen3 OK
   `)
 })
+
+test('a prompt without a time is late if the turn that it names has ended without one: it begins no second turn', async () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
+  plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })
+  plugin.emit('post_api_request', { ...TURN, api_request_id: 'r1' })
+  plugin.emit('on_session_end', { ...TURN, completed: true })
+  plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
+  await plugin.shutdown()
+  expect(plugin.tree()).toBe(text`
+    agent OK
+      api.qwen3 OK
+      llm.qwen3 UNSET (incomplete: shutdown)
+  `)
+})
