@@ -1,4 +1,4 @@
-import type { Guards } from './hook-agent.ts'
+import type { Guards } from './hooks-host.ts'
 import { packageFile } from './package-folder.ts'
 
 /**
