@@ -1,5 +1,7 @@
-import type { Guards } from './hooks-host.ts'
 import { packageFile } from './package-folder.ts'
+
+/** How an agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
+export type Guards = 'open' | 'closed' | undefined
 
 /**
  * The shell command line of the program that forwards a hook to the receiver. Uses the current Node binary, because the agent's

@@ -8,7 +8,7 @@ import {
   receiverFiles,
   rememberPort,
 } from '../../receiver/receiver-files.ts'
-import { guardsOfCommand, isCommandFor } from './hook-command.ts'
+import { type Guards, guardsOfCommand, isCommandFor } from './hook-command.ts'
 import { about, editJson, exactUndo, FRESH, type JsonChange, planEdit, readConfig, valueAt } from './json-config.ts'
 import { packageFile } from './package-folder.ts'
 import type { HostSetup, InitContext, Plan } from './plan.ts'
@@ -18,9 +18,6 @@ import { folderFrom } from './plugin-file.ts'
 const FIRST_PORT = 27_640
 const PORTS = 20
 const PRIVATE = 'The file contains the token of the receiver on this machine, so only your user can read it now.'
-
-/** How the agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
-export type Guards = 'open' | 'closed' | undefined
 
 export interface ReceiverAccess {
   readonly port: number

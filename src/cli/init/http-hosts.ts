@@ -2,13 +2,14 @@ import { join } from 'node:path'
 import {
   commandFor,
   type GuardedEvents,
+  type Guards,
   guardOptions,
   guardsOfCommand,
   isCommandFor,
   UNLESS_UP,
   unlessUp,
 } from './hook-command.ts'
-import { type Guards, type HooksHost, hooksHost, type ReceiverAccess } from './hooks-host.ts'
+import { type HooksHost, hooksHost, type ReceiverAccess } from './hooks-host.ts'
 import { type JsonPath, valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
 
