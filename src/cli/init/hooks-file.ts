@@ -1,13 +1,6 @@
 import { dirname, join } from 'node:path'
 import { aboutGuards, type Guards } from './hook-agent.ts'
-import {
-  commandFor,
-  type GuardedEvents,
-  guardOptions,
-  guardsOfCommand,
-  isCommandFor,
-  lightCommandFor,
-} from './hook-command.ts'
+import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
 import {
   about,
   byHand,
@@ -28,8 +21,6 @@ interface HooksFileHost {
   readonly name: string
   readonly title: string
   readonly events: readonly string[]
-  /** Hooks that need no decision use the shell forwarder, because the agent waits for each. */
-  readonly isLight?: boolean
   /** Events that the agent need not wait for, unless a guard decides. */
   readonly async?: ReadonlySet<string>
   entry(command: string, isAsync: boolean): object
@@ -87,8 +78,7 @@ function enabling(host: HooksFileHost, root: unknown, surroundings: InitContext,
   const entryOf = (event: string): object => {
     const options = host.guarded === undefined ? [] : guardOptions(event, guards, host.guarded)
     const wantsDecision = options.some(option => option !== '--up')
-    const commandOf = host.isLight === true && !wantsDecision ? lightCommandFor : commandFor
-    return host.entry(commandOf(host.name, surroundings, options), !wantsDecision && host.async?.has(event) === true)
+    return host.entry(commandFor(host.name, surroundings, options), !wantsDecision && host.async?.has(event) === true)
   }
   return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entryOf(event)] : []))]
 }
@@ -157,7 +147,6 @@ export const codex: HostSetup = hooksFileSetup({
   entry: (command, isAsync) => ({
     hooks: [{ type: 'command', command, timeout: TIMEOUT, ...(isAsync && { async: true }) }],
   }),
-  isLight: true,
   // The result is in the rollout; the hook only triggers reading it.
   async: new Set(['PostToolUse']),
   guarded: {
