@@ -93,7 +93,7 @@ describe('what is published', () => {
         'fixtures/hermes-turn.jsonl',
         'fixtures/demo-session.jsonl',
         'docs/configuration.md',
-        'docs/backends/README.md',
+        'docs/backends.md',
         'docs/privacy.md',
         'docker-compose.yml',
         'observability/prometheus.yml',

@@ -103,11 +103,11 @@ describe('A and B', () => {
   })
 })
 
-test('docs/export.md shows what is printed', async () => {
+test('docs/commands.md shows what is printed', async () => {
   await writeFile(log, `${exportLine(...DIFF_PAGE)}\n`)
   const io = fakeIo({ home, env: { COLUMNS: '100' } })
   expect(await run(['7c035f25', 'e41d07aa'], io)).toBe(0)
-  const page = section(read('docs/export.md'), 'Compare two turns')
+  const page = section(read('docs/commands.md'), 'hookspan diff')
   expect(blocks(page, 'text')).toEqual([io.written.stdout])
   expect(blocks(page, 'sh')).toEqual(['npx hookspan diff 7c035f25 e41d07aa\n'])
 })

@@ -33,7 +33,7 @@ const USED = {
 }
 
 function commandOf(agent: string): string {
-  return `${process.execPath} ${join(scene.folder, 'dist', 'hook.cjs')} ${agent}`
+  return `/bin/sh ${join(scene.folder, 'dist', 'hook.sh')} ${process.execPath} ${agent}`
 }
 
 describe('hookspan init gemini', () => {
@@ -65,8 +65,8 @@ describe('hookspan init gemini', () => {
     const folder = scene.install("it's a/node_modules/hookspan")
     await scene.init(['gemini'], { folder })
     const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
-    const path = join(folder, 'dist', 'hook.cjs').replace("'", String.raw`'\''`)
-    expect(group?.hooks).toMatchObject([{ command: `${process.execPath} '${path}' gemini` }])
+    const path = join(folder, 'dist', 'hook.sh').replace("'", String.raw`'\''`)
+    expect(group?.hooks).toMatchObject([{ command: `/bin/sh '${path}' ${process.execPath} gemini` }])
     expect((await scene.init(['gemini'], { folder })).stdout).toContain(
       'Gemini CLI sends its hooks to hookspan already',
     )
@@ -95,7 +95,7 @@ describe('hookspan init qwen', () => {
     const hooks = hooksOf(QWEN)
     expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
     expect(hooks['SessionStart']).toEqual([{ hooks: [{ ...program, command: `${program.command} --up` }] }])
-    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \S+ \S+hook\.cjs qwen$/)
+    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \/bin\/sh \S+hook\.sh \S+ qwen$/)
     expect(hooks['Stop']).toEqual([{ hooks: [http, { ...program, command: shell }] }])
     expect(hooks['PostToolBatch']).toEqual(hooks['Stop'])
     expect(hooks['SessionEnd']).toEqual([{ hooks: [program] }])
@@ -151,7 +151,7 @@ describe.each([
     await scene.init([agent])
     const folder = scene.install('other/node_modules/hookspan')
     await scene.init([agent], { folder })
-    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.cjs'))
-    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.cjs'))
+    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.sh'))
+    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.sh'))
   })
 })

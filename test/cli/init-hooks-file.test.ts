@@ -37,13 +37,8 @@ function commandsOf(list: readonly Entry[] = []): string[] {
 }
 
 describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
-  // Codex waits for each hook: a shell forwarder takes less time than Node does to start.
-  const name = host === 'codex' ? 'hook.sh' : 'hook.cjs'
-  const words = (script: string): string[] => [...(host === 'codex' ? ['/bin/sh', script] : []), process.execPath]
-  const ours = (folder = scene.folder): string => {
-    const script = join(folder, 'dist', name)
-    return [...words(script), ...(host === 'codex' ? [] : [script]), host].join(' ')
-  }
+  const ours = (folder = scene.folder): string =>
+    ['/bin/sh', join(folder, 'dist', 'hook.sh'), process.execPath, host].join(' ')
 
   test('has each hook start the forwarder, and says what is to be done next; a second time there is nothing to do', async () => {
     const { code, stdout } = await scene.init([host])
@@ -95,7 +90,7 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
   test('a folder with a blank in its name is one word for the shell', async () => {
     await scene.init([host], { folder: scene.install("it's here/hookspan") })
     const [list] = Object.values(entries(file))
-    expect(commandsOf(list)[0]).toContain(`it'\\''s here/hookspan/dist/${name}' `)
+    expect(commandsOf(list)[0]).toContain(`it'\\''s here/hookspan/dist/hook.sh' `)
     expect((await scene.init([host, '--undo'], { folder: scene.install("it's here/hookspan") })).code).toBe(0)
     expect(scene.names()).toEqual([])
   })

@@ -37,7 +37,7 @@ function storedTurn(name: string): string {
 describe(`hookspan, ${SAMPLED}`, () => {
   const CALLS: [string[], number, RegExp, RegExp][] = [
     [['--version'], 0, new RegExp(`^${packageJson.version}\n$`), /^$/],
-    [['--help'], 0, / {2}demo +see traces without an agent/, /^$/],
+    [['--help'], 0, / {2}demo +show traces without an agent/, /^$/],
     [[], 2, /^$/, /Usage: hookspan COMMAND/],
     [['demo', '--help'], 0, /^Usage: hookspan demo/, /^$/],
     [['replay'], 2, /^$/, /^hookspan replay: expected a FILE[^\n]*\nUsage: hookspan replay [^\n]*\n$/],

@@ -14,8 +14,8 @@ interface Entry {
   readonly endpoint?: string
 }
 
-const PAGE = text('docs/backends/README.md')
-const pages = PAGES.filter(path => path.startsWith('docs/backends/'))
+const PAGE = text('docs/backends.md')
+const pages = PAGES.filter(path => path === 'docs/backends.md')
 const entries: Entry[] = pages.flatMap(path => blocks(text(path), 'yaml')).flatMap(body => parse(body)?.backends ?? [])
 
 /** The type's own keys, with something in the place of what a variable would hold; its vendor's usual variables are set. */

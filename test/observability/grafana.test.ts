@@ -83,17 +83,17 @@ test('every instrument is on it', () => {
   expect(KEYS.filter(key => !shown.has(key))).toEqual([])
 })
 
-test('its rows are the questions that people have', () => {
+test('it has one row per subject', () => {
   expect(dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
     'Turns',
     'Tokens',
-    'Latency by model',
-    'Tools by outcome',
+    'Model requests',
+    'Tools',
     'Errors and retries',
-    'Approvals and waiting time',
-    'Control hooks',
+    'Approvals',
+    'Guards',
     'Child agents',
-    'Hooks and hookspan itself',
+    'hookspan',
   ])
 })
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { commandFor, type GuardedEvents, guardOptions, lightCommandFor } from './hook-command.ts'
+import { commandFor, type GuardedEvents, guardOptions } from './hook-command.ts'
 import { hooksHost, type ReceiverAccess } from './hooks-host.ts'
 import { valueAt } from './json-config.ts'
 import type { HostSetup } from './plan.ts'
@@ -7,8 +7,6 @@ import type { HostSetup } from './plan.ts'
 /** The hooks of an agent that runs a command for each of them. */
 interface CommandHooks {
   readonly events: readonly string[]
-  /** Hooks that need no decision use the shell forwarder, because the agent waits for each. */
-  readonly isLight?: boolean
   /** Events that the agent need not wait for, unless a guard decides. */
   readonly async?: ReadonlySet<string>
   readonly guarded?: GuardedEvents
@@ -19,14 +17,13 @@ interface CommandHooks {
 
 function commandEntries(
   name: string,
-  { events, isLight, async, guarded, guardEvents = [], entry }: CommandHooks,
+  { events, async, guarded, guardEvents = [], entry }: CommandHooks,
 ): (receiver: ReceiverAccess) => ReadonlyMap<string, readonly object[]> {
   return receiver => {
     const entryOf = (event: string): object => {
       const options = guarded === undefined ? [] : guardOptions(event, receiver.guards, guarded)
       const wantsDecision = options.some(option => option !== '--up')
-      const commandOf = isLight === true && !wantsDecision ? lightCommandFor : commandFor
-      return entry(commandOf(name, receiver, options), !wantsDecision && async?.has(event) === true)
+      return entry(commandFor(name, receiver, options), !wantsDecision && async?.has(event) === true)
     }
     const all = receiver.guards === undefined ? events : [...events, ...guardEvents]
     return new Map(all.map(event => [event, [entryOf(event)]]))
@@ -50,7 +47,6 @@ export const codex: HostSetup = hooksHost({
       ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'SubagentStart'],
       ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
     ],
-    isLight: true,
     // The result is in the rollout; the hook only triggers reading it.
     async: new Set(['PostToolUse']),
     guarded: {

@@ -44,7 +44,8 @@ export class LocalIndex {
   readonly #indexer: Indexer
   readonly #search: TextSearch
   #open: ReadonlyMap<string, OpenTraceRow> = new Map()
-  #savedBytes = 0
+  #savedProgress: string
+  #unsavedBytes = 0
   #failure: string | undefined
   #saveFailure: string | undefined
   #isStopped = false
@@ -60,7 +61,7 @@ export class LocalIndex {
     this.#table = table
     this.#indexer = new Indexer({ table, files, list: () => this.#listFiles(), pause: this.#pause })
     this.#search = new TextSearch(table, () => this.#indexer.files, this.#pause)
-    this.#savedBytes = this.#indexedBytes
+    this.#savedProgress = this.#progress
   }
 
   get isUpToDate(): boolean {
@@ -73,9 +74,11 @@ export class LocalIndex {
 
   async step(): Promise<Step | undefined> {
     try {
+      const before = this.#indexedBytes
       const step = await this.#indexer.step()
       this.#failure = undefined
-      if (step === undefined && Math.abs(this.#indexedBytes - this.#savedBytes) >= SAVE_BYTES) this.save()
+      this.#unsavedBytes += Math.abs(this.#indexedBytes - before)
+      if (step === undefined && this.#unsavedBytes >= SAVE_BYTES) this.save()
       return step
     } catch (error) {
       if (this.#isStopped) return undefined
@@ -121,14 +124,16 @@ export class LocalIndex {
 
   /** Saves a snapshot, so that the next process continues from here. Call when no step is in progress. */
   save(): void {
-    if (this.#stateDirectory === undefined || this.#savedBytes === this.#indexedBytes) return
+    const progress = this.#progress
+    if (this.#stateDirectory === undefined || this.#savedProgress === progress) return
     try {
       saveSnapshot(this.#stateDirectory, { table: this.#table, files: this.#indexer.files })
       this.#saveFailure = undefined
     } catch (error) {
       this.#saveFailure = `cannot keep the index in ${this.#stateDirectory}: ${fileErrorReason(error)}`
     }
-    this.#savedBytes = this.#indexedBytes
+    this.#savedProgress = progress
+    this.#unsavedBytes = 0
   }
 
   get #stateDirectory(): string | undefined {
@@ -141,6 +146,11 @@ export class LocalIndex {
 
   get #indexedBytes(): number {
     return this.#indexer.files.reduce((sum, { low, high }) => sum + high - low, 0)
+  }
+
+  /** A snapshot depends on this alone. The number of bytes is not enough: a file may replace another of its length. */
+  get #progress(): string {
+    return JSON.stringify(this.#indexer.files.map(({ path, low, high, hash }) => [path, low, high, hash]))
   }
 
   async #listFiles(): Promise<readonly string[]> {

@@ -54,12 +54,13 @@ export class TraceTable {
     }
   }
 
+  /** @param facts undefined if no span could be read; the lines stay until the removal of their file is noticed */
   putFacts(entry: TraceEntry, facts: TraceFacts | undefined): void {
     const [before, after] = [entry.facts?.turn.sessionId, facts?.turn.sessionId]
     entry.facts = facts
     entry.isStale = false
     entry.title = undefined
-    if (facts === undefined) this.#traces.delete(entry.traceId)
+    if (entry.lines.length === 0) this.#traces.delete(entry.traceId)
     if (before === after) return
     if (before !== undefined) this.#removeFromSession(before, entry)
     if (after === undefined) return

@@ -197,6 +197,28 @@ test('it makes no difference in which pieces a log is written, looked at, closed
   )
 })
 
+test('a segment that is replaced by one of the same length is not in the next snapshot', async () => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  scene.lines('1-1.jsonl', noteLine(turn('t1', 0)))
+  await opened.catchUp()
+  scene.remove('1-1.jsonl')
+  opened.close()
+  scene.lines('2-1.jsonl', noteLine(turn('t1', 0)))
+  await scene.indexed()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
+})
+
+test('an open turn of which one segment is removed while the index is closed keeps the lines of the others', async () => {
+  const scene = new LogScene()
+  scene.lines('1-1.jsonl', noteLine(turn('t1', 0)))
+  scene.lines('2-1.jsonl', noteLine(request('t1', 'a', 10)))
+  await scene.indexed()
+  scene.remove('1-1.jsonl')
+  await scene.indexed()
+  expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
+})
+
 test('nothing of a session is left out or counted twice when its turns come one by one', async () => {
   const scene = new LogScene()
   const opened = scene.open()
