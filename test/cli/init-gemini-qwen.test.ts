@@ -33,7 +33,7 @@ const USED = {
 }
 
 function commandOf(agent: string): string {
-  return `${process.execPath} ${join(scene.folder, 'dist', 'hook.cjs')} ${agent}`
+  return `/bin/sh ${join(scene.folder, 'dist', 'hook.sh')} ${process.execPath} ${agent}`
 }
 
 describe('hookspan init gemini', () => {
@@ -61,18 +61,18 @@ describe('hookspan init gemini', () => {
     expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([])
   })
 
-  test('a folder with blanks and quotes in its name is one word of the command', async () => {
+  test('quotes a folder with blanks and quotes in its name as one word of the command', async () => {
     const folder = scene.install("it's a/node_modules/hookspan")
     await scene.init(['gemini'], { folder })
     const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
-    const path = join(folder, 'dist', 'hook.cjs').replace("'", String.raw`'\''`)
-    expect(group?.hooks).toMatchObject([{ command: `${process.execPath} '${path}' gemini` }])
+    const path = join(folder, 'dist', 'hook.sh').replace("'", String.raw`'\''`)
+    expect(group?.hooks).toMatchObject([{ command: `/bin/sh '${path}' ${process.execPath} gemini` }])
     expect((await scene.init(['gemini'], { folder })).stdout).toContain(
       'Gemini CLI sends its hooks to hookspan already',
     )
   })
 
-  test('what GEMINI_CLI_HOME names is a home', async () => {
+  test('treats GEMINI_CLI_HOME as a home', async () => {
     await scene.init(['gemini'], { env: { GEMINI_CLI_HOME: scene.path('other') } })
     expect(Object.keys(hooksOf('other/.gemini/settings.json'))).toHaveLength(7)
   })
@@ -95,7 +95,7 @@ describe('hookspan init qwen', () => {
     const hooks = hooksOf(QWEN)
     expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
     expect(hooks['SessionStart']).toEqual([{ hooks: [{ ...program, command: `${program.command} --up` }] }])
-    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \S+ \S+hook\.cjs qwen$/)
+    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \/bin\/sh \S+hook\.sh \S+ qwen$/)
     expect(hooks['Stop']).toEqual([{ hooks: [http, { ...program, command: shell }] }])
     expect(hooks['PostToolBatch']).toEqual(hooks['Stop'])
     expect(hooks['SessionEnd']).toEqual([{ hooks: [program] }])
@@ -131,7 +131,7 @@ describe.each([
     expect(scene.read(file)).toBe(once)
   })
 
-  test('--undo gives back what was there, byte by byte; without that, the file goes', async () => {
+  test('restores the file byte by byte with --undo, or removes it', async () => {
     hasRun()
     const before = `{ "theme":"dark",\n\n    "hooks": {} }\n`
     scene.put(file, before)
@@ -146,12 +146,12 @@ describe.each([
     expect(JSON.parse(scene.read(file))).toEqual({ later: true })
   })
 
-  test('another hookspan takes the place of the first', async () => {
+  test('replaces another hookspan', async () => {
     hasRun()
     await scene.init([agent])
     const folder = scene.install('other/node_modules/hookspan')
     await scene.init([agent], { folder })
-    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.cjs'))
-    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.cjs'))
+    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.sh'))
+    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.sh'))
   })
 })

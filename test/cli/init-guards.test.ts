@@ -83,7 +83,7 @@ test.each<[Host, 'open' | 'closed', readonly string[]]>([
       'http closed 2s, command 5s',
     ],
   ],
-])('%s --guards %s waits where hooks may decide, and nowhere else', async (host, guards, expected) => {
+])('makes %s --guards %s wait where hooks may decide, and nowhere else', async (host, guards, expected) => {
   expect((await scene.init([host, '--guards', guards])).code).toBe(0)
   const { SessionStart, PostToolBatch, SessionEnd, ...hooks } = shown(host)
   expect(ASKED.map(event => hooks[event])).toEqual(expected)
@@ -136,7 +136,7 @@ test.each([
   [['pi', '--guards', 'open'], /--guards is for one of .*claude-code, .*qwen/],
   [['--guards', 'open'], /--guards is for one of .*claude-code, .*qwen/],
   [['qwen', '--guards', 'shut'], /--guards takes open, closed, off, got "shut"/],
-] as const)('%j is a wrong use', async (args, message) => {
+] as const)('rejects %j', async (args, message) => {
   const { code, stderr } = await scene.init([...args])
   expect(code).toBe(2)
   expect(stderr).toMatch(message)

@@ -209,7 +209,7 @@ describe('hookspan init hermes --webhook', () => {
     expect(scene.names()).not.toContain(SECRET)
   })
 
-  test('a secret that cannot be read is said, and is nothing to the plugin', async () => {
+  test('reports a secret that cannot be read, and writes nothing to the plugin', async () => {
     hasRun()
     symlinkSync('/etc/hostname', scene.path(SECRET))
     const { code, stderr } = await scene.init(['hermes', '--webhook'])
@@ -284,7 +284,7 @@ describe('hookspan init hermes --guards', () => {
     expect(isLinked()).toBe(true)
   })
 
-  test('and takes that out again with all else', async () => {
+  test('removes that again with all else', async () => {
     scene.put(FILE, USED)
     await scene.init(['hermes', '--guards', 'open'])
     expect((await scene.init(['hermes', '--undo'])).stdout).toContain('byte by byte')

@@ -84,7 +84,7 @@ describe('hookspan send', () => {
     expect(spool()).toHaveLength(1)
   })
 
-  test('one of several, the others keep what they have', async () => {
+  test("sends one of several, and keeps the others' backlog", async () => {
     await recordTurn(`jaeger=${dead},phoenix=${dead}`)
     const { code, stdout } = await send(['--backend', 'jaeger'], `jaeger=${sink.url},phoenix=${sink.url}`)
     expect(code).toBe(0)
@@ -96,7 +96,7 @@ describe('hookspan send', () => {
     expect(spool()).toEqual([])
   })
 
-  test('what was to go to another address is not given to a backend that is named on the command line', async () => {
+  test("does not send another address's backlog to a backend of the command line", async () => {
     await recordTurn(`jaeger=${dead}`)
     const { code, stdout } = await send(['--backend', `jaeger=${sink.url}`])
     const name = `jaeger@${new URL(sink.url).host}`
@@ -120,7 +120,7 @@ describe('hookspan send', () => {
     [['--since', 'yesterday'], /--since takes an age/],
     [['--all', 'file.jsonl'], /--all sends the trace log/],
     [['--sinc', '2h'], /unknown option --sinc. Did you mean --since\?/],
-  ])('%j is wrong use', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stderr } = await send(args, `jaeger=${sink.url}`)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)

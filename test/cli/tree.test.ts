@@ -256,11 +256,11 @@ describe('colours and width', () => {
     [{ columns: 100, env: { TERM: 'dumb' } }, false],
     [{ env: { FORCE_COLOR: '1' } }, true],
     [{ env: { FORCE_COLOR: '0' } }, false],
-  ])('%j', async (given, expected) => {
+  ])('draws with %j', async (given, expected) => {
     expect(await isColored(given)).toBe(expected)
   })
 
-  test('follow the terminal', async () => {
+  test('follows the terminal', async () => {
     const path = await write('t.jsonl', exportLine(...SAMPLE_TURN))
     const widest = async (columns: number): Promise<number> => {
       const { stdout } = await tree([path], { columns, env: { NO_COLOR: '1' } })

@@ -63,7 +63,7 @@ test('serves the built page, and the traces of the log; Ctrl-C ends it', async (
   expect(await end).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('a second call says where the first is', async () => {
+test('shows the address of the first at a second call', async () => {
   const { child, url } = await view()
   const { code, stdout } = await program.run(['view'])
   expect({ code, stdout }).toEqual({

@@ -53,7 +53,7 @@ function boom(): never {
   throw new Error('too many files')
 }
 
-describe('a plugin that was made', () => {
+describe('a plugin that was created', () => {
   test('is opened at once where nothing has to be loaded', () => {
     expect(watched(undefined).done).toEqual(['open'])
   })
@@ -164,7 +164,7 @@ test.each<[string, (queue: RecordQueue) => unknown]>([
   ['the end of a session', queue => queue.handleHook('on_session_end', {}, undefined)],
   ['a record that cannot be copied', queue => queue.handleHook('pre_tool_call', { args: new Map() }, undefined)],
   ['the shutdown of a plugin', queue => queue.endAll()],
-])('%s has the time of its arrival, however long loading takes', (_what, call) => {
+])('has the time of arrival for %s, however long loading takes', (_what, call) => {
   let clock = 1_800_000_000_000
   const times: number[] = []
   const queue = new RecordQueue({
@@ -192,7 +192,7 @@ describe('in a process of its own', () => {
     const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(path => path.includes('/sdk-'))
     const plugin = createPlugin({ backends: ['jaeger=http://127.0.0.1:1'] })`
 
-  test.concurrent('to make a plugin, and to tell it something, loads no SDK; it is there soon', async () => {
+  test.concurrent('loads no SDK to create a plugin and to emit, but soon afterwards', async () => {
     const ended = await runHost(
       `${LOADED}
        plugin.emit('on_session_start', { session_id: 's1' })
@@ -205,7 +205,7 @@ describe('in a process of its own', () => {
     expect(ended).toMatchObject({ code: 0, stdout: '0\n1\n', stderr: '' })
   })
 
-  test.concurrent('a turn of five hooks in one tick lasts no longer than that, whatever is loaded in its end', async () => {
+  test.concurrent('measures a turn of five hooks in one tick without the loading at its end', async () => {
     const ended = await runHost(
       `import { readFileSync } from 'node:fs'
        // Each look at the clock is a second later than the one before: loading takes long.
@@ -230,7 +230,7 @@ describe('in a process of its own', () => {
     expect(ended).toMatchObject({ code: 0, stdout: '1000\n', stderr: '' })
   })
 
-  test.concurrent('a program that ends with nothing told opens nothing', async () => {
+  test.concurrent('opens nothing in a program that ends without a hook', async () => {
     const home = scratchHome()
     const ended = await runHost(`${LOADED}\nprocess.on('exit', () => console.log(loaded().length))\nprocess.exit()`, {
       HOME: home,

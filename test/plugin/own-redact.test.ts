@@ -69,7 +69,7 @@ describe('redact', () => {
     expect(plugin.stats().hooks).toMatchObject({ ok: 7, error: 0 })
   })
 
-  test('of a plugin that throws at some texts costs those only', () => {
+  test('loses only the texts at which it throws', () => {
     const redact = (text: string): string => {
       if (text.includes('asks')) throw new Error('no')
       return text
@@ -80,7 +80,7 @@ describe('redact', () => {
     expect(written(plugin)).toContain('from Anna Schmidt')
   })
 
-  test('that is no function is one line, and masking stays as it is', () => {
+  test('is reported in one line if it is no function, and masking continues', () => {
     const { plugin, lines } = scratchPlugin({ redact: 'yes please' as never })
     tellTurn(plugin)
     expect(lines).toEqual([expect.stringMatching(/^config: redact: expected true or false, got "yes please"/)])

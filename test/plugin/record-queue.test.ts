@@ -68,7 +68,7 @@ function partsOf(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + partsOf(inner), 1)
 }
 
-describe('what a host does with a payload afterwards', () => {
+describe('a later change of a payload by the host', () => {
   afterEach(() => void vi.useRealTimers())
 
   const runs = readdirSync(FIXTURES).filter(name => name.endsWith('.jsonl'))
@@ -120,13 +120,13 @@ describe('what a host does with a payload afterwards', () => {
     await fc.assert(changesNothing, { numRuns: RUNS, seed: SEED })
   })
 
-  test.each(sample(MODES, 2))(`or that it is large, shows nowhere (%o), ${SAMPLED}`, async mode => {
+  test.each(sample(MODES, 2))(`has no effect, even if it is large (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'kept'))
     await fc.assert(showsNowhere, { numRuns: Math.ceil(RUNS / 4), seed: SEED })
   })
 
-  test.each(MODES)(`or that somebody asks where spans stand, shows nowhere (%o), ${SAMPLED}`, async mode => {
+  test.each(MODES)(`has no effect, even if the context of spans is requested (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     for (const name of sample(runs, 4)) await expectSame(recordsOf(new URL(name, FIXTURES)), mode, 'asked for')
     const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'asked for'))
@@ -138,7 +138,7 @@ describe('what a host does with a payload afterwards', () => {
     for (const name of sample(runs, 4)) await expectSame(recordsOf(new URL(name, FIXTURES)), options)
   })
 
-  test('that is reused for the next one, too', () => {
+  test('has no effect if the payload is reused for the next record', () => {
     const plugin = createTestPlugin({ host: 'agent' })
     const payload = { session_id: 's', turn_id: 't', tool_call_id: '', tool_name: 'terminal', args: { command: '' } }
     for (const name of ['one', 'two']) {
@@ -181,7 +181,7 @@ function results(from: number, to: number): string[] {
   return Array.from({ length: to - from }, (_, n) => `result ${from + n}`)
 }
 
-describe('the work', () => {
+describe('the deferred work', () => {
   afterEach(() => {
     vi.useRealTimers()
     vi.restoreAllMocks()
@@ -258,7 +258,7 @@ describe('the work', () => {
     expect(drawn).toEqual(results(0, 3))
   })
 
-  test('on what a tool is given is put off for whoever asks only where it stands', async () => {
+  test('defers the arguments of a tool if a caller asks only for its context', async () => {
     const { plugin, drawn } = watched()
     plugin.emit('pre_tool_call', { ...CALL, args: { command: 'result 1' } })
     expect(plugin.traceparent(CALL)).toMatch(/^00-/)
@@ -282,7 +282,7 @@ describe('the work', () => {
     expect(of('hermes.tool.duration')).toMatchObject({ count: 3 })
   })
 
-  test('of a callback that is asked about a span is done while the host waits', () => {
+  test('runs while the host waits if a callback is asked about a span', () => {
     const asked: string[] = []
     const plugin = createTestPlugin({
       enrich: ({ payload }) => {
@@ -294,7 +294,7 @@ describe('the work', () => {
     expect(asked).toContain('c')
   })
 
-  test('that tells something itself goes on', async () => {
+  test('continues if it emits records itself', async () => {
     const plugin: TestPlugin = createTestPlugin({
       redact: text => {
         if (text === 'first') plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'c2', args: 'second' })
@@ -308,7 +308,7 @@ describe('the work', () => {
     expect(plugin.stats()).toMatchObject({ spansOpen: 3, hooks: { ok: 2 } })
   })
 
-  test('of a sweep comes after what was told before it', () => {
+  test('runs a sweep after earlier records', () => {
     vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: START_AT })
     const plugin = createLivePlugin({ root_span_ttl_ms: 60_000 })
     plugin.emit('pre_llm_call', { session_id: 's', turn_id: 't' })
@@ -403,7 +403,7 @@ describe('the end of a session', () => {
   })
 })
 
-test('what is told is on disk within `log_flush_ms`, the time that it waits included', () => {
+test('is on disk within `log_flush_ms`, including the time in the queue', () => {
   const { config } = resolveConfig({ code: {}, env: {}, home: '/home/u', hostName: undefined })
   const { localLog } = pipelineSettings(config, {}, '/home/u')
   // Ten milliseconds are the longest that a record is put off.

@@ -42,7 +42,7 @@ describe('a plugin in a worker thread', () => {
     ])
   })
 
-  test('and one beside it in the main thread, in one directory, do not disturb each other', async () => {
+  test('works beside one in the main thread, in one directory', async () => {
     const home = scratchHome()
     const { plugin } = scratchPlugin({}, home)
     const threads = [1, 2].map(() => threadIn(join(home, '.local', 'state'), ''))

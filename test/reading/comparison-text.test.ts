@@ -58,7 +58,7 @@ describe('the text', () => {
   })
 })
 
-test('as JSON every step is there, with the whole of what differs', () => {
+test('includes every step as JSON, with the whole difference', () => {
   const a = turn('aaaa', [['api.m', used(10, 2)], ['tool.edit', told({ path: 'a' })], ['tool.ls']])
   const b = turn('bbbb', [
     ['api.m', used(20, 3)],

@@ -41,14 +41,14 @@ describe('of many spans', () => {
     ],
     ['in one another', () => many(index => [`s${index - 1}`, 'tool', index, 2 * COUNT - index])],
     ['each beyond the one that it is in', () => many(index => [`s${index - 1}`, 'tool', index, index + 3])],
-  ])('it ends: %s', (_, make) => {
+  ])('terminates: %s', (_, make) => {
     const { sections } = criticalPath(make())
     expect(sections.length).toBeGreaterThan(0)
     expect(sections.length).toBeLessThanOrEqual(2 * COUNT + 1)
   })
 })
 
-describe('whatever the spans say', () => {
+describe('arbitrary spans', () => {
   const kinds: readonly Kind[] = [
     'session',
     'llm',
@@ -95,7 +95,7 @@ describe('whatever the spans say', () => {
     )
   })
 
-  test('also without a root, and in circles, they lie within the trace and within their spans', () => {
+  test('lies within the trace and within its spans, also without a root, and with cycles', () => {
     fc.assert(
       fc.property(spans, notes => {
         const tree = treeOf(...notes)

@@ -75,7 +75,7 @@ describe('displayWidth', () => {
     ['👍🏽', 2],
     ['🇩🇪', 2],
     ['└─ ━ → …', 8],
-  ])('of %j is %i', (text, width) => {
+  ])('measures %j as %i', (text, width) => {
     expect(displayWidth(text)).toBe(width)
   })
 
@@ -94,7 +94,7 @@ describe('displayWidth', () => {
     ])
   })
 
-  test('no clipped segments are wider than asked', () => {
+  test('clips segments to at most the given width', () => {
     const text = fc.string({ unit: 'grapheme' }).map(displayText)
     fc.assert(
       fc.property(fc.array(text), fc.integer({ min: 0, max: 40 }), (texts, width) => {
@@ -127,7 +127,7 @@ describe('figures', () => {
     [273_600_000, '3 d 04 h'],
     [-5, '-5 ms'],
     [Number.NaN, '?'],
-  ])('%d ms are %s', (millis, text) => {
+  ])('formats %d ms as %s', (millis, text) => {
     expect(humanDuration(millis)).toBe(text)
   })
 
@@ -136,11 +136,11 @@ describe('figures', () => {
     [148, '148'],
     [1840, '1 840'],
     [1234567, '1 234 567'],
-  ])('%d is written %s', (count, text) => {
+  ])('writes %d as %s', (count, text) => {
     expect(humanCount(count)).toBe(text)
   })
 
-  test('an instant is shown in UTC, and an invalid one as an empty text', () => {
+  test('shows an instant in UTC, and an invalid one as an empty text', () => {
     expect(humanInstant(1795256100000)).toBe('2026-11-21 10:15:00 UTC')
     expect(humanInstant(Number.POSITIVE_INFINITY)).toBe('')
   })

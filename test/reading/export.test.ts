@@ -21,7 +21,7 @@ function page(...notes: readonly SpanNote[]): string {
   return [...exportHtml(forest(...notes), TURN_AT + 60_000)].join('')
 }
 
-test('a CSV row has no character that acts on a terminal or writes backwards, not in its ids either', () => {
+test('writes no character to a CSV row that acts on a terminal or writes backwards, not in its ids either', () => {
   const evil = 'a\u001b[31m\u202eb\u0007'
   const rows = [...exportCsv(forest({ id: evil, parent: `p${evil}`, trace: `t${evil}`, name: evil, from: 0, to: 1 }))]
   expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
@@ -116,7 +116,7 @@ describe('a page', () => {
     expect(escapeHtml('one\n\ttwo')).toBe('one\n\ttwo')
   })
 
-  test('of very long values has the beginning, and of very deep traces every span', () => {
+  test('has the beginning of very long values, and every span of very deep traces', () => {
     const long: SpanNote = {
       id: 'a',
       name: 'agent',
@@ -191,7 +191,7 @@ describe('OTLP lines', () => {
 
   const span = (id: string, trace: string): SpanNote => ({ id, trace, name: `n${id}`, from: 1, to: 2 })
 
-  test('are those of some traces as they were written, also the last one without a line end', async () => {
+  test('has the lines of some traces as they were written, also the last one without a line end', async () => {
     const lines = [
       exportLine(span('1', 'aa'), span('2', 'bb')),
       exportLine(span('3', 'bb')),
@@ -200,7 +200,7 @@ describe('OTLP lines', () => {
     expect(await exported(lines.join('\n'), 'aa')).toEqual([exportLine(span('1', 'aa')), exportLine(span('4', 'aa'))])
   })
 
-  test('have nothing of the log itself: no header, no note of what is open, no damage', async () => {
+  test('has nothing of the log itself: no header, no note of open spans, no damage', async () => {
     const header = '{"hookspan.segment":{"traceId":"aa"}}'
     const text = [
       header,
@@ -214,7 +214,7 @@ describe('OTLP lines', () => {
     ])
   })
 
-  test('are read as the traces that they were', async () => {
+  test('is read back as the same traces', async () => {
     const [line = ''] = await exported(
       exportLine(...SAMPLE_TURN),
       SAMPLE_TURN[0]?.trace ?? '5b8efff798038103d269b633813fc60c',

@@ -94,6 +94,6 @@ test.each([
   [0.999_96, '$1.00'],
   [1.2, '$1.20'],
   [1204.5, '$1 204.50'],
-])('%d is written %s', (dollars, text) => {
+])('writes %d as %s', (dollars, text) => {
   expect(humanCost(dollars)).toBe(text)
 })

@@ -135,7 +135,7 @@ describe('what is running', () => {
   })
 })
 
-test('more than a few traces are found whole, too, wherever their spans stand', async () => {
+test('finds more than a few traces whole, too, wherever their spans are', async () => {
   const traces = Array.from({ length: 30 }, (_, index) => `c${index}`)
   const children = traces.map((trace, at) => exportLine(child(trace, at, {})))
   const { trees } = await selectTraces(

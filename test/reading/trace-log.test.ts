@@ -36,7 +36,7 @@ function shapes(trees: readonly TraceTree[]): string[] {
 }
 
 describe('the segments of a log', () => {
-  test('are its .jsonl files, the oldest first', async () => {
+  test('includes its .jsonl files, the oldest first', async () => {
     await append('b.jsonl', '')
     await append('a.jsonl', '')
     await append('a.lock', '')
@@ -47,7 +47,7 @@ describe('the segments of a log', () => {
     expect(await listSegments(directory)).toEqual([path('b.jsonl'), path('a.jsonl')])
   })
 
-  test('are none when there is no directory', async () => {
+  test('is empty without a directory', async () => {
     expect(await listSegments(path('none'))).toEqual([])
   })
 })

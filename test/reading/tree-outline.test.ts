@@ -65,7 +65,7 @@ describe('the outline of a trace', () => {
     expect(outlined([ROOT], { durations: true })).toBe('agent OK 100 ms')
   })
 
-  test('of the sample is short', () => {
+  test('is short for the sample', () => {
     expect(outlined(SAMPLE_TURN).split('\n')).toHaveLength(SAMPLE_TURN.length)
   })
 

@@ -174,19 +174,19 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   expect(reasons(steps, keep)).toEqual(expected)
 })
 
-test('a trace is counted once, whatever its children say later', async () => {
+test('counts a trace once, whatever its children report later', async () => {
   const steps = [...turn(...STARTED), childEnds(30_000, { failed: true })]
   const counted = await seriesText(plugin(steps, true), 'hermes.sampling.turns')
   expect(counted).toEqual(['reason=none early=false → 1'])
 })
 
-test('a turn that falls silent is one to keep', () => {
+test('keeps a turn that falls silent', () => {
   const silent = plugin([...began(), [30 * 60_000 * 10, 'on_session_start', { session_id: 'other' }]], true)
   const root = silent.spans().find(span => span.attributes['hermes.turn.final_status'] === 'timed_out')
   expect(root?.attributes[REASON]).toBe('error')
 })
 
-test('nothing but the root changes by it, and every turn is counted', async () => {
+test('changes only the root, and counts every turn', async () => {
   const steps = turn(...asked(30), ...FAILED_CALL, ...approval(200, 400, 'deny'), ...CHILD_USES)
   const [off, on] = [plugin(steps, false), plugin(steps, { denied: true, tools: ['terminal'], rate: 0.5 })]
   const bare = on.spans().map(span => ({ ...span, attributes: { ...span.attributes, [REASON]: undefined } }))

@@ -48,7 +48,7 @@ describe('in Hermes, the prompt of another turn', () => {
   })
 })
 
-test('in any other host, the prompt of another turn interrupts one that is running', () => {
+test('interrupts a running turn at the prompt of another one in any other host', () => {
   const plugin = told([prompt(0, TURN), ...asked(0).slice(0, 1), prompt(500, TURN2)], { host: 'other' })
   expect(plugin.tree(SHOWN)).toContain('final_status=interrupted, hermes.turn.number=1')
 })

@@ -23,7 +23,7 @@ async function tokens(steps: readonly Step[]): Promise<unknown[]> {
   return [attributes(plugin, 'agent')['hermes.turn.tokens.total'], ...counted]
 }
 
-test('a tool of a request that only counts is below the loop, as the request would be', () => {
+test('puts a tool of a request that only counts below the loop, like the request', () => {
   const failed = [pre(100, { retry_count: 0 }), error(200, { retry_count: 0 })]
   const plugin = told([...began(), ...failed, post(400, { retry_count: 1 }), ...usedFor(500), ...answered(900)])
   expect(plugin.tree()).toBe(text`
@@ -93,7 +93,7 @@ describe('an answer with a higher number than the attempt that is open', () => {
   })
 })
 
-describe('a host that says 0 of every attempt', () => {
+describe('a host that numbers every attempt 0', () => {
   const zero = { retry_count: 0 }
   const failedTwice = [pre(100, zero), error(200, zero), pre(300, zero), error(400, zero)]
 
@@ -107,7 +107,7 @@ describe('a host that says 0 of every attempt', () => {
   })
 })
 
-test('without times, an attempt that we numbered takes the end with that number', () => {
+test('gives an attempt numbered by hookspan the end with that number if there are no times', () => {
   const plugin = createTestPlugin()
   feedSteps(plugin, began())
   const steps = [error(0, { retry_count: 0 }), pre(0, { retry_count: 0 }), post(0, { retry_count: 1 })]

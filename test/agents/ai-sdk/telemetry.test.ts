@@ -26,7 +26,7 @@ class CallError extends Error {
   readonly isRetryable = true
 }
 
-describe('what is kept of an event', () => {
+describe('the copy of an event', () => {
   test('is what is read of it, and neither headers nor options of the provider', () => {
     const secret = { headers: { authorization: 'Bearer abc' }, providerOptions: { key: 'abc' }, tools: {} }
     createTelemetry(OPTIONS).onStart({ callId: 'a', operationId: 'ai.generateText', modelId: 'm', ...secret })
@@ -35,7 +35,7 @@ describe('what is kept of an event', () => {
     ])
   })
 
-  test('of an error is plain data; of retries that were given up, the last one', () => {
+  test('has plain data of an error, and the last one of exhausted retries', () => {
     const telemetry = createTelemetry(OPTIONS)
     const gaveUp = Object.assign(new Error('Failed after 2 attempts'), { lastError: new CallError('on fire') })
     telemetry.onError({ callId: 'a', error: gaveUp })
@@ -79,7 +79,7 @@ describe('nothing is thrown, whatever comes', () => {
   })
 })
 
-describe('what runs inside', () => {
+describe('nested calls', () => {
   test('is passed on as the very same promise', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const running = Promise.resolve('done')
@@ -116,13 +116,13 @@ describe('what runs inside', () => {
   })
 })
 
-test('registered twice, all but the start of a call is told once', () => {
+test('emits all but the start of a call once if registered twice', () => {
   const [one, other] = [createTelemetry(OPTIONS), createTelemetry(OPTIONS)]
   for (const telemetry of [one, other]) telemetry.onStart({ callId: 'a' })
   for (const telemetry of [one, other]) telemetry.onStepStart({ callId: 'a' })
   expect(toldNames()).toEqual(['onStart', 'onStart', 'onStepStart'])
 })
 
-test('a flush comes to its end', async () => {
+test('ends a flush', async () => {
   await expect(createTelemetry(OPTIONS).flush()).resolves.toBeUndefined()
 })

@@ -65,7 +65,7 @@ test.each<[string, object, object | undefined]>([
   ['a tool without a name', { ...PRE, tool_name: undefined }, undefined],
   ['what is of no session', { ...PRE, session_id: undefined }, undefined],
   ['what is no object', [], undefined],
-])('%s is asked about with the ids of its trace', (_, body, question) => {
+])('asks about %s with the ids of its trace', (_, body, question) => {
   expect(claudeCodeGuards.requestIn(body)).toEqual(question)
 })
 
@@ -154,7 +154,7 @@ test.each<[string, object, HookReply]>([
   ['a tool does not run', PRE, pre({ permissionDecision: 'deny', permissionDecisionReason: 'Nobody is there.' })],
   ['what has happened has happened', POST, {}],
   ['a turn ends: it would go on for ever', STOP, {}],
-])('closed, %s', (_, body, reply) => {
+])('has the right reply if closed: %s', (_, body, reply) => {
   expect(claudeCodeGuards.failClosedReply(body, 'Nobody is there.')).toStrictEqual(reply)
 })
 

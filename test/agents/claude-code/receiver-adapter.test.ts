@@ -261,7 +261,7 @@ test('counts the hooks that timed out and never arrived', async () => {
   expect(open.inlet.lostHooks).toBe(2)
 })
 
-test('a receiver that starts after one was killed in a turn draws the tools that ran meanwhile from the transcript', async () => {
+test('draws tools that ran while no receiver did from the transcript, after a kill in a turn', async () => {
   const killed = opened()
   const events: HostEvent[] = []
   const take = async (

@@ -130,12 +130,12 @@ test.each([
   ['the end of a child', CHILD, {}],
   ['what asks nothing', { ...BASE, hook_event_name: 'PermissionRequest' }, {}],
   ['what is none', 'hello', {}],
-])('closed: %s', (_, body, answer) => {
+])('has the right reply if closed: %s', (_, body, answer) => {
   expect(codexGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })
 
 test.each(['SessionStart', 'SessionEnd', 'PermissionRequest', 'Interrupt', 'constructor', '', undefined, 7])(
-  'nothing is asked by %s',
+  'asks nothing for %s',
   hook_event_name => {
     const body = { ...TOOL, hook_event_name }
     expect(codexGuardProtocol.requestIn(body)).toBeUndefined()

@@ -62,7 +62,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('that was stopped has stopped its tools, too', () => {
+  test('stops its tools, too, when stopped', () => {
     expect(treeOf(new Scene().prompted('Wait').calls(exec).toolStarts(exec).aborts())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=interrupted]
         llm.fake-1 OK
@@ -79,7 +79,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('whose beginning was missed is opened by what is done in it', () => {
+  test('is opened by its first event if its beginning was missed', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     const missed = events.slice(events.findIndex(({ event }) => event === 'model_call_ended'))
     expect(treeOf(missed)).toMatchInlineSnapshot(`
@@ -107,11 +107,11 @@ describe('a turn', () => {
   })
 })
 
-describe('what a host does not tell', () => {
+describe('a host with missing data', () => {
   const story = (scene: Scene): Scene =>
     scene.prompted('Look').fails().retries().calls(exec).tool(exec, 'blocked', 'Tool call blocked because').answers()
 
-  test('the conversation, without the permission: the same tree, and no text of it', () => {
+  test('gives the same tree without the permission for conversations, and no text of them', () => {
     const seen = story(new Scene()).ends()
     const unseen = story(new Scene('s1', { without: ['conversation'] })).ends()
     expect(treeOf(unseen)).toBe(treeOf(seen))
@@ -119,16 +119,16 @@ describe('what a host does not tell', () => {
     expect(JSON.stringify(recordsOf(seen.events))).toMatch(/Look.*Done/)
   })
 
-  test('the life of its runs, before there were agent events: the same tree', () => {
+  test('gives the same tree without the lifecycle of its runs, as before there were agent events', () => {
     expect(treeOf(story(new Scene('s1', { without: ['agent'] })).ends())).toBe(treeOf(story(new Scene()).ends()))
   })
 
-  test('both: the run ends when nothing more comes', () => {
+  test('ends the run without both when nothing more arrives', () => {
     const scene = story(new Scene('s1', { without: ['conversation', 'agent'] }))
     expect(treeOf(scene)).toBe(treeOf(story(new Scene()).ends()))
   })
 
-  test('messages: the tokens of the run are those of its last call', () => {
+  test('has the tokens of the last call as those of the run without messages', () => {
     const scene = new Scene('s1', { without: ['message'] }).prompted('Look').calls(exec).tool(exec).answers().ends()
     const posts = recordsOf(scene.events).filter(({ hook }) => hook === 'post_api_request')
     expect(posts.map(({ payload, correlation }) => [Reflect.get(payload, 'usage')?.total_tokens, correlation])).toEqual(
@@ -210,7 +210,7 @@ describe('a tool', () => {
     ['completed', 'hi', 'completed'],
     ['failed', 'File not found', 'error'],
     ['blocked', 'not in this house', 'blocked'],
-  ])('that is %s', (status, text, outcome) => {
+  ])('has the outcome of one that is %s', (status, text, outcome) => {
     const scene = new Scene().prompted('Look').calls(exec).tool(exec, status, text).answers().ends()
     expect(treeOf(scene)).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
@@ -248,7 +248,7 @@ describe('a tool', () => {
     `)
   })
 
-  test('that is called by another tool belongs to the same call', () => {
+  test('is one call if another tool calls it', () => {
     const inner: Call = { id: 'inner', name: 'sessions_list' }
     const outer: Call = { id: 'call_1', name: 'tool_call' }
     const scene = new Scene().prompted('Look').calls(outer).toolStarts(outer).toolStarts(inner, 'call_1')
@@ -263,13 +263,13 @@ describe('a tool', () => {
     `)
   })
 
-  test('of which only the result was kept ends with the next call', () => {
+  test('ends with the next call if only its result was recorded', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     const fewer = events.filter(({ event }) => event !== 'after_tool_call')
     expect(treeOf(fewer)).toBe(treeOf(events))
   })
 
-  test('that somebody is asked about', () => {
+  test('is approved by the user', () => {
     const asked = { kind: 'exec', title: 'Command approval requested', toolCallId: 'call_1', command: 'rm -rf /' }
     const scene = new Scene().prompted('Delete').calls(exec).toolStarts(exec)
     scene
@@ -289,7 +289,7 @@ describe('a tool', () => {
   })
 })
 
-test('an event of another name is none that we know', () => {
+test('ignores an event of another name', () => {
   const machine = createOpenClawMachine()
   expect(machine.accept({ event: 'before_something_new', at: 1 })).toBeUndefined()
   expect(machine.accept({ event: 'message_sent', at: 1 })).toEqual([])

@@ -128,10 +128,10 @@ describe('the plugin', () => {
   })
 })
 
-describe('nothing of it hurts the host', () => {
+describe('the host', () => {
   const hostile = new Proxy({}, { get: () => raise(), has: () => raise(), ownKeys: () => raise() })
 
-  test('whatever comes, no handler throws, and none but the last gives anything', async () => {
+  test('sees no handler throw, and only the last return anything, at any event', async () => {
     const host = new FakeHost().load('full', { runtime: {} })
     for (const event of [hostile, undefined, null, 'text', 7, []]) {
       for (const { hook, handler } of host.handlers) {
@@ -142,7 +142,7 @@ describe('nothing of it hurts the host', () => {
     }
   })
 
-  test('nor does a listener', () => {
+  test('sees no listener throw', () => {
     const host = new FakeHost().load('full')
     host.emits(hostile)
     host.emits(undefined as unknown as OpenClawAgentEvent)

@@ -50,7 +50,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('whose beginning was missed is opened by what is done in it', () => {
+  test('is opened by its first event if its beginning was missed', () => {
     expect(treeOf(new Scene().answers().settles())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
         llm.fake-1 OK
@@ -174,7 +174,7 @@ describe('a session', () => {
   })
 })
 
-describe('a conversation that is made shorter', () => {
+describe('a conversation that is compacted', () => {
   const entry = { summary: 'All that was said', usage: { input: 900, output: 40 } }
 
   test('asks the model for it, in the turn in which it happens', () => {
@@ -188,7 +188,7 @@ describe('a conversation that is made shorter', () => {
     `)
   })
 
-  test('by an extension asks nobody', () => {
+  test('sends no request if an extension compacts it', () => {
     const scene = new Scene().prompted('Hi').answers().settles().says('session_before_compact')
     scene.says('session_compact', { compactionEntry: entry, fromExtension: true })
     expect(treeOf(scene)).not.toContain('aux.')
@@ -208,13 +208,13 @@ describe('a conversation that is made shorter', () => {
   })
 })
 
-test('what is known and says nothing is not counted; what is not known is', () => {
+test('counts unknown events, and no known ones without records', () => {
   const machine = createPiMachine()
   expect(machine.accept({ event: 'model_select', context: { sessionId: 's1' } })).toEqual([])
   expect(machine.accept({ event: 'of_next_year', context: { sessionId: 's1' } })).toBeUndefined()
 })
 
-test('nothing is left open, and nothing is counted as wrong', () => {
+test('leaves nothing open, and counts no errors', () => {
   const scene = new Scene().starts().prompted('Hi').calls(bash).tool(bash).answers().settles().quits()
   const { hooks, spansOpen, turnsOpen } = played(scene.events).stats()
   expect({ hooks, spansOpen, turnsOpen }).toMatchObject({

@@ -51,8 +51,8 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe('nothing of ours can hurt Pi', () => {
-  test('every handler gives nothing back, whatever it is called with', () => {
+describe('the safety of Pi', () => {
+  test('returns nothing from every handler, whatever its arguments', () => {
     const pi = piWith()
     for (const name of pi.handlers.keys()) {
       for (const data of [{}, { message: null, toolCallId: 7, headers: 'none' }]) {
@@ -61,7 +61,7 @@ describe('nothing of ours can hurt Pi', () => {
     }
   })
 
-  test('no handler throws, not even when Pi has let go of the session that it is called for', () => {
+  test('throws from no handler, not even after Pi has released its session', () => {
     const pi = piWith()
     const stale = new Proxy({}, { get: () => raise() })
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
@@ -69,12 +69,12 @@ describe('nothing of ours can hurt Pi', () => {
     write.mockRestore()
   })
 
-  test('no handler is registered that must answer, or that makes Pi copy the conversation', () => {
+  test('registers no handler that must answer, or that makes Pi copy the conversation', () => {
     const costly = ['project_trust', 'context', 'context_with_system', 'turn_end', 'agent_before_settle', 'input']
     expect([...piWith().handlers.keys()].filter(name => costly.includes(name))).toEqual([])
   })
 
-  test('Pi waits for us only where it ends: the last turn has to be out then', async () => {
+  test('makes Pi wait only at its end: the last turn has to be sent then', async () => {
     const pi = piWith()
     expect(pi.emit('session_shutdown', { reason: 'new' })).toBeUndefined()
     await expect(pi.emit('session_shutdown', { reason: 'quit' })).resolves.toBeUndefined()
@@ -111,8 +111,8 @@ describe('what the machine is told', () => {
   })
 })
 
-describe('lines for the person', () => {
-  test('are shown by Pi where it draws on the terminal', () => {
+describe('lines for the user', () => {
+  test('shows them through Pi if that draws on the terminal', () => {
     const notify = vi.fn()
     const pi = piWith({ sample_rate: 7 }, { hasUI: true, ui: { notify } })
     pi.emit('session_start', { reason: 'startup' })
@@ -191,7 +191,7 @@ describe('the trace context', () => {
   })
 })
 
-test('the module itself is an extension', () => {
+test('is an extension as a module', () => {
   vi.stubEnv('HOOKSPAN_LOCAL_LOG', 'false')
   const pi = new FakePi()
   hookspan(pi)

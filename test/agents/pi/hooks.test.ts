@@ -71,7 +71,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('what is listened to', () => {
+describe('the registered hooks', () => {
   test('is what a hook looks at, with one handler for an event, however many hooks there are', () => {
     const looks = (name: string): AnyHook => ({ name, beforeTool: () => pass() })
     const pi = new FakePi().with([looks('one'), looks('two')])
@@ -82,7 +82,7 @@ describe('what is listened to', () => {
     ])
   })
 
-  test('what Pi cannot do is a line when the hooks are attached', () => {
+  test('reports unsupported decisions in a line when attached', () => {
     const pi = new FakePi().with([defineHook({ name: 'late', decisions: ['block'], afterTurn: () => block('no') })])
     expect(pi.lines).toEqual(['hookspan: hook late cannot block in afterTurn of pi: the operation continues'])
   })
@@ -125,7 +125,7 @@ describe('a prompt', () => {
     expect(await pi.emit('before_agent_start', { systemPrompt: 'Be kind.' })).toEqual({})
   })
 
-  test('that waits while the agent works has it said in itself, and is no new turn', async () => {
+  test('has an injected text in itself if it waits while the agent works, and is no new turn', async () => {
     const states: unknown[] = []
     const pi = new FakePi().with([
       {
@@ -369,7 +369,7 @@ describe('the end of a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const CLOSED = 'The hook guard failed to check this, and is set to block on failure.'
   const never = () => pass()
   const broken = new Proxy(
@@ -384,7 +384,7 @@ describe('what fails', () => {
   test.each([
     ['pass', undefined],
     ['block', { block: true, reason: CLOSED }],
-  ] as const)('in reading what Pi hands over counts as %s', async (onFailure, expected) => {
+  ] as const)("counts as %s a failure to read Pi's data", async (onFailure, expected) => {
     const pi = new FakePi().with([{ name: 'guard', onFailure, beforeTool: never }])
     pi.context = broken
     expect(await pi.emit('tool_call', { toolCallId: 'c1', toolName: 'bash', input: {} })).toEqual(expected)
@@ -407,7 +407,7 @@ describe('what fails', () => {
   })
 })
 
-test('a prompt that is blocked is a turn of its own in the trace, and is over', async () => {
+test('makes a blocked prompt an ended turn of its own in the trace', async () => {
   vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   const pi = new FakePi().with([hook('beforeTurn', 'block', () => block('No.'))])
   const emitted: unknown[] = []

@@ -25,12 +25,12 @@ describe('a tool', () => {
       (scene: Scene) => scene.toolStarts(bash).toolEnds(bash, 'half\n\nCommand aborted', true, { aborted: true }),
       'cancelled',
     ],
-  ])('that %s', (_what, ends, outcome) => {
+  ])('is recorded if it %s', (_what, ends, outcome) => {
     const scene = ends(new Scene().prompted('Look').calls(bash))
     expect(treeOf(scene.answers().settles())).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
 
-  test('that reads a file which speaks of errors has not failed', () => {
+  test('has not failed if it reads a file that mentions errors', () => {
     const scene = new Scene()
       .prompted('Look')
       .calls(bash)
@@ -59,7 +59,7 @@ describe('a tool', () => {
     `)
   })
 
-  test('whose end was lost ends with the message that has its result', () => {
+  test('ends with the message that has its result if its end was lost', () => {
     const message = {
       role: 'toolResult',
       toolCallId: 'call_1',
@@ -70,7 +70,7 @@ describe('a tool', () => {
     expect(treeOf(scene.answers().settles())).toContain('tool.bash OK [hermes.tool.outcome=completed]')
   })
 
-  test('named subagent delegates, unless it is refused', () => {
+  test('delegates if it is named subagent, unless it is refused', () => {
     const delegate: Call = { id: 'call_1', name: 'subagent' }
     const begin = (): Scene =>
       new Scene().prompted('Send').calls(delegate).toolStarts(delegate, { agent: 'scout', task: 'Go' })
@@ -128,7 +128,7 @@ describe('a question about a tool', () => {
     expect(treeOf(scene)).toMatch(/tool\.read .*\n +approval\.read/)
   })
 
-  test('whose end is never told ends with the turn, without an answer', () => {
+  test('ends with the turn, without an answer, if its end is never reported', () => {
     expect(treeOf(begin().settles())).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
         llm.fake-1 OK
@@ -141,7 +141,7 @@ describe('a question about a tool', () => {
   test.each([
     ['outside of a tool', 'confirm', asked(new Scene().prompted('Look'))],
     ['for a text', 'input', new Scene().prompted('Look').toolStarts(bash).says('ui_prompt_start', { kind: 'input' })],
-  ])('%s is no approval', (_where, kind, scene) => {
+  ])('is no approval for %s', (_where, kind, scene) => {
     expect(treeOf(scene.says('ui_prompt_end', { kind }).settles())).not.toContain('approval')
   })
 })

@@ -73,6 +73,6 @@ test.each<[string, object, HookReply]>([
   ],
   ['what has happened has happened', POST, {}],
   ['a turn ends', STOP, {}],
-])('closed, %s', (_, body, reply) => {
+])('has the right reply if closed: %s', (_, body, reply) => {
   expect(qwenGuards.failClosedReply(body, 'Nobody.')).toStrictEqual(reply)
 })

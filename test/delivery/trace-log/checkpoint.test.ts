@@ -184,7 +184,7 @@ describe('a save that fails', () => {
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
   })
 
-  test('because the directory was deleted makes it again, as soon as there is room', () => {
+  test('creates a deleted directory again, as soon as there is room', () => {
     const state = stateDirectory()
     const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     rmSync(state, { recursive: true })
@@ -200,7 +200,7 @@ describe('a save that fails', () => {
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
   })
 
-  test('of a checkpoint so long that it is written anew leaves the old one, too', () => {
+  test('keeps the old checkpoint, too, if a long one is written anew', () => {
     const state = stateDirectory()
     const backends = Array.from({ length: 200 }, (_, number) => `a backend with a long name ${number}`)
     const checkpoint = Checkpoint.create(state, SEGMENT, backends)

@@ -173,7 +173,7 @@ describe('a file system that is gone (a stale handle)', () => {
   })
 })
 
-test('an open span that cannot be written down costs its note, not the log', async () => {
+test('loses the note of an open span that cannot be written, not the log', async () => {
   const server = new FakeServer()
   const scene = sceneOf(server)
   const tracer = new BasicTracerProvider({ spanProcessors: [scene.store.traceLog] }).getTracer('test')
@@ -210,7 +210,7 @@ async function givenUp(failing: (code: string) => () => void, meanwhile: (scene:
   return scene
 }
 
-describe('a write that comes back after it was given up', () => {
+describe('a write that returns after it was given up', () => {
   test('does not spoil what was written in its place', async () => {
     const scene = await givenUp(once, ({ record, store }) => {
       record('a')
@@ -234,7 +234,7 @@ describe('a write that comes back after it was given up', () => {
   })
 })
 
-test('a segment is not let go while the next one does not say what is open', async () => {
+test('keeps a segment until the next one notes the open spans', async () => {
   const scene = sceneOf(new FakeServer(), { maxBytes: 1 << 20, batch: { maxExportBatchSize: 8 } })
   const open = names(12, 'open').map(name => scene.start(name))
   await scene.flush()
@@ -274,7 +274,7 @@ function copyOfState(directory: string): string {
   return state
 }
 
-test('a checkpoint that changes hands while the log is pruned keeps its segment', async () => {
+test('keeps a segment if its checkpoint changes owners while the log is pruned', async () => {
   const state = scratch()
   const segment = '1000-7'
   mkdirSync(join(state, 'traces'))
@@ -299,7 +299,7 @@ test('a checkpoint that changes hands while the log is pruned keeps its segment'
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })
 
-test('spans that are in memory only when the process ends at once count as lost', async () => {
+test('counts spans as lost that are only in memory when the process ends at once', async () => {
   const directory = scratch()
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 1000 }
   const pipeline = openPipeline({ backends: [backend('jaeger', DEAD_URL)], localLog })

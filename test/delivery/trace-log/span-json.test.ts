@@ -56,7 +56,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('of the same spans is the same the second time', () => {
+  test('is the same the second time', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         expect(lineOf(spans)).toBe(lineOf(spans))
@@ -64,7 +64,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('of no spans holds none', () => {
+  test('has no spans for none', () => {
     expect(lineOf([])).toBe('{"resourceSpans":[]}')
   })
 
@@ -101,7 +101,7 @@ describe('the JSON of a span', () => {
     expect(otlpValue(value)).toEqual(otlp)
   })
 
-  test('of a value without an end has one', () => {
+  test('has an end for a value without one', () => {
     const endless: unknown[] = []
     endless.push(endless)
     expect(() => otlpValue(endless)).not.toThrow()
@@ -126,11 +126,11 @@ describe('the JSON of a span', () => {
     ['before the epoch', [-5, 0], '0'],
     ['no number', [Number.NaN, Number.NaN], '0'],
     ['microseconds taken for milliseconds', [1.8e12, 0], '18446744073709551615'],
-  ])('a time %s', (_, time, text) => {
+  ])('has the right time: %s', (_, time, text) => {
     expect(parsed(spanWith({ startTime: time })).startTimeUnixNano).toBe(text)
   })
 
-  test('without a kind has the one that says so', () => {
+  test('has an explicit kind if it has none', () => {
     expect(parsed(spanWith({ kind: undefined as never })).kind).toBe(0)
   })
 })

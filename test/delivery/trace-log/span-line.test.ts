@@ -68,7 +68,7 @@ describe('a line that is found', () => {
     expect(found(line)).toBeUndefined()
   })
 
-  test('and only looks whole turns out to be damaged when it is read, and holds nothing then', () => {
+  test('proves damaged when it is parsed if it only looks whole, and then has no spans', () => {
     const line = found(lineOf([spanWith(), spanWith()]).replace('"kind":', '"kind"}')) as SpanLine
     expect([line.size, line.isDamaged]).toEqual([2, false])
     expect(line.spans).toEqual([])
@@ -91,7 +91,7 @@ describe('one request of several lines', () => {
     )
   })
 
-  test('of none is an empty one', () => {
+  test('is empty for no line', () => {
     expect(Buffer.concat(jsonRequest([])).toString()).toBe('{"resourceSpans":[]}')
   })
 

@@ -8,7 +8,7 @@ describe('a stream', () => {
     yield { choices: [], usage: { prompt_tokens: 11, completion_tokens: 2 } }
   }
 
-  test('that is given back ends the request when it has been read', async () => {
+  test('ends the request when it has been read, if it is returned', async () => {
     const hooks = createTestPlugin()
     const given = chunks()
     await hooks.turn({}, async turn => {
@@ -95,7 +95,7 @@ describe('a stream', () => {
     })
   })
 
-  test('that breaks off fails the request, with the same error', async () => {
+  test('fails the request if it breaks off, with the same error', async () => {
     const hooks = createTestPlugin()
     const error = new Error('connection lost')
     // biome-ignore lint/correctness/useYield: it breaks off before
@@ -111,7 +111,7 @@ describe('a stream', () => {
     expect(hooks.tree()).toBe('agent OK\n  llm OK\n    api.m ERROR Error')
   })
 
-  test('that its reader leaves is closed, as it would be', async () => {
+  test('is closed if its reader leaves, as without hookspan', async () => {
     const hooks = createTestPlugin()
     let isClosed = false
     async function* endless(): AsyncGenerator<number> {
@@ -143,7 +143,7 @@ describe('a stream', () => {
     )
   })
 
-  test('that nobody reads with `for await` ends when that is said, or else with the turn', async () => {
+  test('ends when reported, or else with the turn, if it is not read by `for await`', async () => {
     const hooks = createTestPlugin()
     await hooks.turn({}, async turn => {
       turn.request({ model: 'said' }, request => {

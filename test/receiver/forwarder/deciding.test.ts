@@ -54,7 +54,7 @@ describe('a receiver that decides', () => {
   })
 })
 
-describe('where nobody decides', () => {
+describe('without a decision', () => {
   const HOSTILE: Record<string, (scene: Scene) => unknown> = {
     'there is no receiver': () => undefined,
     'it does not know the token': scene => scene.listen(answer('401 Unauthorized')),
@@ -63,16 +63,19 @@ describe('where nobody decides', () => {
     'it has died': scene => scene.listenAndDie(),
   }
 
-  test.each(Object.entries(HOSTILE))('because %s: it is as it was set up, and nothing is lost', async (_, hostile) => {
-    const scene = new Scene()
-    await hostile(scene)
-    expect(await scene.fire({ args: ['codex', '--decide'], input: EVENT })).toEqual(QUIET)
-    expect(await scene.fire({ args: ['codex', '--closed', 'exit2'], input: EVENT })).toEqual(CLOSED)
-    expect(scene.spooled().map(({ path }) => path)).toEqual(['/codex', '/codex'])
-    await until(() => scene.started() !== '')
-  })
+  test.each(Object.entries(HOSTILE))(
+    "keeps the agent's own behaviour, and loses nothing, because %s",
+    async (_, hostile) => {
+      const scene = new Scene()
+      await hostile(scene)
+      expect(await scene.fire({ args: ['codex', '--decide'], input: EVENT })).toEqual(QUIET)
+      expect(await scene.fire({ args: ['codex', '--closed', 'exit2'], input: EVENT })).toEqual(CLOSED)
+      expect(scene.spooled().map(({ path }) => path)).toEqual(['/codex', '/codex'])
+      await until(() => scene.started() !== '')
+    },
+  )
 
-  test('what is agreed may be words, too', async () => {
+  test('accepts words as the agreed answer', async () => {
     const args = ['hermes', '--closed', '{"action":"block"}']
     expect(await new Scene().fire({ args, input: EVENT })).toEqual({ ...QUIET, printed: '{"action":"block"}' })
   })
@@ -81,7 +84,7 @@ describe('where nobody decides', () => {
     ['of no name', [''], EVENT],
     ['of a strange name', ['../../x'], EVENT],
     ['that says nothing', ['codex'], ''],
-  ])('an agent %s is closed, too', async (_, [host = ''], input) => {
+  ])('closes an agent %s, too', async (_, [host = ''], input) => {
     expect(await new Scene().fire({ args: [host, '--closed', 'exit2'], input })).toEqual(CLOSED)
   })
 })
@@ -94,7 +97,7 @@ test.each<[readonly string[], string | undefined, number, boolean]>([
   [['--closed', 'exitt2'], 'closed', 2, false],
   [['--closed'], 'closed', 2, false],
 ])(
-  '%j: waits for a decision (%s), else ends with %d; waits for a receiver: %s',
+  'waits with %j for a decision (%s), else ends with %d; waits for a receiver: %s',
   (options, failurePolicy, code, waits) => {
     expect(parseForwardOptions(options)).toMatchObject({ failurePolicy, fallback: { code }, waits })
   },
@@ -109,7 +112,7 @@ test('completes an answer when all its bytes are there, in whatever pieces', () 
   expect(parseAnswer('SSH-2.0-OpenSSH_9.2\r\n\r\n')).toBeUndefined()
 })
 
-describe('one who waits for a receiver', () => {
+describe('a client that waits for a receiver', () => {
   const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> =>
     receiverPlace(join(scene.home, 'state', 'hookspan'))
 
@@ -123,7 +126,7 @@ describe('one who waits for a receiver', () => {
     await waiting
   })
 
-  test('and when it does not come', async () => {
+  test('continues when none appears', async () => {
     await waitUntilUp(placeIn(new Scene()), 1)
   })
 

@@ -82,12 +82,12 @@ describe('the viewer of a trace log', () => {
   })
 })
 
-test('of a file there may be any number', async () => {
+test('may run any number of times for a file', async () => {
   const [first, second] = [running(await start(undefined)), running(await start(undefined))]
   expect(first.url).not.toBe(second.url)
 })
 
-test('a port that is taken is said in one line', async () => {
+test('reports a port in use in one line', async () => {
   const other = createServer()
   await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
   afterwards(() => other.close())
@@ -97,6 +97,6 @@ test('a port that is taken is said in one line', async () => {
   )
 })
 
-test('without a home there is no place for it', () => {
+test('needs a home directory', () => {
   expect(() => viewDirectory({}, '')).toThrow('there is no home directory')
 })
