@@ -25,7 +25,7 @@ test('knows nothing of our environment', async () => {
   expect(told.toSorted()).toEqual(['MINE=yes', 'PATH=/usr/bin:/bin'])
 })
 
-test('what it has started ends with it', async () => {
+test('ends with the processes that it has started', async () => {
   // Its pipes are those of the sleeper, too: they are closed when that has gone.
   expect(await shell('sleep 600 & echo started').end()).toMatchObject({ code: 0, stdout: 'started\n' })
 })
@@ -34,11 +34,11 @@ test('is killed when it takes too long, with all that it has started', async () 
   await expect(shell('sleep 600 & sleep 600', 50).end()).rejects.toThrow('was still running after 50 ms')
 })
 
-test('waiting for what it never says fails when it ends', async () => {
+test('fails when a wait for an output ends without it', async () => {
   await expect(shell('echo no').sees('yes')).rejects.toThrow(/without having said yes[\s\S]*no/)
 })
 
-test('a program that is not there', async () => {
+test('reports a program that does not exist', async () => {
   const host = new HostProcess('/nowhere', [], { cwd: tmpdir(), env: {} })
   await expect(host.end()).rejects.toThrow('ENOENT')
 })

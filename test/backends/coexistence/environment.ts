@@ -43,7 +43,7 @@ export function testEnvironment(scene: Scene): void {
       }
     })
 
-    test('and whose logger of OpenTelemetry takes everything, is told neither content nor keys of ours', async () => {
+    test('passes neither content nor keys of ours to a logger of OpenTelemetry that accepts everything', async () => {
       const { folder, around } = scene
       const backends = around.ours.map(({ url }, index) => ({
         type: 'otlp' as const,

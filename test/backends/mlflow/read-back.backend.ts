@@ -100,7 +100,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
   })
 
   // What lies below a span with tokens it takes for a part of them: so are sub-agents, which a request has called.
-  test('totals the tokens of each trace but for those of sub-agents', () => {
+  test('totals the tokens of each trace except those of sub-agents', () => {
     for (const trace of traces) {
       const own = fed.spans.filter(span => `tr-${span.traceId}` === trace.trace_id && inputOf(span) > 0)
       const counted = own.filter(span => !ancestors(span, fed.spans).some(above => inputOf(above) > 0))
