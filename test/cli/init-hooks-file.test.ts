@@ -97,8 +97,8 @@ describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
 
   test.each([
     ['{ // mine\n hooks: {} }', 1, /stays as it is: it is JSON5/],
-    ['{ "hooks": [] }', 1, /stays as it is: hooks is no object in it/],
-    ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x is no list in it/],
+    ['{ "hooks": [] }', 1, /stays as it is: hooks there is no object/],
+    ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x there is no list/],
     ['{ nonsense', 1, /it stays as it is/],
   ])('leaves %j as it is', async (text, expected, message) => {
     scene.put(file, text)

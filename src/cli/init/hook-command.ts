@@ -1,5 +1,7 @@
-import type { Guards } from './hook-agent.ts'
 import { packageFile } from './package-folder.ts'
+
+/** How an agent behaves if guards cannot answer. Undefined: it does not wait for guards. */
+export type Guards = 'open' | 'closed' | undefined
 
 /**
  * The shell command line that forwards a hook to the receiver. Usually `/bin/sh …/hook.sh /usr/bin/node codex`, which posts by

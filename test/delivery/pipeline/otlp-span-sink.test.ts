@@ -2,7 +2,7 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@o
 import { afterEach, expect, test, vi } from 'vitest'
 import { OtlpSender, type OtlpTarget } from '../../../src/delivery/pipeline/otlp-sender.ts'
 import { OtlpSpanSink } from '../../../src/delivery/pipeline/otlp-sinks.ts'
-import { createResource, createTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
+import { createResource, createSdkTracerProvider } from '../../../src/delivery/pipeline/providers.ts'
 import { SpanLine } from '../../../src/delivery/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
@@ -32,7 +32,7 @@ function openFor(server: OtlpSink, target: Partial<OtlpTarget> = {}): OtlpSpanSi
 function lineOf(name: string): SpanLine {
   const settings = pipelineSettings()
   const memory = new InMemorySpanExporter()
-  const provider = createTracerProvider({
+  const provider = createSdkTracerProvider({
     settings,
     resource: createResource(settings, {}),
     spanProcessors: [new SimpleSpanProcessor(memory)],

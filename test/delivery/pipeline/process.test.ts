@@ -150,19 +150,12 @@ describe('what is loaded', () => {
     expect(ended).toEqual({ code: 0, stdout: '[]', stderr: '' })
   })
 
-  test('loads no exporter and no metrics without a backend', async () => {
+  test('loads no SDK and no exporter without a backend', async () => {
     const ended = await room.run(`
       createPipeline(settings({}), report)
       process.stdout.write(JSON.stringify([...new Set(loaded())].sort()))
     `)
-    expect(JSON.parse(ended.stdout)).toEqual([
-      'api',
-      'core',
-      'resources',
-      'sdk-trace',
-      'sdk-trace-base',
-      'semantic-conventions',
-    ])
+    expect(JSON.parse(ended.stdout)).toEqual(['api'])
   })
 })
 

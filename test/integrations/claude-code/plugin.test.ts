@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { claudeCode } from '../../../src/cli/init/claude-code.ts'
+import { claudeCode } from '../../../src/cli/init/http-hosts.ts'
 import { InitScene } from '../../cli/init-scene.ts'
 import { afterwards } from '../../support/afterwards.ts'
 
