@@ -143,7 +143,7 @@ describe('backlog', () => {
   })
 })
 
-describe('what killed processes held', () => {
+describe('the buffered traces of killed processes', () => {
   const now = 1_795_256_100_000
   const jaeger = new Map([['jaeger', 'there']])
   const what =

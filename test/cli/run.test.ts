@@ -65,7 +65,7 @@ describe('a program', () => {
     ['SIGTERM', 'TERM'],
     ['SIGHUP', 'HUP'],
     ['SIGINT', 'INT'],
-  ] as const)('gets %s, and says how it ends', async (signal, name) => {
+  ] as const)("gets %s, and reports the program's end", async (signal, name) => {
     const waiting = `trap 'echo heard; exit 7' ${name}; echo up; while :; do sleep 0.02; done`
     const child = program.spawn(['run', '--', 'sh', '-c', waiting])
     let said = ''

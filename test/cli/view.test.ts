@@ -72,7 +72,7 @@ test('shows the address of the first at a second call', async () => {
   })
 })
 
-test('shows a file that somebody was sent', async () => {
+test('shows a file from another user', async () => {
   const path = fileOf(exportLine(...SAMPLE_TURN))
   const { url } = await view(path)
   const answer = await asked(url, `/api/traces/${TRACE_ID}`)
@@ -80,7 +80,7 @@ test('shows a file that somebody was sent', async () => {
   expect(((await answer.json()) as { rows: unknown[] }).rows).toHaveLength(SAMPLE_TURN.length)
 })
 
-describe('says in one line', () => {
+describe('a failure in one line', () => {
   test.each<[string, () => readonly string[], number, RegExp]>([
     ['that there is no such file', () => ['none.jsonl'], 1, /^hookspan view: there is no file none\.jsonl\n$/],
     ['that a hexadecimal word is no file, either', () => ['abc'], 1, /^hookspan view: there is no file abc\n$/],

@@ -406,7 +406,7 @@ test.each(IMPOSSIBLE)('attaches %j to %j', (hook, able, lines) => {
   expect(said).toEqual(lines.map(line => `hookspan: ${line}`))
 })
 
-test('says of a provider and an extension only what they decide in each phase', () => {
+test('lists for a provider and an extension only their decisions in each phase', () => {
   const able: Capabilities = {
     beforeTurn: ['block'],
     beforeModel: ['inject'],

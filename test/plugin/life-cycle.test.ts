@@ -105,7 +105,7 @@ function endOfProcess(): void {
 }
 
 describe('a host without hooks', () => {
-  test('gets a plugin that is switched off; nothing is opened, and a line says why', () => {
+  test('gets a disabled plugin; nothing is opened, and a line has the reason', () => {
     const listeners = (): number[] => ['beforeExit', 'exit', 'SIGINT'].map(name => process.listenerCount(name))
     const before = listeners()
     const timers = vi.spyOn(globalThis, 'setInterval')
@@ -123,7 +123,7 @@ describe('a host without hooks', () => {
 })
 
 describe('a host that does not accept every hook', () => {
-  test('is not spoken of to the person, but to who debugs', async () => {
+  test('is reported only with debugging on', async () => {
     const { context } = firing(name => name !== 'on_session_reset')
     await registered(context, { ...QUIET, debug: true }).shutdown()
     expect(lines).toEqual([])
@@ -141,7 +141,7 @@ describe('a host that does not accept every hook', () => {
 })
 
 describe('`await using`', () => {
-  test('shuts down: what is open is ended', async () => {
+  test('shuts down: its open spans are ended', async () => {
     const { tracerProvider, names } = recorded()
     {
       await using plugin = scratchPlugin({ tracerProvider }).plugin

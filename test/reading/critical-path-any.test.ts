@@ -8,7 +8,7 @@ import { times } from '../support/sample.ts'
 import { type Kind, note, treeOf } from './kind-notes.ts'
 import { storedSpans, TURN_AT } from './sample-turn.ts'
 
-describe('of many spans', () => {
+describe('the path of many spans', () => {
   const COUNT = times(6_000, 30_000)
   const [TEMPLATE] = storedSpans(note('s', '', 'tool', 0, 0))
   type Place = readonly [parent: string, kind: Kind, from: number, to: number]

@@ -59,7 +59,7 @@ test.each<[string | undefined, Record<string, string>]>([
   [undefined, {}],
   ['full', { HOOKSPAN_CONTENT_CAPTURE: 'full' }],
   ['full', { HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'true' }],
-])('senders are told whether all of it is kept: %s with %j', async (expected, env) => {
+])('informs senders whether all of it is kept: %s with %j', async (expected, env) => {
   const scene = new Scene()
   Object.assign(scene.env, env)
   await scene.start()

@@ -346,7 +346,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('takes the name of the guard from the start if the end lacks it', async () => {
+  test('has the name of the guard from the start if the end lacks it', async () => {
     const start: Step = [110, 'pre_control_hook', GUARD]
     const end: Step = [120, 'post_control_hook', { ...TURN, hook_run_id: 'h1', verdict: 'block', action: 'blocked' }]
     const plugin = toldAround([TOOL, start, end, TOOL_END])

@@ -253,7 +253,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const unreadable = new Proxy({}, { get: () => 7, ownKeys: () => [] })
 
   test.each([

@@ -8,7 +8,7 @@ const PROMPT = 'look it up'
 
 /** The application is configured by `OTEL_*` variables, which we read, too. */
 export function testEnvironment(scene: Scene): void {
-  describe('that is configured by variables', () => {
+  describe('a host configured by variables', () => {
     test('keeps its headers: they reach no backend of ours', async () => {
       const { folder, around } = scene
       const env = {

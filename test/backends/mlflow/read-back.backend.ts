@@ -108,7 +108,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
     }
   })
 
-  test('groups the traces of a session, and shows what was asked and answered', () => {
+  test('groups the traces of a session, and shows question and answer', () => {
     const roots = fed.spans.filter(span => span.parentSpanId === undefined)
     for (const trace of traces) {
       const root = roots.find(span => `tr-${span.traceId}` === trace.trace_id)
@@ -118,7 +118,7 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
     expect(shown.length).toBeGreaterThan(traces.length / 2)
   })
 
-  test('finds a trace where we say that it can be asked for', async () => {
+  test('finds a trace at the documented address', async () => {
     const settings = {
       type: 'mlflow',
       name: 'mlflow',

@@ -121,7 +121,7 @@ describe('the whole workload, read back', () => {
     expect(slow).toHaveLength(long.length)
   })
 
-  test('latencies that its page shows of turns are what was fed', async () => {
+  test('shows the fed latencies of turns on its page', async () => {
     const shown = new Map((await scene.query.pageSpans(PROJECT, 'parent_id is None')).map(span => [span.spanId, span]))
     const roots = fed.spans.filter(({ parentSpanId }) => parentSpanId === undefined)
     expect(shown.size).toBe(roots.length)

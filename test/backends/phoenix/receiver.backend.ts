@@ -114,7 +114,7 @@ describe('a Phoenix with authentication', () => {
     return recordTurn({ home: join(scene.home, project), config })
   }
 
-  test('takes what comes with its key', async () => {
+  test('accepts data with its key', async () => {
     const { sent, warnings } = await record('key', { api_key: apiKey })
     expect({ sent, warnings }).toEqual({ sent: { delivered: SPANS, spooled: 0, dropped: 0 }, warnings: [] })
     const query = new PhoenixQuery(scene.phoenix.url, apiKey)
@@ -125,7 +125,7 @@ describe('a Phoenix with authentication', () => {
     expect(spans).toHaveLength(SPANS)
   })
 
-  test('refuses what comes with a wrong key or none: one line, and the trace is kept', async () => {
+  test('rejects data with a wrong key or none: one line, and the trace is kept', async () => {
     for (const [project, more] of [
       ['wrong', { api_key: 'eyJhbGciOiJIUzI1NiJ9.wrong.key' }],
       ['none', {}],

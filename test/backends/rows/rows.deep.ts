@@ -82,7 +82,7 @@ describe.each(TYPES)('%s', type => {
   const vendor = VENDORS[type]
   const encodings: Encoding[] = vendor.json === 200 ? ['http/protobuf', 'http/json'] : ['http/protobuf']
 
-  test('takes what is sent without any preference', async () => {
+  test('accepts data without any preference', async () => {
     const server = await startVendor(vendor)
     expect(await send(configured(type, server))).toEqual([])
     expect(server.refused).toEqual([])
@@ -94,7 +94,7 @@ describe.each(TYPES)('%s', type => {
   })
 
   for (const protocol of encodings) {
-    test.each(COMPRESSIONS)(`takes ${protocol}, compression %s`, async compression => {
+    test.each(COMPRESSIONS)(`accepts ${protocol}, compression %s`, async compression => {
       const server = await startVendor(vendor)
       expect(await send(configured(type, server, { protocol, compression }))).toEqual([])
       expect(server.refused).toEqual([])
@@ -104,7 +104,7 @@ describe.each(TYPES)('%s', type => {
     })
   }
 
-  test('says a wrong path, which it answers with 404', async () => {
+  test('reports a wrong path, which it answers with 404', async () => {
     const server = await startVendor(vendor)
     const settings = { ...configured(type, server), endpoint: `${server.origin}/elsewhere` }
     // One cause, one line, whichever signal finds it first.
@@ -133,7 +133,7 @@ describe.each(LOCKED)('%s with a wrong %s', (type, option, status) => {
   const vendor = VENDORS[type]
   const wrongValue = option === 'dsn' ? 'https://other@api.uptrace.dev?grpc=4317' : 'wrong'
 
-  test(`is answered ${status}, which is said with the key to set and without the key itself`, async () => {
+  test(`reports an answer ${status}, with the key to set and without the key itself`, async () => {
     const server = await startVendor(vendor)
     const said = await send(configured(type, server, { options: { ...vendor.options, [option]: wrongValue } }))
     expect(server.taken).toEqual([])
@@ -153,7 +153,7 @@ describe.each(TYPES.filter(type => [400, 415].includes(VENDORS[type].json ?? 0))
     expect(status).toBe(vendor.json)
   })
 
-  test('is sent protobuf even when told otherwise, and that is said', async () => {
+  test('receives protobuf even if configured otherwise, with a line', async () => {
     const server = await startVendor(vendor)
     const said = await send(configured(type, server, { protocol: 'http/json' }))
     expect(said).toEqual([`backend ${type}: ${type} takes http/protobuf only; protocol: http/json is ignored`])

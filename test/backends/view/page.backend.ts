@@ -274,7 +274,7 @@ test('is no wider than the window with one long word', async () => {
 })
 
 describe('a turn', () => {
-  test('is a tree, to keys and to those who hear it', async () => {
+  test('is a tree for keys and screen readers', async () => {
     await openTurn(TRACE_ID)
     const rows = page.getByRole('treeitem')
     await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
@@ -297,7 +297,7 @@ describe('a turn', () => {
     expect(levels).toBe('1 2 3 3 4 5 4 4 5 6 7 8 3')
   })
 
-  test('finds what stands in arguments, and a link leads to the span', async () => {
+  test('finds text of arguments, and a link leads to the span', async () => {
     await openTurn(TRACE_ID)
     await tree().focus()
     await page.keyboard.press('/')
@@ -341,7 +341,7 @@ describe('a turn', () => {
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
   })
 
-  test('is told for a narrow screen, and nothing has to be scrolled sideways', async () => {
+  test('fits a narrow screen, without sideways scrolling', async () => {
     await page.setViewportSize({ width: 390, height: 800 })
     for (const path of [
       '/',

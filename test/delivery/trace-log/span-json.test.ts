@@ -35,7 +35,7 @@ function otlpValue(value: unknown): unknown {
 }
 
 describe('the JSON of a request', () => {
-  test('says what the serializer of OpenTelemetry says', () => {
+  test("equals the output of OpenTelemetry's serializer", () => {
     fc.assert(
       fc.property(plainSpans, spans => {
         expect(JSON.parse(lineOf(spans))).toStrictEqual(JSON.parse(officialJson(spans)))
@@ -44,7 +44,7 @@ describe('the JSON of a request', () => {
     )
   })
 
-  test('is one line, and text that UTF-8 can hold, whatever is in the spans', () => {
+  test('is one line of valid UTF-8, whatever is in the spans', () => {
     fc.assert(
       fc.property(anySpans, spans => {
         const line = lineOf(spans)
@@ -136,7 +136,7 @@ describe('the JSON of a span', () => {
 })
 
 describe('the note of open spans', () => {
-  test('holds them where nobody looks for spans that have ended', () => {
+  test('has them where readers of ended spans do not look', () => {
     fc.assert(
       fc.property(openSpans, spans => {
         const note = JSON.parse(noteOf(spans)) as Record<string, unknown>

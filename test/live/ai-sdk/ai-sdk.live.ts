@@ -210,7 +210,7 @@ describe('an object', () => {
   })
 })
 
-test('embeddings are a side call that stands alone', async () => {
+test('makes embeddings a side call of their own', async () => {
   const { tree } = await lived('embed', 'two embeddings', () => ({}), { kind: 'embed' })
   expect(tree).toMatchInlineSnapshot(`"aux.embedMany OK [gen_ai.usage.input_tokens=14, gen_ai.usage.output_tokens=0]"`)
 })

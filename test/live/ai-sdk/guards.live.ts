@@ -90,7 +90,7 @@ describe.each(KINDS)('a guard in %s', kind => {
     covered.has('beforeTurn', 'inject')
   })
 
-  test.each(['once', 'deny'] as const)('has a person asked about what would run: %s', async choice => {
+  test.each(['once', 'deny'] as const)('asks the user about the call as it would run: %s', async choice => {
     const plan = { guard: 'beforeTool ask', rewritesFirst: true, choice, kind }
     const { result, isThere, spans } = await guarded(plan)
     expect(result.asked).toEqual([{ command: 'rm other.txt', reason: 'May it delete?' }])

@@ -94,7 +94,7 @@ describe.each(WAYS)('a guard: %s, streamed: %s', (api, streams) => {
     covered.has('beforeModel', 'inject')
   })
 
-  test.each(['once', 'deny'] as const)('has a person asked about what would run: %s', async choice => {
+  test.each(['once', 'deny'] as const)('asks the user about the call as it would run: %s', async choice => {
     const plan = { guard: 'beforeTool ask', rewritesFirst: true, choice, ...how }
     const { result, isThere, spans } = await guarded(plan)
     expect(result).toMatchObject({ text: 'Done.', runs: choice === 'once' ? 1 : 0, asked: ['rm other.txt'] })

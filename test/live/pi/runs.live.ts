@@ -80,7 +80,7 @@ test('traces a tool that fails', async () => {
   capture(pi.home, 'pi', 'tool-error', 'print mode: a command that exits with 3')
 })
 
-test('calls that Pi cannot start are errors, and nobody has refused them', async () => {
+test('traces calls that Pi cannot start as errors, not as refused', async () => {
   const unfit = { name: 'read', arguments: {}, id: 'call_1' }
   const unknown = { name: 'teleport', arguments: {}, id: 'call_2' }
   const server = await modelThat(({ toolResults }) =>
