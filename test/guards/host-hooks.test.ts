@@ -293,7 +293,7 @@ const throws = (): never => {
 test.each([
   ['a plugin that cannot be had', { plugin: throws }],
   ['a plugin that throws', { plugin: () => ({ emitUntyped: throws, traceparent: throws }) }],
-  ['nobody who could be told', { report: throws }],
+  ['a failing reporter', { report: throws }],
 ])('changes no decision: %s', async (_, broken) => {
   const seen: unknown[] = []
   const hooks: AnyHook[] = [

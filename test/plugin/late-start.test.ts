@@ -92,7 +92,7 @@ describe('a plugin that was created', () => {
     ['stats', queue => queue.stats()],
     ['a flush', queue => queue.flush()],
     ['a trace context', queue => queue.traceparent({ session_id: 's' }, '')],
-    ['what cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
+    ['a record that cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
   ])('waits for no piece when %s is asked for', (_, ask) => {
     const { queue, done } = watched([nothing, nothing])
     queue.handleHook('first', {}, undefined)

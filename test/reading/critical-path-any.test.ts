@@ -30,7 +30,7 @@ describe('the path of many spans', () => {
     ['behind one another', () => flat(index => ['tool', index, index + 1])],
     ['all at once', () => flat(index => ['tool', 0, COUNT - index])],
     ['of no length', () => flat(() => ['tool', 5, 5])],
-    ['that nobody knows, at once', () => flat(index => ['other', index, COUNT])],
+    ['unknown spans at once', () => flat(index => ['other', index, COUNT])],
     [
       'requests and what they asked for',
       () =>

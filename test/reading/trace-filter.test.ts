@@ -62,7 +62,7 @@ describe('a filter', () => {
     ['the beginning of sessions', { sessionId: 's-7f3' }, ['aa1', 'b3']],
     ['a session', { sessionId: 's-7f3b' }, ['b3']],
     ['the beginning of ids, in whatever case', { traceId: 'AA' }, ['aa1', 'aa2']],
-    ['what ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
+    ['traces that ended since', { sinceAt: TURN_AT + 1_010 }, ['aa2', 'b3']],
     ['several, each of some span', { model: 'qwen', tool: 'term', sessionId: 's-7f3b' }, ['b3']],
     ['several that no trace has all of', { model: 'qwen', hasError: true }, []],
   ])('finds %s', async (_, filter, expected) => {

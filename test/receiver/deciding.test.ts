@@ -197,7 +197,7 @@ test.each<[string, object, Asked, number]>([
 })
 
 test.each<[string, Partial<StartReceiverOptions>]>([
-  ['nobody loads them', { loadHooks: undefined }],
+  ['no loader', { loadHooks: undefined }],
   ['there are none', { loadHooks: () => Promise.resolve(undefined) }],
 ])('has no answer without hooks, even with closed guards: %s', async (_, options) => {
   const scene = new GuardedScene()

@@ -378,7 +378,7 @@ describe('a delivery', () => {
     ['of nobody', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
-    ['that is no number', 'now', 1_795_256_100_000],
+    ['of another type', 'now', 1_795_256_100_000],
   ])('has the time of its hook: a time that %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }

@@ -144,7 +144,7 @@ describe('conventions', () => {
   })
 
   test.each<[string, PluginOptions]>([
-    ['that asks for its names', { conventions: ['langfuse'] }],
+    ['with its names configured', { conventions: ['langfuse'] }],
     ['as a backend', { backends: [{ type: 'langfuse', public_key: 'a', secret_key: 'b' }] }],
   ])("includes Langfuse's own names, %s", (_, options) => {
     expect(read(options)).toMatchObject({

@@ -137,7 +137,7 @@ describe('a tool call', () => {
   })
 
   test.each([
-    ['nobody is there', {}, TOOL],
+    ['without a user', {}, TOOL],
     ['the SDK would ask nobody', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({

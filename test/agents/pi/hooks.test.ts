@@ -361,8 +361,8 @@ describe('the end of a turn', () => {
   })
 
   test.each([
-    ['where another extension has it go on', { continue: true }],
-    ['where the person has stopped it', { outcome: 'aborted' }],
+    ['if another extension continues it', { continue: true }],
+    ['if the user has stopped it', { outcome: 'aborted' }],
   ])('is not asked about %s', async (_, more) => {
     const pi = new FakePi().with([AGAIN])
     expect(await pi.emit('agent_before_settle', { context, ...more })).toBeUndefined()

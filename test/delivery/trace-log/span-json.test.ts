@@ -88,7 +88,7 @@ describe('the JSON of a span', () => {
     ['less than 64 bits', -(2 ** 63), { doubleValue: -(2 ** 63) }],
     ['almost 64 bits', 2 ** 62, { intValue: 2 ** 62 }],
     ['nothing', null, {}],
-    ['what has no value in OTLP', 5n, {}],
+    ['a value without a form in OTLP', 5n, {}],
     ['bytes', new Uint8Array([1, 255]), { bytesValue: 'Af8=' }],
     [
       'an object',

@@ -83,7 +83,7 @@ describe('without a decision', () => {
   test.each([
     ['of no name', [''], EVENT],
     ['of a strange name', ['../../x'], EVENT],
-    ['that says nothing', ['codex'], ''],
+    ['without output', ['codex'], ''],
   ])('closes an agent %s, too', async (_, [host = ''], input) => {
     expect(await new Scene().fire({ args: [host, '--closed', 'exit2'], input })).toEqual(CLOSED)
   })
