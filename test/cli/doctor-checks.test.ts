@@ -114,14 +114,14 @@ describe('backlog', () => {
   test.each([
     ['none', [], ['ok: nothing']],
     [
-      'that nobody delivers',
+      'without a delivering process',
       [{ ...entry, backend: 'jaeger', isLive: false }],
       [
         'warn: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; no running agent delivers it → hookspan send --backend jaeger, or start an agent',
       ],
     ],
     [
-      'that an agent delivers',
+      'with a delivering agent',
       [{ ...entry, backend: 'jaeger', isLive: true }],
       ['note: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; a running agent delivers it'],
     ],
@@ -143,7 +143,7 @@ describe('backlog', () => {
   })
 })
 
-describe('what killed processes held', () => {
+describe('the buffered traces of killed processes', () => {
   const now = 1_795_256_100_000
   const jaeger = new Map([['jaeger', 'there']])
   const what =

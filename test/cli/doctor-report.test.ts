@@ -199,7 +199,7 @@ describe('--json', () => {
 })
 
 describe('on a terminal', () => {
-  test('marks have colours, and progress is taken away again', async () => {
+  test('has colours in its marks, and erases its progress', async () => {
     const dead = await scene.deadUrl()
     const args = ['--backend', `phoenix=${server.url}`, '--backend', `otlp=${dead}`]
     const { stdout, stderr } = await scene.doctor(args, { columns: 100 })

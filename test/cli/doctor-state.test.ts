@@ -33,7 +33,7 @@ function allNames(): string[] {
 }
 
 describe('a trace log that can be written', () => {
-  test('is said so, and left as it was: not there', async () => {
+  test('is reported as missing, and left so', async () => {
     const [line = '', ...others] = await traceLog()
     expect(line).toMatch(new RegExp(`^  ok    ${scene.state} can be written; not there yet, [\\d.]+ .B free$`))
     expect(others).toEqual([])

@@ -92,7 +92,7 @@ describe('demo', () => {
 })
 
 describe('replay', () => {
-  test('writes the same bytes wherever it runs', async () => {
+  test('writes the same bytes everywhere', async () => {
     const text = asLines(generatedRecords(times(300, 5000)).records)
     const file = put('in.jsonl', text)
     const places = [
@@ -112,7 +112,7 @@ describe('replay', () => {
   })
 
   if (IS_DEEP) {
-    test('loses nothing of fifty thousand records, and does not hold them in memory', async () => {
+    test('loses nothing of fifty thousand records, and does not keep them in memory', async () => {
       const { records, spans } = generatedRecords(50_000)
       const out = join(program.home, 'o.jsonl')
       const args = ['replay', put('in.jsonl', asLines(records)), '--out', out]

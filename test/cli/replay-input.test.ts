@@ -47,7 +47,7 @@ describe('standard input', () => {
     })
   })
 
-  test('has the times at which it arrives, where the records say none', async () => {
+  test('has the times of arrival for records without a time', async () => {
     let at = START_AT
     const now = (): number => {
       at += 1000
@@ -83,7 +83,7 @@ describe('a head line', () => {
     return new Set(spans.filter(span => span.name === 'agent').map(span => span.attributes['hermes.host']))
   }
 
-  test('names the host of what follows, also where files were put together', async () => {
+  test('names the host of the next lines, also in concatenated files', async () => {
     expect(await hosts(head('pi') + LINES + head('opencode') + LINES)).toEqual(new Set(['pi', 'opencode']))
   })
 
@@ -126,7 +126,7 @@ describe('a line that is no record', () => {
     expect(spansIn(out)).toHaveLength(5)
   })
 
-  test('is told without what it says', async () => {
+  test('is reported without its content', async () => {
     const { stderr } = await scratch.replay(['-'], {
       stdin: ['sk-secret and so on\n{"hook": "x", secret}\n"secret"\n'],
     })

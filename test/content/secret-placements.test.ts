@@ -24,7 +24,7 @@ describe(`no secret is shown, ${SAMPLED}`, () => {
   }
 })
 
-describe(`a header that holds credentials, ${SAMPLED}`, () => {
+describe(`a header with credentials, ${SAMPLED}`, () => {
   it.each(sample(HEADER_FORMS, 1))('is masked in $what, whatever its scheme', ({ before, after }) => {
     for (const name of HEADER_NAMES) {
       for (const { scheme, key } of SCHEMES) {
@@ -37,7 +37,7 @@ describe(`a header that holds credentials, ${SAMPLED}`, () => {
     }
   })
 
-  it.each(sample(HEADER_FORMS, 2))('is masked in $what, when it holds a key', ({ before, after }) => {
+  it.each(sample(HEADER_FORMS, 2))('is masked in $what, if it contains a key', ({ before, after }) => {
     for (const name of KEY_HEADERS) {
       const key = alnum(28, 3)
       for (const placement of PLACEMENTS) {

@@ -305,7 +305,7 @@ describe('docs/opentelemetry.md', () => {
     )
   })
 
-  test('has a row for what a span has more, and what it has less', () => {
+  test('has a row for the added and the removed attributes of a span', () => {
     const moves = (which: 'gained' | 'lost'): string[] =>
       Object.entries(GEN_AI_NEXT_SPANS).flatMap(([operation, row]) =>
         row[which].filter(name => GEN_AI_ATTRIBUTES[name] !== undefined).map(name => `${operation} gen_ai.${name}`),
@@ -314,7 +314,7 @@ describe('docs/opentelemetry.md', () => {
     expect(namesUnder('on fewer spans')).toEqual(moves('lost').sort())
   })
 
-  test('says of exactly the names of the set that they are written with it', () => {
+  test('marks exactly the names of the set as written with it', () => {
     const written = cells.filter(([, , , what]) => what?.startsWith('**with the set**')).map(([name = '']) => name)
     const expected = [
       GEN_AI_NEXT.requestReasoningLevel,

@@ -53,7 +53,7 @@ describe("the host's active span", () => {
     expect(place(rootOf(plugin))).toEqual({ below: undefined, linked: [] })
   })
 
-  test('is not looked at when nobody has said anything', () => {
+  test('is not read by default', () => {
     const host = hostTelemetry()
     const plugin = createTestPlugin()
     host.within('POST /chat', () => tell(plugin))

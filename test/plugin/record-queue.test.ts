@@ -114,7 +114,7 @@ describe('a later change of a payload by the host', () => {
     records.filter(({ hook, payload }) => HOOK_PLAN[hook as HookName]?.phase !== 'end' || partsOf(payload) < 400),
   )
 
-  test.each(sample(MODES, 2))(`changes nothing of whatever is told (%o), ${SAMPLED}`, async mode => {
+  test.each(sample(MODES, 2))(`changes nothing of any records (%o), ${SAMPLED}`, async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const changesNothing = fc.asyncProperty(kept, records => expectSame(records, mode))
     await fc.assert(changesNothing, { numRuns: RUNS, seed: SEED })
@@ -187,7 +187,7 @@ describe('the deferred work', () => {
     vi.restoreAllMocks()
   })
 
-  test('is done when the event loop turns, in order, and nobody has to ask', async () => {
+  test('is done when the event loop turns, in order, without a request', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(0)
     const { plugin, drawn } = watched()
     tell(plugin, 0, 5)
@@ -196,7 +196,7 @@ describe('the deferred work', () => {
     expect(drawn).toEqual(results(0, 5))
   })
 
-  test('holds the event loop for two milliseconds at a time', async () => {
+  test('blocks the event loop for two milliseconds at a time', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -212,7 +212,7 @@ describe('the deferred work', () => {
     expect(turns.filter((done, n) => done !== turns[n - 1])).toEqual([2, 4, 5])
   })
 
-  test('is not put off any more when the loop was held for long', async () => {
+  test('is not postponed any more when the loop was blocked for long', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT })
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => clock)
@@ -228,14 +228,14 @@ describe('the deferred work', () => {
     expect(drawn).toEqual(results(0, 10))
   })
 
-  test('is done by whoever tells more than may wait, the oldest first', () => {
+  test('is done by a call beyond the limit, the oldest first', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1000)
     expect(drawn).toEqual(results(0, drawn.length))
     expect(drawn.length).toBeGreaterThanOrEqual(1000 - 128)
   })
 
-  test('is done at once where what waits is large', () => {
+  test('is done at once if the pending records are large', () => {
     const { plugin, drawn } = watched()
     tell(plugin, 0, 1, 'x'.repeat(5 * 1024 * 1024))
     expect(drawn).toEqual(results(0, 1))
@@ -356,7 +356,7 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed in the call, after what waits before it: the process may be ended right behind it', async () => {
+  test('is flushed in the call, after pending records: the process may be ended right after it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))

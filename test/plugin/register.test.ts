@@ -114,7 +114,7 @@ describe('a context that is none', () => {
     ['an object where they are no functions', { registerHook: 'yes', register_hook: 1 }],
     ['a list', []],
     ['text', 'registerHook'],
-  ])('is one line, and a plugin that takes everything: %s', (_what, context) => {
+  ])('is reported in one line, with a plugin that accepts everything: %s', (_what, context) => {
     const plugin = registered(context)
     expect(said).toHaveLength(1)
     expect(said[0]).toMatch(/^hookspan: .*register_hook.*\n$/)

@@ -27,7 +27,7 @@ describe('the outline of a trace', () => {
     )
   })
 
-  test('carries what makes a span doubtful', () => {
+  test('has the marks of a doubtful span', () => {
     const marked: SpanNote = {
       id: '2',
       parent: '1',

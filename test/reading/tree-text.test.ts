@@ -112,7 +112,7 @@ describe('the tree in the terminal', () => {
       'completed  ~ retroactive',
     ],
     ['weak ids', { 'hermes.correlation': 'inferred' }, {}, '? inferred'],
-  ])('tells %s', (_, attributes, more, ending) => {
+  ])('shows %s', (_, attributes, more, ending) => {
     expect(lineOf(attributes, more)).toBe(`x  20 ms  ${ending}`)
   })
 

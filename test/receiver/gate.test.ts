@@ -59,7 +59,7 @@ test.each<[string | undefined, Record<string, string>]>([
   [undefined, {}],
   ['full', { HOOKSPAN_CONTENT_CAPTURE: 'full' }],
   ['full', { HOOKSPAN_CAPTURE_CONVERSATION_HISTORY: 'true' }],
-])('senders are told whether all of it is kept: %s with %j', async (expected, env) => {
+])('informs senders whether all of it is kept: %s with %j', async (expected, env) => {
   const scene = new Scene()
   Object.assign(scene.env, env)
   await scene.start()
@@ -378,7 +378,7 @@ describe('a delivery', () => {
     ['of nobody', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
-    ['that is no number', 'now', 1_795_256_100_000],
+    ['of another type', 'now', 1_795_256_100_000],
   ])('has the time of its hook: a time that %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }

@@ -222,7 +222,7 @@ describe('a tool that was kept from running', () => {
   const OTHERS: readonly [string, object][] = [
     ['another call', { tool_call_id: 'c2' }],
     ['no call', { tool_call_id: undefined }],
-    ['what comes after a call', { hook_phase: 'after_tool' }],
+    ['the phase after a call', { hook_phase: 'after_tool' }],
     ['a call that its host let run', { action: 'ran' }],
   ]
   test.each(OTHERS)('is another call than one of a hook that has blocked %s', (_, extra) => {
@@ -256,10 +256,7 @@ describe('a tool that runs with other arguments', () => {
     ['told behind its start', [TOOL, ...told, TOOL_END]],
     ['told before its start', [...before, TOOL, TOOL_END]],
     ['told by the end of the hook alone', [TOOL, ...alone, TOOL_END]],
-    [
-      'where the tool is told by its end alone',
-      [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]],
-    ],
+    ['with an end of the tool alone', [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]]],
   ] as [string, Step[]][])('has these in the trace, %s', (_, steps) => {
     expect(attributes(toldAround(steps, { content_capture: 'full' }), 'tool.terminal')).toMatchObject({
       'input.value': JSON.stringify(rewritten_args),
@@ -346,7 +343,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('takes the name of the guard from the start if the end lacks it', async () => {
+  test('has the name of the guard from the start if the end lacks it', async () => {
     const start: Step = [110, 'pre_control_hook', GUARD]
     const end: Step = [120, 'post_control_hook', { ...TURN, hook_run_id: 'h1', verdict: 'block', action: 'blocked' }]
     const plugin = toldAround([TOOL, start, end, TOOL_END])

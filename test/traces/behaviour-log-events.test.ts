@@ -47,7 +47,7 @@ test.each([
   ['a tool takes too long', used(100, {}, { status: 'timeout' }), []],
   ['a request is retried', [...failing(30, RETRIED), ...asked(60)], ['50 WARN hermes.request.retried']],
   ['an approval is denied', approval('deny'), ['190 INFO hermes.approval.denied']],
-  ['nobody answers in time', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
+  ['an approval times out', approval('timeout'), ['190 WARN hermes.approval.timed_out']],
   ['an approval is given', approval('once'), []],
   ['a guardian passes it on', approval('escalated', { surface: 'smart' }), []],
   ['a question is answered', approval('blue', { kind: 'clarify' }), []],

@@ -39,7 +39,7 @@ describe('the sender', () => {
 describe('a correlation id', () => {
   const CORRELATED: Step = [0, 'on_session_start', { session_id: 's1', correlation_id: 'corr-1' }]
 
-  test('holds for the later turns of its session', () => {
+  test('applies to the later turns of its session', () => {
     const plugin = told([
       CORRELATED,
       ...answered(100),

@@ -29,7 +29,7 @@ describe('an unknown hook', () => {
     expect(plugin.stats().hooks.ignored).toBe(2)
   })
 
-  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored and not reported', hook => {
+  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('is not reported for %s, which is ignored', hook => {
     const plugin = told(hook, IDS)
     expect([plugin.reported, plugin.stats().unread.hooks, plugin.stats().hooks.ignored]).toEqual([[], 0, 2])
   })

@@ -337,7 +337,7 @@ describe('a repeated first attempt of a request', () => {
 })
 
 describe('tools without an id', () => {
-  test('stay two calls if made within one millisecond', async () => {
+  test('creates two spans for two calls within one millisecond', async () => {
     const call = { tool_call_id: undefined }
     const [[at, , start = {}], [, , end = {}]] = used(100, call) as [Step, Step]
     const twice: Step[] = [
@@ -377,7 +377,7 @@ describe('an end that arrives before its turn', () => {
     ['again after its start', [end, start, end]],
     ['again when its turn has begun otherwise', [end, ...used(50), end, start, end]],
     ['again after its turn', [end, start, ...answered(400), end]],
-  ])('counts in the turn that its start opens, and once when it comes %s', async (_when, steps) => {
+  ])('counts in the turn that its start opens, and once when repeated %s', async (_when, steps) => {
     const plugin = told([...steps, ...answered(400)])
     expect(all(plugin, 'api.qwen3')).toHaveLength(1)
     expect(attributes(plugin, 'agent')).toMatchObject({
@@ -430,7 +430,7 @@ describe('a start that is repeated after the end of a later attempt', () => {
   })
 })
 
-test('a start without a time is late if a later attempt has ended: it opens no span', () => {
+test('is late without a time if a later attempt has ended: it opens no span', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   const request = { ...TURN, api_request_id: 'r2', api_call_count: 2, model: 'qwen3' }
   const failed = { ...request, error: { type: 'RateLimit' }, retryable: true }
@@ -454,7 +454,7 @@ test('a start without a time is late if a later attempt has ended: it opens no s
   `)
 })
 
-test('a prompt without a time is late if the turn that it names has ended without one: it begins no second turn', async () => {
+test('begins no second turn as a late prompt without a time if the turn that it names has ended without one', async () => {
   const plugin = createTestPlugin({ host: 'agent' })
   plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
   plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })

@@ -137,7 +137,7 @@ describe('a tool call', () => {
   })
 
   test.each([
-    ['nobody is there', {}, TOOL],
+    ['without a user', {}, TOOL],
     ['the SDK would ask nobody', { canUseTool: () => undefined }, { ...TOOL, permission_mode: 'bypassPermissions' }],
   ])('is denied where %s', async (_, options, input) => {
     expect(await new FakeSdk(ASKS, options).tool(input)).toMatchObject({
@@ -253,7 +253,7 @@ describe('a turn', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   const unreadable = new Proxy({}, { get: () => 7, ownKeys: () => [] })
 
   test.each([

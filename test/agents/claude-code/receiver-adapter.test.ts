@@ -125,7 +125,7 @@ test('reads the rest of an interrupted turn with the next prompt', async () => {
   expect(await hook(open, 'UserPromptSubmit', 60, { prompt_id: 'p2' })).toEqual(['interrupted', 'read'])
 })
 
-test('reports a hook that makes the agent go on', async () => {
+test('reports a hook that makes the agent continue', async () => {
   const open = opened()
   writeFileSync(
     open.path,
@@ -216,7 +216,7 @@ test('infers the request of a tool that only its batch reports', async () => {
   expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['request', 'read'])
 })
 
-test('finds what a child did of which no hook was received by the result of its call', async () => {
+test('finds the work of a child without hooks by the result of its call', async () => {
   const open = opened()
   const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
   mkdirSync(dirname(child), { recursive: true })

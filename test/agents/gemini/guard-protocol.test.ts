@@ -194,8 +194,8 @@ test.each([
   ['a tool', TOOL, { exitCode: 2, error: 'Closed.' }],
   ['a result', RESULT, { exitCode: 2, error: 'Closed.' }],
   ['the end of a turn, which would go on', END, {}],
-  ['what asks nothing', { ...BASE, hook_event_name: 'Notification' }, {}],
-  ['what is none', 'hello', {}],
+  ['an event that is no question', { ...BASE, hook_event_name: 'Notification' }, {}],
+  ['a text', 'hello', {}],
 ])('has the right reply if closed: %s', (_, body, answer) => {
   expect(geminiGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })

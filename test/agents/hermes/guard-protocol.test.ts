@@ -125,7 +125,7 @@ test.each([
   ['a result', RESULT, { body: { result: '{"error":"Closed."}' } }],
   ['a prompt, which cannot be', PROMPT, {}],
   ['an answer, which the model has given', ANSWER, {}],
-  ['what is none', 'hello', {}],
+  ['a text', 'hello', {}],
 ])('has the right reply if closed: %s', (_, body, answer) => {
   expect(hermesGuardProtocol.failClosedReply(body, 'Closed.')).toEqual(answer)
 })

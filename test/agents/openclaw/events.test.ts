@@ -15,7 +15,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('goes on when the host tries again, though each attempt ends with a success', () => {
+  test('continues when the host tries again, though each attempt ends with a success', () => {
     const scene = new Scene().prompted('Try').fails().retries().fails().retries().answers().ends()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
       "agent OK [hermes.turn.final_status=completed]
@@ -36,7 +36,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('has failed too when nobody says that it is over', () => {
+  test('has failed, too, if its end is never reported', () => {
     const [, , , error, answer, end] = recordsOf(new Scene().prompted('Try').fails().waits(60_000).events)
     expect(error).toMatchObject({ hook: 'api_request_error', payload: { status_code: 500, max_retries: undefined } })
     expect(answer?.payload).not.toHaveProperty('assistant_response', expect.anything())
@@ -45,7 +45,7 @@ describe('a turn', () => {
     expect(end?.at).toBeLessThan((error?.at ?? 0) + 1000)
   })
 
-  test('has failed when its last call has, whatever its end says', () => {
+  test('has failed if its last call has, whatever its end contains', () => {
     expect(treeOf(new Scene().prompted('Try').fails().ends())).toMatch(/^agent ERROR server_error/)
   })
 
@@ -91,7 +91,7 @@ describe('a turn', () => {
     `)
   })
 
-  test('is not opened again by what comes late', () => {
+  test('is not opened again by late events', () => {
     const { events } = new Scene().prompted('Look').calls(exec).tool(exec).answers().ends()
     expect(recordsOf([...events, ...events])).toEqual(recordsOf(events))
   })
@@ -174,7 +174,7 @@ describe('a model call', () => {
     expect(treeOf(scene)).toBe(treeOf(new Scene().prompted('Look').answers().ends()))
   })
 
-  test('says by its message why it failed, and by what follows whether it was tried again', () => {
+  test('has the reason of its failure from its message, and the retry from the next events', () => {
     const errors = recordsOf(new Scene().prompted('Try').fails().retries().fails(400).givesUp().events)
       .filter(({ hook }) => hook === 'api_request_error')
       .map(({ payload }) => payload)
@@ -219,13 +219,13 @@ describe('a tool', () => {
     [{ status: 'blocked', deniedReason: 'plugin-before-tool-call' }, 'blocked'],
     [{ status: 'failed', timedOut: true }, 'timeout'],
     [{ status: 'failed', exitCode: 3 }, 'error'],
-  ])('is judged by its result where nothing else tells: %j', (details, outcome) => {
+  ])('is mapped by its result without other data: %j', (details, outcome) => {
     const scene = new Scene('s1', { without: ['agent'] }).prompted('Look').calls(exec).toolStarts(exec)
     scene.toolEnds(exec, 'failed', 'no', details).answers().ends()
     expect(treeOf(scene)).toContain(`[hermes.tool.outcome=${outcome}]`)
   })
 
-  test('is not judged by a file that it read', () => {
+  test('is not mapped by the content of a file that it read', () => {
     const scene = new Scene()
       .prompted('Look')
       .calls(exec)

@@ -42,7 +42,7 @@ test('reports an endpoint that is not a URL', () => {
   )
 })
 
-describe('where a trace can be looked at and asked for', () => {
+describe("the address of a trace's page and API", () => {
   const id = '0af7651916cd43dd8448eb211c80319c'
 
   test.each([

@@ -129,7 +129,7 @@ function replaced(value: unknown, place: number, by: unknown): unknown {
   return walk(value)
 }
 
-describe('whatever a line is', () => {
+describe('any line', () => {
   const odd = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom(null, -1, 1e300, '', '-1', '9'.repeat(30), [[]], { stringValue: 1 }, { intValue: '7' }),

@@ -102,7 +102,7 @@ describe('a kept span that is gone is lost, and counts once', () => {
 })
 
 describe('a lack of descriptors that lasts', () => {
-  test('costs nothing of what this process has kept', async () => {
+  test("costs nothing of this process's kept spans", async () => {
     const scene = await behind()
     let left = 3
     faults.onOpen = () => {
@@ -120,7 +120,7 @@ describe('a lack of descriptors that lasts', () => {
     expect(scene.server.taken).toEqual(['one', 'two', 'three'])
   })
 
-  test('delays what was adopted, but not until the end of this process', async () => {
+  test('delays adopted spans, but not until the end of this process', async () => {
     const first = await behind()
     await first.close()
     let left = 2

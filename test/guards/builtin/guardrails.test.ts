@@ -285,7 +285,7 @@ describe('paths', () => {
     expect(run(shells, 'cat /etc/passwd')).toBe('block')
   })
 
-  it('says where files may be; a command tells no argument', () => {
+  it('limits the places of files; a command reveals no argument', () => {
     const said = judge({ paths: { inside: ['.'], cwd: app } }, 'bash', { command: 'cat /etc/hunter2' })
     expect(said.reason).toBe('A file that it names lies where nothing may be read or changed. Folders that are open: .')
     expect(said.detail).toBe('Not allowed by paths: an argument of cat.')
@@ -396,7 +396,7 @@ describe('a rule that would guard nothing', () => {
   })
 })
 
-describe('as a hook', () => {
+describe('guardrails as a hook', () => {
   it('runs first, and blocks if it fails', () => {
     const hooks = createHooks([
       guardrails({ commands: { block: ['rm'] } }),

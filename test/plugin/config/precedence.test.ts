@@ -110,7 +110,7 @@ test.each([
   expect(resolved({ env: { HOOKSPAN_PROMETHEUS: text } }).config.prometheus).toEqual(address)
 })
 
-test('prometheus as a mapping fills in what is missing and names what nobody reads', () => {
+test('fills in missing keys of a prometheus mapping and reports unknown ones', () => {
   const resolution = resolved({ yaml: 'prometheus:\n  host: 0.0.0.0\n  prot: 9' })
   expect(resolution.config.prometheus).toEqual({ host: '0.0.0.0', port: 9464 })
   expect(messages(resolution)).toEqual([

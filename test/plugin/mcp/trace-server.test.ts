@@ -166,7 +166,7 @@ describe('a call', () => {
     expect(telemetry.span('tools/call add').attributes['network.transport']).toBe('pipe')
   })
 
-  test('is what is active in its tool', async () => {
+  test('is active in its tool', async () => {
     let inner: string | undefined
     const { telemetry, call } = await serving(() => {
       inner = trace.getSpanContext(context.active())?.spanId

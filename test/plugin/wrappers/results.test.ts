@@ -37,7 +37,7 @@ function revokedProxy(): object {
   return proxy
 }
 
-describe('what is returned', () => {
+describe('a returned value', () => {
   class Answer extends Promise<object> {
     withResponse(): string {
       return 'the response'
@@ -149,7 +149,7 @@ describe('what is returned', () => {
     })
   })
 
-  test('may be a rejection that nobody handles: it stays one', async () => {
+  test('may be an unhandled rejection: it stays one', async () => {
     const hooks = createTestPlugin()
     const error = new Error('nobody listens')
     const unhandled: unknown[] = []

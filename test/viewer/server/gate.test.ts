@@ -144,7 +144,7 @@ test('listens at one address', async () => {
   )
 })
 
-test('questions that are asked wrongly take the place of none', async () => {
+test('lets invalid requests occupy no place', async () => {
   const { port } = await serve({ limits: { questions: 1 } })
   for (let time = 0; time < 3; time++) expect((await ask(port, '/api/numbers?since=x')).status).toBe(400)
   expect((await ask(port, '/api/status')).status).toBe(200)
