@@ -414,7 +414,7 @@ export class HookProcessor {
     if (found.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, event, found.ended)) return 'duplicate'
     // hookspan ended the span before its host did, so this end is only counted.
     this.#countOnly(definition, turn, true, received)
-    found.history.keepEnded(place, { ...found.ended, byHost: true })
+    found.history.keepEnded(place, { ...found.ended, byHost: true, failed: isFailedEnd(kind, event) })
     return 'ok'
   }
 

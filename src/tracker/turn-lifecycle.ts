@@ -127,8 +127,9 @@ export class TurnLifecycle {
     const { event, ids, host } = received
     const named = this.#registry.findEnded(host, ids, event.at, false)
     // Without a time, only a missing prompt shows that this one is late: a host may use the id of an ended turn again.
-    const isNew = begins && named?.history.ended(slot('llm', LOOP)) !== undefined
-    const ended = isNew ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
+    const loop = named?.history.ended(slot('llm', LOOP))
+    const hadPrompt = loop !== undefined && loop.early === undefined
+    const ended = begins && hadPrompt ? this.#registry.findEnded(host, ids, startedAt(received), true) : named
     if (ended === undefined) return undefined
     const open = this.#registry.findOrIndex(host, ids, begins)
     return open !== undefined && open.root === undefined ? open : this.#openRootless(ended.session, received, ended)

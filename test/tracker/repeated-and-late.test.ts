@@ -459,6 +459,7 @@ test('begins no second turn as a late prompt without a time if the turn that it 
   plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
   plugin.emit('pre_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' })
   plugin.emit('post_api_request', { ...TURN, api_request_id: 'r1' })
+  plugin.emit('post_llm_call', TURN)
   plugin.emit('on_session_end', { ...TURN, completed: true })
   plugin.emit('pre_llm_call', { ...TURN, model: 'qwen3' })
   await plugin.shutdown()
@@ -467,4 +468,16 @@ test('begins no second turn as a late prompt without a time if the turn that it 
       api.qwen3 OK
       llm.qwen3 UNSET (incomplete: shutdown)
   `)
+})
+
+test('counts a success that follows a late error: it is of a later attempt, also without a number', async () => {
+  const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+  const plugin = told([
+    ...began(),
+    [100, 'pre_api_request', request],
+    ...answered(200),
+    [110, 'api_request_error', { ...request, error: { type: 'RateLimit' }, retryable: true }],
+    [120, 'post_api_request', { ...request, usage: { prompt_tokens: 7, output_tokens: 1 } }],
+  ])
+  expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([7])
 })
