@@ -391,9 +391,12 @@ export class HookProcessor {
       delegations.noteStopped(host, payload)
       return result
     }
-    this.#lifecycle.endSpan(delegation.open, event)
+    const { open } = delegation
+    const counted = received.isExplicit ? open.turn.history.ended(open.slot) : undefined
+    // True if its first delivery came before the start, and was counted then.
+    this.#lifecycle.endSpan(open, event, counted?.byHost === true && counted.endAt === event.at)
     delegations.stop(delegation, event.at)
-    this.#lifecycle.closeIfEmpty(delegation.open.turn)
+    this.#lifecycle.closeIfEmpty(open.turn)
     return 'ok'
   }
 

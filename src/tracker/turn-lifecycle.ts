@@ -257,10 +257,11 @@ export class TurnLifecycle {
     )
   }
 
-  endSpan(open: TrackedSpan, event: AnyHookEvent): void {
+  endSpan(open: TrackedSpan, event: AnyHookEvent, isCounted = false): void {
     if (!open.turn.hasEnded) this.touch(open.turn, event.at)
     this.#spans.forget(open)
-    this.#tracker.endSpan(open, event)
+    if (isCounted) this.#tracker.endCounted(open, event)
+    else this.#tracker.endSpan(open, event)
     if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#endedCount += 1
     if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, event.at, this.#options.now())
   }

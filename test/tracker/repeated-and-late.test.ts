@@ -481,3 +481,13 @@ test('counts a success that follows a late error: it is of a later attempt, also
   ])
   expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([7])
 })
+
+test('counts a delegation once whose repeated end comes before and after a start without a time', async () => {
+  const plugin = createTestPlugin({ host: 'agent' })
+  const child = { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'c1', tool_call_id: 'k1' }
+  feedSteps(plugin, [...began(), ...answered(150), [200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  plugin.emit('subagent_start', child)
+  feedSteps(plugin, [[200, 'subagent_stop', { ...child, child_status: 'ok' }]])
+  expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([1])
+  expect(plugin.stats().spansOpen).toBe(0)
+})
