@@ -375,7 +375,7 @@ describe('a delivery', () => {
 
   test.each([
     ['is believed', '1795256000000', 1_795_256_000_000],
-    ['of nobody', undefined, 1_795_256_100_000],
+    ['missing', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
     ['of another type', 'now', 1_795_256_100_000],

@@ -145,12 +145,12 @@ test('is judged by its own arguments, also for two calls of one tool at once', a
 describe("the program's own approval", () => {
   const passes = { beforeTool: () => undefined }
   test.each([
-    ['its tool wants a person asked', { tool: { needsApproval: true } }, 'asks'],
-    ['its settings want a person asked', { toolApproval: { bash: 'user-approval' } }, 'asks'],
+    ['its tool requires the user', { tool: { needsApproval: true } }, 'asks'],
+    ['its settings require the user', { toolApproval: { bash: 'user-approval' } }, 'asks'],
     ['a function of its settings does', { toolApproval: { bash: () => 'user-approval' } }, 'asks'],
     ['a function for all tools does', { toolApproval: () => ({ type: 'user-approval', reason: 'rule' }) }, 'asks'],
     ['it denies', { toolApproval: { bash: 'denied' } }, 'denies'],
-    ['it says nothing', {}, 'runs'],
+    ['it has no setting', {}, 'runs'],
     ['a name that every object has', { toolApproval: Object.create({ bash: 'denied' }) }, 'runs'],
   ] as const)('%s', async (_, more, outcome) => {
     const { run, ran } = scene([passes], more)

@@ -37,7 +37,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['a tool, rewritten', TOOL, [rewrite({ command: 'ls' })], { action: 'modify', args: { command: 'ls' } }],
   [
-    'a tool, to be asked about: the prompt of Hermes shows no more than what is said',
+    'a tool, to be asked about: the prompt of Hermes shows only its text',
     TOOL,
     [ask('Really?')],
     { action: 'approve', message: 'Really?\nrm x', rule_key: 'hookspan:hook-1:terminal:rm x' },
@@ -60,7 +60,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     },
   ],
   ['a tool, rewritten and then blocked', TOOL, [rewrite({}), block('No.')], { action: 'block', message: 'No.' }],
-  ['a tool, beside which nothing can be said', TOOL, [inject('Careful.')], undefined],
+  ['a tool, where nothing can be injected', TOOL, [inject('Careful.')], undefined],
   ['a result, passed', RESULT, [pass()], undefined],
   ['a result, rewritten', RESULT, [rewrite('masked')], { result: 'masked' }],
   ['a result, rewritten to no text', RESULT, [rewrite({ a: 1 })], { result: '{"a":1}' }],

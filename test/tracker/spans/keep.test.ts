@@ -67,7 +67,7 @@ describe('the first matching rule is the reason', () => {
     ['it failed, and something was denied', { signs: { denied: 1 }, hasFailed: true }, 'error'],
     ['as long as it may be', { millis: 1000 }, 'none'],
     ['longer', { millis: 1001 }, 'slow'],
-    ['longer, but a person was waited for', { millis: 5000, signs: { waits: [[0, 4000]] } }, 'none'],
+    ['longer, with a wait for the user', { millis: 5000, signs: { waits: [[0, 4000]] } }, 'none'],
     [
       'longer beside that',
       {
