@@ -10,7 +10,7 @@ import { readOpenTraces } from './open-traces.ts'
 import { TextSearch } from './search.ts'
 import { queryChildren, querySession, querySessions, type SessionSource } from './session-queries.ts'
 import { loadSnapshot, saveSnapshot } from './snapshot.ts'
-import { byPlace, TraceTable } from './trace-table.ts'
+import { linesOf, TraceTable } from './trace-table.ts'
 
 export type IndexSubject =
   | { readonly kind: 'log'; readonly stateDirectory: string }
@@ -32,7 +32,8 @@ const MAX_LINES = 50_000
 const SAVE_BYTES = 16_777_216
 
 function linesOfTrace({ table }: SessionSource, traceId: string): LinePlace[] {
-  return (table.trace(traceId)?.lines ?? []).toSorted(byPlace).slice(0, MAX_LINES)
+  const entry = table.trace(traceId)
+  return entry === undefined ? [] : linesOf(entry).slice(0, MAX_LINES)
 }
 
 /** An index in this thread. The caller advances it with `step`, and may query it between two slices of a step. */

@@ -219,6 +219,25 @@ test('keeps lines of an open turn if one of its segments is removed while the in
   expect(await scene.contents()).toEqual(await fromNothing(scene, ['2-1.jsonl']))
 })
 
+test.each(['open', 'ended'])('does not read the lines of a growing %s turn again at each step', async state => {
+  const scene = new LogScene()
+  const opened = scene.open()
+  const line = state === 'open' ? noteLine : exportLine
+  const grow = async (id: string, from: number): Promise<void> => {
+    scene.lines('1-1.jsonl', line(request('t1', id, from)))
+    await opened.catchUp()
+  }
+  await grow('a', 10)
+  await grow('b', 20)
+  // From here on, the first lines cannot be read.
+  scene.replace('1-1.jsonl', readFileSync(scene.path('1-1.jsonl'), 'utf8').replaceAll(/[^\n]/g, ' '))
+  await grow('c', 30)
+  scene.lines('2-1.jsonl', exportLine(turn('t1', 0)))
+  await opened.catchUp()
+  await grow('d', 40)
+  expect((await opened.turns()).get('t1')).toMatchObject({ spanCount: 5, tokens: { input: 40 } })
+})
+
 test('omits and repeats nothing of a session whose turns arrive one by one', async () => {
   const scene = new LogScene()
   const opened = scene.open()

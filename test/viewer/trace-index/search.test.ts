@@ -126,6 +126,35 @@ test('finds words with and without accents, at their beginning, and in no name o
   expect(await index.found({ text: 'vu' })).toEqual(['accents'])
 })
 
+test('finds texts beyond ASCII in files that escape them, as in files that do not', async () => {
+  const scene = new LogScene()
+  const texts = {
+    accent: 'un café noir',
+    mark: 'un cafe\u0301 noir',
+    upper: 'CAFÉ',
+    emoji: 'shipped 🚀',
+    script: 'ファイル検索',
+  }
+  const escaped = (line: string): string =>
+    line.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  for (const [session, text] of Object.entries(texts)) {
+    scene.lines('1-1.jsonl', exportLine(turn(`${session}1`, session, text)))
+    scene.lines('2-1.jsonl', escaped(exportLine(turn(`${session}2`, `${session} escaped`, text))))
+  }
+  const index = scene.open()
+  await index.catchUp()
+  for (const [text, ...sessions] of [
+    ['cafe', 'accent', 'mark', 'upper'],
+    ['Café', 'accent', 'mark', 'upper'],
+    ['afé', 'accent', 'upper'],
+    ['🚀', 'emoji'],
+    ['検索', 'script'],
+  ] as const) {
+    const expected = sessions.flatMap(session => [session, `${session} escaped`])
+    expect((await index.found({ text })).toSorted(), text).toEqual(expected.toSorted())
+  }
+})
+
 test('shows the newest match', async () => {
   const scene = new LogScene()
   for (const trace of ['a', 'b', 'c']) scene.lines('1-1.jsonl', exportLine(turn(trace, 's', `needle of ${trace}`)))
