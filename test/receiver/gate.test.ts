@@ -374,12 +374,12 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['is believed', '1795256000000', 1_795_256_000_000],
+    ['plausible', '1795256000000', 1_795_256_000_000],
     ['missing', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
     ['of another type', 'now', 1_795_256_100_000],
-  ])('has the time of its hook: a time that %s', async (_, at, expected) => {
+  ])('has the time of its hook if it is plausible: %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }
     const receiver = await scene.start({ clock })
