@@ -96,7 +96,7 @@ describe('nested calls', () => {
     expect(events[1]?.data).toMatchObject({ callId: 'a', error: { name: 'AI_APICallError', statusCode: 500 } })
   })
 
-  test('knows in which tool it was begun, also behind a wait and beside another tool', async () => {
+  test('knows in which tool it was begun, also after a wait and beside another tool', async () => {
     const telemetry = createTelemetry(OPTIONS)
     const inner = (callId: string) => async () => {
       await Promise.resolve()

@@ -57,7 +57,7 @@ test('rejects a number with a wrong check digit', () => {
 })
 
 test.each(['1', '4', '1 ', '4 ', '4-', '4111 ', ' ', '4.', '4111111111111111 ', '-', '4a'])(
-  'hundreds of thousands of %j end',
+  'terminates for hundreds of thousands of %j',
   seed => {
     const text = seed.repeat(Math.floor(400_000 / seed.length))
     expect(shown(`4111111111111111, ${text}`)[0]).toBe('4111111111111111')
