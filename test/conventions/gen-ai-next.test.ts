@@ -162,7 +162,7 @@ describe('the lint of it', () => {
       { stringValue: 'x' },
       ['span: gen_ai.skill.guessed is in no registry, and in no table of ours'],
     ],
-  ])('%s', (_, isNext, operation, key, value, expected) => {
+  ])('checks %s', (_, isNext, operation, key, value, expected) => {
     expect(problemsOf(isNext, operation, key, value)).toEqual(expected)
   })
 })

@@ -128,7 +128,7 @@ describe('a metric', () => {
       /not its/,
     ],
     ['with a value of another type', pointed({ attributes: [{ key: 'gen_ai.token.type', value: int(1) }] }), /is int/],
-  ])('%s', (_what, change, problem) => {
+  ])('is invalid %s', (_what, change, problem) => {
     expect(metricProblems(change)).toEqual([expect.stringMatching(problem)])
   })
 

@@ -133,7 +133,7 @@ describe('rejected and counted', () => {
     ],
     ['no gzip', '/echo', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 400, 'gzip'],
     ['another encoding', '/echo', { body: '{}', headers: { 'content-encoding': 'br' } }, 415, 'encoding'],
-  ])('%s', async (_, path, asked, status, why) => {
+  ])('rejects %s', async (_, path, asked, status, why) => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { bodyBytes: 1000 } })
     const answer = await scene.ask(receiver, path, {

@@ -87,7 +87,7 @@ describe('the prompt of a request', () => {
       [user('one'), user('<system-reminder>\nremember this\n</system-reminder>')],
       { prompt: 'one', toolResults: 0 },
     ],
-  ])('%s', async (_, messages, expected) => {
+  ])('is found: %s', async (_, messages, expected) => {
     expect(await seen('chat', { messages })).toMatchObject(expected)
   })
 

@@ -92,7 +92,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   ['another tool', turn(...used(30)), { tools: ['term'] }, ['root: none']],
   ['all of the rest', turn(), { rate: 1 }, ['root: rate']],
   ['none of the rest', turn(), { rate: 0 }, ['root: none']],
-])('%s', (_, steps, keep, expected) => {
+])('decides on the turn: %s', (_, steps, keep, expected) => {
   expect(reasons(steps, keep)).toEqual(expected)
 })
 
@@ -165,7 +165,7 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
     true,
     ['root: error'],
   ],
-])('%s', (_, steps, keep, expected) => {
+])('decides on the family: %s', (_, steps, keep, expected) => {
   expect(reasons(steps, keep)).toEqual(expected)
 })
 

@@ -69,7 +69,7 @@ describe('any event, without an exception', () => {
     ['a getter that throws', throwing],
     ['a revoked proxy', proxy.proxy],
     ['an empty object', {}],
-  ])('%s', (_what, event) => {
+  ])('is accepted: %s', (_what, event) => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const telemetry = createTelemetry(OPTIONS)
     for (const listener of Object.values(telemetry).slice(0, -3) as ((event: unknown) => void)[]) {

@@ -140,7 +140,7 @@ test.each<[string, object, Parameters<typeof outcome>[0], HookReply]>([
   ],
   ['a child, too', CHILD_STOP, { decision: 'retry' }, { body: { decision: 'block', reason: 'A hook says so.' } }],
   ['no answer to an event that is no question', { ...PRE, hook_event_name: 'Notification' }, blocked, {}],
-])('%s', (_, body, said, reply) => {
+])('translates an answer: %s', (_, body, said, reply) => {
   expect(claudeCodeGuards.reply(body, outcome(said))).toStrictEqual(reply)
 })
 

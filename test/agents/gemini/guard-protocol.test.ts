@@ -104,7 +104,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['a result, which cannot be rewritten', RESULT, [rewrite('else')], undefined],
   ['the end of a turn', END, [pass()], undefined],
   ['the end of a turn, held back', END, [retry({ feedback: 'Test it.' })], { decision: 'deny', reason: 'Test it.' }],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(geminiGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 

@@ -68,7 +68,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['an answer, rewritten', ANSWER, [rewrite('Well done.')], { result: 'Well done.' }],
   ['an answer, rewritten to nothing', ANSWER, [rewrite('')], { result: ' ' }],
   ['an answer, which cannot be sent on', ANSWER, [retry()], undefined],
-])('%s', async (_, body, verdicts, answer) => {
+])('translates an answer: %s', async (_, body, verdicts, answer) => {
   expect(await told(hermesGuardProtocol, body, ...verdicts)).toEqual({ body: answer })
 })
 
@@ -116,7 +116,7 @@ test.each([
     'Look\nhere',
   ],
   ['none', undefined, ''],
-])('%s', (_, user_message, prompt) => {
+])('reads a question: %s', (_, user_message, prompt) => {
   expect(hermesGuardProtocol.requestIn(record('pre_llm_call', { user_message }))).toMatchObject({ event: { prompt } })
 })
 

@@ -193,7 +193,7 @@ describe('an object', () => {
     ['object', { kind: 'object' }],
     ['stream-object', { kind: 'streamObject' }],
     ['structured', { structured: true }],
-  ] as const)('%s', async (scenario, plan) => {
+  ] as const)('is traced by %s', async (scenario, plan) => {
     const { tree, results } = await lived(scenario, `an object: ${scenario}`, paris, plan)
     expect(results).toEqual([{ output: { city: 'Paris' } }])
     expect(tree).toMatchSnapshot()

@@ -88,7 +88,7 @@ describe('the first matching rule is the reason', () => {
     ['a tool that is asked for', { signs: { tool: true } }, 'tool'],
     ['chosen by its id', { traceId: HIGH }, 'rate'],
     ['chosen by its id, and a tool', { traceId: HIGH, signs: { tool: true } }, 'tool'],
-  ])('%s', (_, came, reason) => {
+  ])('is found if %s', (_, came, reason) => {
     expect(samplingReason(ALL, turn(came))).toBe(reason)
     expect(samplingReason(NONE, turn(came))).toBe(came.signs?.tool === true ? 'tool' : 'none')
   })
