@@ -19,7 +19,7 @@ const SLOW = 120_000
 
 describe('a generated page is current (npm run docs)', () => {
   test.each([...GENERATED.keys()])(
-    '%s',
+    "equals its generator's output: %s",
     path => {
       expect(read(path)).toBe(GENERATED.get(path)?.())
     },

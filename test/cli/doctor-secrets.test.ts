@@ -63,7 +63,7 @@ redact_patterns: ['my-own-pattern']
       },
     ],
     ['nothing listens', () => scene.deadUrl()],
-  ])('%s', async (_what, prepare) => {
+  ])('hides them if %s', async (_what, prepare) => {
     scene.configure(configuration(await prepare(server)))
     for (const args of [['--wait', '100'], ['--wait', '100', '--json'], ['--offline']]) {
       const { stdout, stderr } = await scene.doctor(args, { env })

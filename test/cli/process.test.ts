@@ -145,7 +145,7 @@ describe('replay', () => {
       ['dead', 'dead', /nothing listens at/],
     ]
 
-    test.each(sample(ILLS, 1))('%s', async (what, behaviour, cause) => {
+    test.each(sample(ILLS, 1))('is reported for a backend with %s', async (what, behaviour, cause) => {
       const sink = await OtlpSink.start(behaviour === 'dead' ? undefined : behaviour)
       const { url } = sink
       if (behaviour === 'dead') await sink.stop()
@@ -181,7 +181,7 @@ describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
     ['tree', ['tree', 'many.jsonl', '--last', '1000']],
   ]
 
-  test.each(sample(COMMANDS, 1))('%s', async (_name, args) => {
+  test.each(sample(COMMANDS, 1))('ends a command without an error: %s', async (_name, args) => {
     put('many.jsonl', Array.from({ length: 300 }, () => `${exportLine(...SAMPLE_TURN)}\n`).join(''))
     const { code, stderr } = await hangUpAfterFirst(program.spawn(args))
     expect(code).toBe(0)

@@ -198,7 +198,7 @@ describe('wrong use', () => {
     ['--stop --status', /--status and --stop cannot be combined/],
     ['-n', /--dry-run is for --install and --undo/],
     ['--daemon', /Did you mean --detach\?/],
-  ])('%s', async (args, message) => {
+  ])('is rejected: %s', async (args, message) => {
     const io = fakeIo()
     expect(await serve.run(args.split(' '), io)).toBe(2)
     expect(io.written.stderr).toMatch(message)

@@ -162,7 +162,7 @@ describe('the lint of it', () => {
       { stringValue: 'x' },
       ['span: gen_ai.skill.guessed is in no registry, and in no table of ours'],
     ],
-  ])('%s', (_, isNext, operation, key, value, expected) => {
+  ])('checks %s', (_, isNext, operation, key, value, expected) => {
     expect(problemsOf(isNext, operation, key, value)).toEqual(expected)
   })
 })
@@ -208,7 +208,7 @@ describe('the values', () => {
     expect(attributes(plugin, TOOL)['gen_ai.agent.name']).toBe('crush')
   })
 
-  test('is none of it by default, and none of v1.41 where only this is on', () => {
+  test('is absent by default, and excludes v1.41 if only this set is on', () => {
     const said = turn({ reasoning_effort: 'high', ...body({ previous_response_id: 'resp_7' }) })
     const plain = told(said)
     for (const name of Object.values(GEN_AI_NEXT)) {
@@ -295,7 +295,7 @@ describe('docs/opentelemetry.md', () => {
     )
   })
 
-  test('has a row for each value that is new, and none is gone', () => {
+  test('has a row for each value that is new, and no removed one', () => {
     const fresh = both.flatMap(({ name, before, after }) =>
       (after.values ?? []).filter(value => !before.values?.includes(value)).map(value => `gen_ai.${name}=${value}`),
     )

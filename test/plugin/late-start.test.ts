@@ -93,7 +93,7 @@ describe('a plugin that was created', () => {
     ['a flush', queue => queue.flush()],
     ['a trace context', queue => queue.traceparent({ session_id: 's' }, '')],
     ['a record that cannot be copied', queue => queue.handleHook('second', { value: new Map() }, undefined)],
-  ])('waits for no piece when %s is asked for', (_, ask) => {
+  ])('does not wait for later modules when a caller requests %s', (_, ask) => {
     const { queue, done } = watched([nothing, nothing])
     queue.handleHook('first', {}, undefined)
     ask(queue)

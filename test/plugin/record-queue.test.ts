@@ -401,7 +401,7 @@ describe('the end of a session', () => {
     await plugin.shutdown()
   })
 
-  test('gives something to wait for, which is over when it is flushed', async () => {
+  test('returns a promise that resolves when it is flushed', async () => {
     let flushed = (): void => undefined
     const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
     const over = vi.fn()

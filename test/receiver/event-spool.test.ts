@@ -186,7 +186,7 @@ describe('rejected, kept in place, counted once', () => {
         linkSync(join(home, 'elsewhere'), file)
       },
     ],
-  ])('%s', async (_, put) => {
+  ])('includes a file that is %s', async (_, put) => {
     const scene = new Scene()
     const file = join(scene.place.spool, nameAt(AT))
     mkdirSync(scene.place.spool, { recursive: true, mode: 0o700 })

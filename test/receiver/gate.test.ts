@@ -133,7 +133,7 @@ describe('rejected and counted', () => {
     ],
     ['no gzip', '/echo', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 400, 'gzip'],
     ['another encoding', '/echo', { body: '{}', headers: { 'content-encoding': 'br' } }, 415, 'encoding'],
-  ])('%s', async (_, path, asked, status, why) => {
+  ])('rejects %s', async (_, path, asked, status, why) => {
     const scene = new Scene()
     const receiver = await scene.start({ limits: { bodyBytes: 1000 } })
     const answer = await scene.ask(receiver, path, {
@@ -374,12 +374,12 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['is believed', '1795256000000', 1_795_256_000_000],
-    ['of nobody', undefined, 1_795_256_100_000],
+    ['plausible', '1795256000000', 1_795_256_000_000],
+    ['missing', undefined, 1_795_256_100_000],
     ['of next year', '1900000000000', 1_795_256_100_000],
     ['of no clock', '12', 1_795_256_100_000],
     ['of another type', 'now', 1_795_256_100_000],
-  ])('has the time of its hook: a time that %s', async (_, at, expected) => {
+  ])('has the time of its hook if it is plausible: %s', async (_, at, expected) => {
     const scene = new Scene()
     const clock = { now: () => 1_795_256_100_000, every: () => () => undefined }
     const receiver = await scene.start({ clock })

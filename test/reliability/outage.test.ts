@@ -55,8 +55,8 @@ const TROUBLES: [string, ChaosBehaviour][] = [
   ['a connection that is closed without an answer', { kind: 'reset', when: 'after' }],
 ]
 
-describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
-  test.for(sample(TROUBLES, 1))('%s', ([_what, trouble]) =>
+describe.concurrent(`a temporary failure, ${SAMPLED}`, () => {
+  test.for(sample(TROUBLES, 1))('is survived without loss: %s', ([_what, trouble]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
       await workThrough(scene, [sink])

@@ -149,7 +149,7 @@ describe('asking', () => {
   scenes.scene(
     'beforeTool',
     'ask',
-    'the person is asked about what runs, also where nobody would be asked',
+    'the user is asked about the actual call, also where the SDK would not ask',
     async () => {
       const lived = await run([asks, REWRITES], ONE, { permission: 'allow' })
       expect(lived.said[0]).toEqual({ asked: 'Bash', input: { command: 'echo two' } })
