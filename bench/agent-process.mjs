@@ -8,7 +8,7 @@ const ADAPTERS = {
   /** What the host itself does, which is taken off. */
   none: undefined,
   bare: new URL('bare-adapter.mjs', import.meta.url).href,
-  ours: new URL('hosts/pi/index.js', PUBLISHED).href,
+  ours: new URL('agents/pi/index.js', PUBLISHED).href,
 }
 const COLD_TURNS = 20
 const STEADY_TURNS = 200

@@ -30,10 +30,20 @@ export interface SendSchedulerOptions {
   readonly burstBytes: number | undefined
 }
 
+/** A batch in memory, with its sizes at that time. */
+interface QueuedBatch extends Batch {
+  readonly spans: number
+  /** 0 if not needed, because weighing takes time. */
+  readonly bytes: number
+}
+
 /** Selects the next spans: from memory, or from the log in order while the backend is behind. Other processes' come last. */
 export class SendScheduler {
   readonly #parts: SendSchedulerOptions
-  readonly #live = new MemoryQueue()
+  #live: QueuedBatch[] = []
+  /** Spans and bytes of `#live`. */
+  #size = 0
+  #bytes = 0
   #inFlight: readonly Batch[] = []
   #isBehind = false
   /** Flush target: everything up to this count is sent, even if it does not fill a request. */
@@ -44,22 +54,31 @@ export class SendScheduler {
   }
 
   get waiting(): number {
-    return this.#live.size
+    return this.#size
   }
 
-  enqueueBatch(batch: Batch): boolean {
-    const { log, batch: limits } = this.#parts
-    const size = sizeOf(batch.lines)
-    const position = log && batch.position
-    const isFull = this.#live.size + size > limits.maxQueueSize && !this.#isBurst
-    if (position === undefined) {
-      if (!isFull) this.#enqueueInMemory({ lines: batch.lines })
-      return !isFull
+  get isBehind(): boolean {
+    return this.#isBehind
+  }
+
+  enqueueBatch(batch: Batch, size: number): boolean {
+    const { backend, log, batch: limits, tally, burstBytes } = this.#parts
+    const { lines } = batch
+    const position = log && isInLog(batch) ? batch.position : undefined
+    const isBurst = burstBytes !== undefined && this.#bytes <= burstBytes
+    const isFull = this.#size + size > limits.maxQueueSize && !isBurst
+    if (position === undefined && isFull) return false
+    if (position !== undefined) {
+      log?.own.addSegment(position.segment)
+      const isUnreadable = position.segment.isUnreadableFor(backend)
+      if (isUnreadable) tally.spooled(size)
+      else if (isFull || this.#isBehind) this.fallBehind(size)
+      if (isUnreadable || this.#isBehind) return true
     }
-    log?.own.addSegment(position.segment)
-    if (position.segment.isUnreadableFor(this.#parts.backend)) this.#parts.tally.spooled(size)
-    else if (!isFull && !this.#isBehind) this.#enqueueInMemory(batch)
-    else this.fallBehind(size)
+    const bytes = burstBytes === undefined ? 0 : lines.reduce((sum, line) => sum + line.bytes, 0)
+    this.#live.push({ lines, position, spans: size, bytes })
+    this.#size += size
+    this.#bytes += bytes
     return true
   }
 
@@ -73,13 +92,15 @@ export class SendScheduler {
 
   /** Spans of a segment that are in memory. They are sent even if the segment is removed. */
   inMemoryOf(segment: LogSegment): number {
-    return sizeIn([...this.#inFlight, ...this.#live.batches], segment)
+    const batches = [...this.#inFlight, ...this.#live].filter(({ position }) => position?.segment === segment)
+    return batches.reduce((sum, { lines }) => sum + sizeOf(lines), 0)
   }
 
   /** Switches from memory to the log. `more` spans are only in the log. */
   fallBehind(more = 0): void {
     this.#isBehind = true
-    this.#parts.tally.spooled(this.#live.dropLogged() + more)
+    for (const segment of new Set(this.#live.map(({ position }) => position?.segment))) segment?.lookUp()
+    this.#parts.tally.spooled(this.#dropLogged() + more)
   }
 
   requestFlush(): void {
@@ -88,13 +109,12 @@ export class SendScheduler {
 
   /** True if something must be sent without waiting for a full batch. */
   get isDue(): boolean {
-    const { size } = this.#live
-    const isWanted = size > 0 && this.#parts.tally.settled < this.#flushTarget
-    return this.#isBehind || isWanted || size >= this.#parts.batch.maxExportBatchSize
+    const isWanted = this.#size > 0 && this.#parts.tally.settled < this.#flushTarget
+    return this.#isBehind || isWanted || this.#size >= this.#parts.batch.maxExportBatchSize
   }
 
   get hasAny(): boolean {
-    return this.#live.size > 0 || this.#isBehind || this.hasRecovered
+    return this.#size > 0 || this.#isBehind || this.hasRecovered
   }
 
   /** Undefined if nothing is due. Spans of other processes must not delay the end of this one. */
@@ -104,21 +124,24 @@ export class SendScheduler {
       const hasAdopted = this.hasRecovered && withAdopted()
       if (this.#isBehind && log) {
         const read = await log.own.readBatch(batch.maxExportBatchSize)
-        if (read) return this.#exportBatchOf('own', [read])
+        if (read) return this.#requestOf('own', [read])
         if (log.own.isCaughtUp) this.#isBehind = false
-      } else if (this.isDue || (hasAdopted && this.#live.size > 0)) {
-        return this.#exportBatchOf('live', this.#live.shiftBatches(batch.maxExportBatchSize))
+      } else if (this.isDue || (hasAdopted && this.#size > 0)) {
+        return this.#requestOf('live', this.#shiftBatches(batch.maxExportBatchSize))
       } else {
         const read = hasAdopted ? await log?.adopted.readBatch(batch.maxExportBatchSize) : undefined
-        if (read) return this.#exportBatchOf('adopted', [read])
+        if (read) return this.#requestOf('adopted', [read])
         if (!this.isDue) return undefined
       }
     }
   }
 
+  /** Returns the number of spans that were only in memory. */
   dropMemory(): number {
-    this.#parts.tally.spooled(this.#live.dropLogged())
-    return this.#live.clear()
+    this.#parts.tally.spooled(this.#dropLogged())
+    const size = this.#size
+    this.#replaceLive([])
+    return size
   }
 
   releaseInFlight(): void {
@@ -131,108 +154,45 @@ export class SendScheduler {
     await Promise.all([log?.own.close(), log?.adopted.close()])
   }
 
-  get #isBurst(): boolean {
-    const { burstBytes } = this.#parts
-    return burstBytes !== undefined && this.#live.bytes <= burstBytes
-  }
-
-  #enqueueInMemory(batch: Batch): void {
-    this.#live.push(batch, this.#parts.burstBytes === undefined ? 0 : bytesOf(batch))
-  }
-
-  #exportBatchOf(origin: SendRequest['origin'], batches: readonly Batch[]): SendRequest {
-    const { batch, backend } = this.#parts
-    const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
-    this.#inFlight = batches
-    const isKept = (): boolean => batches.every(isInLog)
-    const onDone = (): void => {
-      for (const { position, lines } of batches) {
-        if (lines.some(({ isDamaged }) => isDamaged)) position && this.#parts.log?.own.reportDamaged(position.segment)
-        position?.segment.acknowledge(backend, position.end, sizeOf(lines))
-      }
-      this.#inFlight = []
-    }
-    return new SendRequest(groupLines(linesOf(batches), most), { origin, isInLog: isKept, onDone })
-  }
-}
-
-/** Spans that were never in the log came one by one. They are merged into one line. */
-function linesOf(batches: readonly Batch[]): readonly SpanLine[] {
-  const lines = batches.flatMap(batch => batch.lines)
-  return batches.some(({ position }) => position !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
-}
-
-function sizeIn(batches: readonly Batch[], segment: LogSegment): number {
-  return batches.reduce((sum, { lines, position }) => sum + (position?.segment === segment ? sizeOf(lines) : 0), 0)
-}
-
-function bytesOf({ lines }: Batch): number {
-  return lines.reduce((sum, { bytes }) => sum + bytes, 0)
-}
-
-interface QueuedBatch {
-  readonly batch: Batch
-  readonly spans: number
-  readonly bytes: number
-}
-
-class MemoryQueue {
-  #waiting: QueuedBatch[] = []
-  #size = 0
-  #bytes = 0
-
-  get size(): number {
-    return this.#size
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get batches(): readonly Batch[] {
-    return this.#waiting.map(({ batch }) => batch)
-  }
-
-  /** @param bytes 0 if not needed, because weighing takes time */
-  push(batch: Batch, bytes: number): void {
-    const spans = sizeOf(batch.lines)
-    this.#waiting.push({ batch, spans, bytes })
-    this.#size += spans
-    this.#bytes += bytes
-  }
-
   /** Removes the first batches: at most this many spans, or one batch. Either all of them are in the log, or none. */
-  shiftBatches(most: number): Batch[] {
-    const [first] = this.#waiting
+  #shiftBatches(most: number): readonly Batch[] {
+    const [first] = this.#live
     let [count, size] = [0, 0]
-    for (const { batch, spans } of this.#waiting) {
-      if (first && isInLog(batch) !== isInLog(first.batch)) break
-      if (count > 0 && size + spans > most) break
+    for (const batch of this.#live) {
+      if (first && isInLog(batch) !== isInLog(first)) break
+      if (count > 0 && size + batch.spans > most) break
       count++
-      size += spans
+      size += batch.spans
+      this.#bytes -= batch.bytes
     }
-    const taken = this.#waiting.splice(0, count)
     this.#size -= size
-    for (const { bytes } of taken) this.#bytes -= bytes
-    return taken.map(({ batch }) => batch)
+    return this.#live.splice(0, count)
   }
 
-  dropLogged(): number {
+  #dropLogged(): number {
     const before = this.#size
-    this.#replace(this.#waiting.filter(({ batch }) => !isInLog(batch)))
+    this.#replaceLive(this.#live.filter(batch => !isInLog(batch)))
     return before - this.#size
   }
 
-  clear(): number {
-    const size = this.#size
-    this.#replace([])
-    return size
+  #replaceLive(live: QueuedBatch[]): void {
+    this.#live = live
+    this.#size = live.reduce((sum, { spans }) => sum + spans, 0)
+    this.#bytes = live.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  #replace(waiting: QueuedBatch[]): void {
-    this.#waiting = waiting
-    this.#size = waiting.reduce((sum, { spans }) => sum + spans, 0)
-    this.#bytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
+  #requestOf(origin: Origin, batches: readonly Batch[]): SendRequest {
+    const { batch, backend, log } = this.#parts
+    this.#inFlight = batches
+    const onDone = (): void => {
+      for (const { position, lines } of batches) {
+        if (position === undefined) continue
+        if (lines.some(({ isDamaged }) => isDamaged)) log?.own.reportDamaged(position.segment)
+        position.segment.acknowledge(backend, position.end, sizeOf(lines))
+      }
+      this.#inFlight = []
+    }
+    return new SendRequest(origin, batches, batch.maxExportBatchSize, onDone)
   }
 }
 
@@ -250,24 +210,21 @@ export class SendRequest {
   /** The server has accepted a request and has not failed since. A span that it refuses now is at fault itself. */
   isServerProven = false
   #deferred = 0
+  readonly #batches: readonly Batch[]
   readonly #groups: LineGroup[]
-  readonly #isInLog: () => boolean
   readonly #onDone: () => void
 
-  constructor(
-    groups: readonly LineGroup[],
-    { origin, isInLog: isKept, onDone }: { origin: Origin; isInLog: () => boolean; onDone: () => void },
-  ) {
-    this.#groups = [...groups]
+  constructor(origin: Origin, batches: readonly Batch[], maxSpans: number, onDone: () => void) {
     this.origin = origin
-    this.#isInLog = isKept
+    this.#batches = batches
+    this.#groups = groupLines(batches, maxSpans)
     this.#onDone = onDone
     if (this.isDone) onDone()
   }
 
   /** True if the spans are also in the log. They stay there until they are delivered, unless the log is pruned. */
   get isKept(): boolean {
-    return this.#isInLog()
+    return this.#batches.every(isInLog)
   }
 
   get size(): number {
@@ -335,37 +292,35 @@ function halves<Element>(list: readonly Element[]): readonly (readonly Element[]
   return [list.slice(0, half), list.slice(half)]
 }
 
-interface GroupLimits {
-  readonly spans: number
-  readonly bytes: number
-}
-
-function groupLines(lines: readonly SpanLine[], most: GroupLimits): LineGroup[] {
+/** Divides the lines into requests. Spans that were never in the log came one by one, and are merged into one line. */
+function groupLines(batches: readonly Batch[], maxSpans: number): LineGroup[] {
+  let lines = batches.flatMap(batch => batch.lines)
+  if (batches.every(({ position }) => position === undefined)) lines = [SpanLine.of(spansOf(lines))]
   const groups: SpanLine[][] = []
-  let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
-  for (const line of lines.flatMap(line => splitLine(line, most))) {
-    if (group.length > 0 && (spans + line.size > most.spans || bytes + line.bytes > most.bytes)) {
-      groups.push(group)
-      group = []
-      spans = 0
-      bytes = 0
+  let [spans, bytes] = [Number.POSITIVE_INFINITY, 0]
+  for (const whole of lines) {
+    const isTooLarge = whole.size > 1 && (whole.size > maxSpans || whole.bytes > REQUEST_BYTES)
+    for (const line of isTooLarge ? splitLine(whole, maxSpans) : [whole]) {
+      if (spans + line.size > maxSpans || bytes + line.bytes > REQUEST_BYTES) {
+        groups.push([])
+        spans = 0
+        bytes = 0
+      }
+      groups.at(-1)?.push(line)
+      spans += line.size
+      bytes += line.bytes
     }
-    group.push(line)
-    spans += line.size
-    bytes += line.bytes
   }
-  if (group.length > 0) groups.push(group)
   return groups
 }
 
-function splitLine(line: SpanLine, most: GroupLimits): readonly SpanLine[] {
-  if (line.size <= 1 || (line.size <= most.spans && line.bytes <= most.bytes)) return [line]
+function splitLine(line: SpanLine, maxSpans: number): readonly SpanLine[] {
   const parts: ReadableSpan[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const span of line.spans) {
     const size = estimatedBytes(span)
     const part = parts.at(-1)
-    if (part !== undefined && part.length < most.spans && bytes + size <= most.bytes) {
+    if (part !== undefined && part.length < maxSpans && bytes + size <= REQUEST_BYTES) {
       part.push(span)
       bytes += size
     } else {

@@ -56,6 +56,10 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     this.#scheduler = new SendScheduler({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
   }
 
+  get isBehind(): boolean {
+    return this.#scheduler.isBehind
+  }
+
   enqueueBatch(batch: Batch): void {
     const { cursors: log, batch: limits, report } = this.#parts
     const size = sizeOf(batch.lines)
@@ -63,7 +67,7 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     const isKept = log !== undefined && batch.position !== undefined
     if (this.#isAbandoned && isKept) this.#tally.spooled(size)
     else if (this.#isClosed && !isKept) this.#dropTooLate(size)
-    else if (!this.#scheduler.enqueueBatch(batch)) {
+    else if (!this.#scheduler.enqueueBatch(batch, size)) {
       this.#tally.dropped(size, 'the queue was full')
       report.overflowed(Math.max(limits.maxQueueSize, this.#scheduler.waiting), size)
     }
@@ -175,23 +179,34 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
   async #sendDue(): Promise<void> {
     if (this.#isSending) return
     if (this.#backOff.isActive) return this.#scheduleSend()
-    this.#isSending = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    // Serialising a batch takes milliseconds, which must not be spent in the hook that ended its last span.
-    await new Promise(setImmediate)
-    while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#sendNext())) {
-      // Continues with the next batch.
+    for (let isDue = true; isDue; ) {
+      this.#isSending = true
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+      // Serialising a batch takes milliseconds, which must not be spent in the hook that ended its last span.
+      await new Promise(setImmediate)
+      while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#sendNext())) {
+        // Continues with the next batch.
+      }
+      this.#isSending = false
+      isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
+      this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
     }
-    this.#isSending = false
-    this.#finishSending()
+    this.#scheduleSend()
   }
 
   async #sendNext(): Promise<boolean> {
     try {
       this.#current ??= await this.#scheduler.nextBatch(() => !this.#isStopping)
-      if (this.#current === undefined || this.#isAbandoned) return false
-      if (!this.#current.isDone) await this.#send(this.#current)
+      const current = this.#current
+      if (current === undefined || this.#isAbandoned) return false
+      if (!current.isDone) {
+        if (current.tries > 0) this.#tally.retried += sizeOf(current.group)
+        const result = await this.#sink.export(current.group)
+        if (result.failure === undefined || result.failure.kind === 'rejected') this.#onAccepted(current, result)
+        else await this.#onFailed(current, result.failure, result.retryAfterMillis)
+        this.#waiters.settled(this.#tally.settled)
+      }
     } catch {
       if (this.#current === undefined) {
         // The log cannot be read now.
@@ -204,28 +219,13 @@ export class SpanQueue implements BatchConsumer, RecoveryQueue {
     return true
   }
 
-  #finishSending(): void {
-    const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#scheduler.isDue
-    this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
-    if (isDue) void this.#sendDue()
-    else this.#scheduleSend()
-  }
-
-  async #send(current: SendRequest): Promise<void> {
-    if (current.tries > 0) this.#tally.retried += sizeOf(current.group)
-    const delivery = await this.#sink.export(current.group)
-    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#onAccepted(current, delivery)
-    else await this.#onFailed(current, delivery.failure, delivery.retryAfterMillis)
-    this.#waiters.settled(this.#tally.settled)
-  }
-
   #onAccepted(current: SendRequest, { lost, failure }: ExportResult): void {
     const { report } = this.#parts
     this.#hasAccepted = true
     current.isServerProven = true
     this.#backOff.succeeded()
     this.#tally.delivered(sizeOf(current.group) - lost, current.origin)
-    this.#tally.dropped(lost, REJECTED, current.origin)
+    if (lost > 0) this.#tally.dropped(lost, REJECTED, current.origin)
     current.removeGroup()
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')

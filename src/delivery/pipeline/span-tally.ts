@@ -77,16 +77,16 @@ interface Waiter {
 
 /** Promises that resolve when the given number of spans has been delivered or dropped. */
 export class FlushWaiters {
-  #waiters: Waiter[] = []
+  readonly #waiters: Waiter[] = []
 
   add(until: number): Promise<void> {
     return new Promise(resolve => this.#waiters.push({ until, resolve }))
   }
 
   settled(count: number): void {
-    const due = this.#waiters.filter(({ until }) => until <= count)
-    if (due.length === 0) return
-    this.#waiters = this.#waiters.filter(({ until }) => until > count)
-    for (const { resolve } of due) resolve()
+    for (const waiter of this.#waiters.splice(0)) {
+      if (waiter.until <= count) waiter.resolve()
+      else this.#waiters.push(waiter)
+    }
   }
 }

@@ -58,8 +58,9 @@ export class SegmentFile {
     return this.#links() === 0
   }
 
-  isUsable(): boolean {
-    return !this.#isSpoilt && (this.#links() ?? 0) > 0
+  /** @param isPresent true if the file was looked up a moment ago */
+  isUsable(isPresent = false): boolean {
+    return !this.#isSpoilt && (isPresent || (this.#links() ?? 0) > 0)
   }
 
   endsWithLineEnd(): boolean {
@@ -69,23 +70,31 @@ export class SegmentFile {
   }
 
   /** Appends in another thread. One call at a time. Rejects with the error of the file system. Then nothing was appended. */
-  async append(bytes: Uint8Array): Promise<void> {
+  append(bytes: Uint8Array): Promise<void> {
     const inFlight = { bytes, at: this.#bytes }
     this.#inFlight = inFlight
     this.#outstanding++
-    try {
-      await this.#writeAll(inFlight)
-      if (this.#inFlight === inFlight) this.#bytes = inFlight.at + bytes.length
-    } catch (error) {
-      if (this.#inFlight === inFlight) this.#cutOff()
-      throw error
-    } finally {
-      if (this.#inFlight === inFlight) this.#inFlight = undefined
-      // It was abandoned, and its spans were handled elsewhere.
-      else if (this.#isSpoilt) this.#cutOff()
-      this.#outstanding--
-      if (this.#isClosing) this.close()
-    }
+    return new Promise((resolve, reject) => {
+      let done = 0
+      const advance = (error: NodeJS.ErrnoException | null, written = 0): void => {
+        done += written
+        if (error === null && done < bytes.length) {
+          write(this.#descriptor, bytes, done, bytes.length - done, inFlight.at + done, advance)
+          return
+        }
+        if (this.#inFlight === inFlight) {
+          this.#inFlight = undefined
+          if (error === null) this.#bytes = inFlight.at + bytes.length
+          else this.#cutOff()
+          // Otherwise it was abandoned, and its spans were handled elsewhere.
+        } else if (this.#isSpoilt) this.#cutOff()
+        this.#outstanding--
+        if (this.#isClosing) this.close()
+        if (error === null) resolve()
+        else reject(error)
+      }
+      advance(null)
+    })
   }
 
   finishAppend(): void {
@@ -129,18 +138,6 @@ export class SegmentFile {
     }
   }
 
-  async #writeAll({ bytes, at }: InFlight): Promise<void> {
-    for (let done = 0; done < bytes.length; ) done += await this.#writeSome(bytes, done, at + done)
-  }
-
-  #writeSome(bytes: Uint8Array, from: number, at: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      write(this.#descriptor, bytes, from, bytes.length - from, at, (error, written) =>
-        error ? reject(error) : resolve(written),
-      )
-    })
-  }
-
   /** An incomplete line at the end of the file would corrupt the next one. */
   #cutOff(): void {
     try {
@@ -156,16 +153,12 @@ export function fileFailure(path: string, error: unknown): LogFailure {
   return { kind: 'file', code: typeof code === 'string' ? code : 'unknown', path }
 }
 
-export function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
-  return error => fileFailure(file.path, error)
-}
-
 export function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
   try {
     run()
     return undefined
   } catch (error) {
-    return failureAt(file)(error)
+    return fileFailure(file.path, error)
   }
 }
 

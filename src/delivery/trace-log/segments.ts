@@ -12,13 +12,17 @@ const MIN_SEGMENT_BYTES = 65_536
 const SEGMENT_SHARE = 16
 /** Other processes that cannot look up this one consider it dead after ten minutes without a heartbeat. */
 const HEARTBEAT_MILLIS = 10_000
+/**
+ * The files are looked up again after this time, by the clock of the machine: it also counts the time that a computer
+ * slept, in which another process may have considered this one dead.
+ */
+export const LOOK_UP_MILLIS = 1000
 const NAME_TRIES = 10
 
-export type CurrentSegmentResult =
-  | { readonly ok: true; readonly segment: LogSegment; readonly file: SegmentFile }
-  | { readonly ok: false; readonly failure: LogFailure }
+export type CurrentSegmentResult = CurrentSegment | { readonly ok: false; readonly failure: LogFailure }
 
 interface CurrentSegment {
+  readonly ok: true
   readonly segment: LogSegment
   readonly file: SegmentFile
   readonly openedAt: number
@@ -41,6 +45,7 @@ export class SegmentManager {
   /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
   #retiring: { readonly segment: LogSegment; readonly file: SegmentFile }[] = []
   #current: CurrentSegment | undefined
+  #lookedUpAt = 0
   #paths: string[] = []
   #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
@@ -57,17 +62,24 @@ export class SegmentManager {
     return this.#owned
   }
 
-  current(onNew: () => void): CurrentSegmentResult {
-    this.touchCurrent()
+  /** @param maxAgeMillis a segment that was found in its place that recently is not looked up again */
+  current(onNew: () => void, maxAgeMillis = 0): CurrentSegmentResult {
+    const now = Date.now()
+    const isPresent = Math.abs(now - this.#lookedUpAt) < maxAgeMillis
+    if (!isPresent) this.touchCurrent()
     const before = this.#current
-    if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
+    if (before !== undefined && !isFull(before, now) && before.file.isUsable(isPresent)) {
+      if (!isPresent) this.#lookedUpAt = now
+      return before
+    }
     try {
       const next = this.#createSegment()
+      this.#lookedUpAt = now
       if (before !== undefined) this.#retire(before)
       this.#current = next
       onNew()
       this.#options.onCreated()
-      return { ok: true, ...next }
+      return next
     } catch (error) {
       return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
     }
@@ -134,13 +146,21 @@ export class SegmentManager {
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#addSegment(checkpoint, 0, false)
         this.#paths.push(segment.path)
-        return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
+        return { ok: true, segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
         checkpoint?.remove()
         // A process in another container or thread with the same pid chose the same millisecond.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
       }
     }
+  }
+
+  /** Spans that are still in memory must not rely on a deleted file. */
+  #lookUp(segment: LogSegment): void {
+    const current = this.#current
+    if (current?.segment !== segment || !current.file.isDeleted()) return
+    this.#current = undefined
+    this.#retire(current)
   }
 
   #retire({ segment, file }: CurrentSegment): void {
@@ -153,7 +173,12 @@ export class SegmentManager {
 
   #addSegment(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): LogSegment {
     const { backends } = this.#options
-    const segment = new LogSegment(checkpoint, { bytes, isAdopted, backends }, settled => this.#owned.delete(settled))
+    const segment = new LogSegment(
+      checkpoint,
+      { bytes, isAdopted, backends },
+      settled => this.#owned.delete(settled),
+      () => this.#lookUp(segment),
+    )
     this.#owned.add(segment)
     this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
     return segment
@@ -173,8 +198,8 @@ export class SegmentManager {
   }
 }
 
-function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment): boolean {
-  const isOld = Math.abs(Date.now() - openedAt) > SEGMENT_AGE_MILLIS
+function isFull({ segment, file, fullAt, openedAt, isNoted }: CurrentSegment, now: number): boolean {
+  const isOld = Math.abs(now - openedAt) > SEGMENT_AGE_MILLIS
   return file.bytes >= fullAt || (isNoted && (isOld || segment.isUnreadableForAny))
 }
 
@@ -216,11 +241,14 @@ export class LogSegment {
   #isReleasing = false
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: LogSegment) => void
+  /** Notices if the file was deleted. It is removed then. */
+  readonly lookUp: () => void
 
   constructor(
     checkpoint: Checkpoint,
     state: { readonly bytes: number; readonly isAdopted: boolean; readonly backends: readonly string[] },
     onSettled: (segment: LogSegment) => void,
+    lookUp: () => void = () => undefined,
   ) {
     this.checkpoint = checkpoint
     this.bytes = state.bytes
@@ -228,6 +256,7 @@ export class LogSegment {
     this.isWritten = !state.isAdopted
     this.#backends = state.backends
     this.#onSettled = onSettled
+    this.lookUp = lookUp
   }
 
   get path(): string {
@@ -314,7 +343,7 @@ export interface Position {
 export interface Batch {
   readonly lines: readonly SpanLine[]
   /** If absent, the spans are only in memory, because there is no log or it could not be written. */
-  readonly position?: Position
+  readonly position?: Position | undefined
 }
 
 export interface StoredBatch extends Batch {
@@ -326,5 +355,7 @@ export function isInLog({ position }: Batch): boolean {
 }
 
 export interface BatchConsumer {
+  /** True if some of its spans are in the log and not in memory. */
+  readonly isBehind?: boolean
   enqueueBatch(batch: Batch): void
 }

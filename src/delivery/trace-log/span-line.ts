@@ -115,7 +115,9 @@ export function spanKey(span: ReadableSpan): string {
 }
 
 export function sizeOf(lines: readonly SpanLine[]): number {
-  return lines.reduce((sum, { size }) => sum + size, 0)
+  let size = 0
+  for (const line of lines) size += line.size
+  return size
 }
 
 export function spansOf(lines: readonly SpanLine[]): readonly ReadableSpan[] {

@@ -1,8 +1,8 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { JsonBytes } from './json-bytes.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './line-parser.ts'
-import { attempt, failureAt, type SegmentFile } from './segment-file.ts'
-import type { BatchConsumer, LogSegment, SegmentManager } from './segments.ts'
+import { attempt, fileFailure, type SegmentFile } from './segment-file.ts'
+import { type BatchConsumer, LOOK_UP_MILLIS, type LogSegment, type Position, type SegmentManager } from './segments.ts'
 import {
   type BatchSettings,
   type LocalLogSettings,
@@ -11,7 +11,7 @@ import {
   UNSERIALISABLE,
 } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
-import { SpanLine, sizeOf } from './span-line.ts'
+import { SpanLine } from './span-line.ts'
 
 const SAMPLED = 1
 /** Approximate size of one line. Writing more at a time would block the event loop for too long. */
@@ -30,7 +30,9 @@ export interface TraceLogOptions {
 }
 
 interface LogWrite {
-  readonly line: SpanLine
+  readonly spans: readonly ReadableSpan[]
+  /** Undefined if no consumer needs it. */
+  readonly json: Buffer | undefined
   readonly bytes: Uint8Array
   readonly segment: LogSegment
   readonly file: SegmentFile
@@ -47,10 +49,14 @@ export interface TraceLogCounts {
 /** Records open and ended spans, and passes ended spans to the backends with their position in the log. */
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogOptions
-  readonly #open = new OpenSpans()
+  /** Open spans that are not noted in the segment. A span that ends before its start was written is never noted. */
+  readonly #unnoted = new Set<ReadableSpan>()
+  readonly #noted = new Set<ReadableSpan>()
+  /** Notes could not be written. They are not retried at once: a full disk stays full for a while. */
+  #hasMissedNotes = false
   readonly #heartbeat = new Heartbeat(
     () => this.#parts.segments.touchCurrent(),
-    () => this.#open.isAnyNoted,
+    () => this.#noted.size > 0,
   )
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
@@ -68,16 +74,16 @@ export class TraceLog implements SpanProcessor {
 
   onStart(span: unknown): void {
     if (this.#isClosed || !isSampled(span as ReadableSpan)) return
-    this.#open.addSpan(span as ReadableSpan)
+    this.#unnoted.add(span as ReadableSpan)
     this.#scheduleDrain()
   }
 
   onEnd(span: ReadableSpan): void {
     if (!isSampled(span)) return
-    this.#open.removeSpan(span)
+    if (!this.#unnoted.delete(span)) this.#noted.delete(span)
     if (this.#isClosed) {
       this.#dropped++
-      this.#enqueueBatch({ lines: [SpanLine.of([span])] })
+      this.#enqueueBatch([span])
       return
     }
     this.#pending.push(span)
@@ -86,17 +92,20 @@ export class TraceLog implements SpanProcessor {
     else this.#scheduleDrain()
   }
 
+  /** Notes a span again that was noted before. */
   renewNote(span: unknown): void {
-    if (this.#open.renewNote(span as ReadableSpan)) this.#scheduleDrain()
+    if (!this.#noted.delete(span as ReadableSpan)) return
+    this.#unnoted.add(span as ReadableSpan)
+    this.#scheduleDrain()
   }
 
   forceFlush(): Promise<void> {
-    return this.#hasWork() || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
+    return this.#hasWork || this.#write ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
   flushSync(): void {
     this.#finishWriteSync()
-    while (this.#hasWork()) this.#writeNextSync()
+    while (this.#hasWork) this.#writeNextSync()
   }
 
   async shutdown(): Promise<void> {
@@ -115,7 +124,7 @@ export class TraceLog implements SpanProcessor {
 
   #endWriting(): void {
     this.#heartbeat.stop()
-    this.#parts.segments.endWriting(this.#open.isEmpty)
+    this.#parts.segments.endWriting(this.#unnoted.size === 0 && this.#noted.size === 0)
   }
 
   get isClosed(): boolean {
@@ -123,22 +132,22 @@ export class TraceLog implements SpanProcessor {
   }
 
   counts(): TraceLogCounts {
-    const inFlight = this.#write?.line.size ?? 0
+    const inFlight = this.#write?.spans.length ?? 0
     return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
   }
 
-  #hasWork(): boolean {
-    return this.#pending.length > 0 || this.#open.hasNotes
+  get #hasWork(): boolean {
+    return this.#pending.length > 0 || this.#unnoted.size > 0
   }
 
   #scheduleDrain(): void {
     if (this.#timer || this.#draining) return
     // The first spans have already waited for the log to be opened.
     const millis = this.#hasWritten ? this.#parts.settings.flushMillis : 0
-    this.#timer = setTimeout(() => void this.#drain(), millis).unref()
+    this.#timer = setTimeout(this.#drain, millis).unref()
   }
 
-  #drain(): Promise<void> {
+  readonly #drain = (): Promise<void> => {
     this.#draining ??= this.#drainAll()
     return this.#draining
   }
@@ -147,10 +156,10 @@ export class TraceLog implements SpanProcessor {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#hasWritten = true
-    this.#open.repeatMissing()
+    if (this.#hasMissedNotes) this.#repeatNotes()
     // Serialising spans takes milliseconds, which must not be spent in the hook that ended the last one.
     await new Promise(setImmediate)
-    while (this.#hasWork()) await this.#writeNext().catch(() => this.#dropPending())
+    while (this.#hasWork) await this.#writeNext().catch(() => this.#dropPending())
     this.#draining = undefined
   }
 
@@ -162,7 +171,12 @@ export class TraceLog implements SpanProcessor {
     // late.
     const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(write, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
-    const failure = await write.file.append(write.bytes).then(() => undefined, failureAt(write.file))
+    let failure: LogFailure | undefined
+    try {
+      await write.file.append(write.bytes)
+    } catch (error) {
+      failure = fileFailure(write.file.path, error)
+    }
     clearTimeout(watch)
     this.#completeWrite(write, failure)
   }
@@ -183,7 +197,7 @@ export class TraceLog implements SpanProcessor {
   /** No cause is known. Pending spans are dropped, because another attempt would fail in the same way. */
   #dropPending(): void {
     this.#write = undefined
-    this.#open.shiftUnnoted(Number.POSITIVE_INFINITY)
+    this.#shiftUnnoted(Number.POSITIVE_INFINITY)
     this.#failed(this.#pending.splice(0), UNSERIALISABLE)
   }
 
@@ -209,25 +223,33 @@ export class TraceLog implements SpanProcessor {
 
   /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
   #prepareWrite(): LogWrite | undefined {
-    const opened = this.#parts.segments.current(() => this.#open.repeatAll())
-    if (!opened.ok) {
-      this.#open.shiftUnnoted(Number.POSITIVE_INFINITY)
-      this.#open.markIncomplete()
-      this.#failed(this.#takeEnded(), opened.failure)
+    const { segments, batch, consumers } = this.#parts
+    // No later write, or no memory, would make up for lines in a deleted file.
+    const mustLookUp = this.#isClosed || consumers.some(consumer => consumer.isBehind === true)
+    const current = segments.current(() => this.#repeatNotes(), mustLookUp ? 0 : LOOK_UP_MILLIS)
+    if (!current.ok) {
+      this.#shiftUnnoted(Number.POSITIVE_INFINITY)
+      this.#hasMissedNotes = true
+      this.#failed(this.#takeEnded(), current.failure)
       return undefined
     }
-    const { segment, file } = opened
+    const { segment, file } = current
     const out = this.#out
     out.start()
     if (file.bytes === 0) out.json(`${this.#header()}\n`)
-    this.#writeNotes(this.#open.shiftUnnoted(this.#parts.batch.maxExportBatchSize))
+    if (this.#unnoted.size > 0) {
+      writeNote(out, this.#shiftUnnoted(batch.maxExportBatchSize))
+      out.ascii('\n')
+    }
     const from = out.length
-    const spans = this.#writeEnded()
-    const bytes = out.written
+    const { written: spans, broken, left } = writeRequest(out, this.#takeEnded(), LINE_BYTES)
+    this.#pending.unshift(...left)
+    if (broken.length > 0) this.#failed(broken, UNSERIALISABLE)
+    if (spans.length === 0) out.cutTo(from)
     // The next line overwrites these bytes.
-    const json =
-      spans.length > 0 && this.#parts.consumers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
-    return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
+    const json = spans.length > 0 && consumers.length > 0 ? out.from(from) : undefined
+    if (spans.length > 0) out.ascii('\n')
+    return { spans, json, bytes: out.written, segment, file, isSettled: false, isStalled: false }
   }
 
   #header(): string {
@@ -235,20 +257,21 @@ export class TraceLog implements SpanProcessor {
     return headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)
   }
 
-  #writeNotes(notes: readonly ReadableSpan[]): void {
-    if (notes.length === 0) return
-    writeNote(this.#out, notes)
-    this.#out.ascii('\n')
+  #shiftUnnoted(most: number): ReadableSpan[] {
+    const notes: ReadableSpan[] = []
+    for (const span of this.#unnoted) {
+      if (notes.length >= most) break
+      notes.push(span)
+      this.#unnoted.delete(span)
+      this.#noted.add(span)
+    }
+    return notes
   }
 
-  #writeEnded(): readonly ReadableSpan[] {
-    const before = this.#out.length
-    const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
-    this.#pending.unshift(...left)
-    if (broken.length > 0) this.#failed(broken, UNSERIALISABLE)
-    if (written.length > 0) this.#out.ascii('\n')
-    else this.#out.cutTo(before)
-    return written
+  #repeatNotes(): void {
+    for (const span of this.#noted) this.#unnoted.add(span)
+    this.#noted.clear()
+    this.#hasMissedNotes = false
   }
 
   #takeEnded(): readonly ReadableSpan[] {
@@ -259,102 +282,38 @@ export class TraceLog implements SpanProcessor {
     if (write.isSettled) return
     write.isSettled = true
     if (this.#write === write) this.#write = undefined
-    const { line, segment, file } = write
+    const { spans, json, segment, file } = write
     if (failure !== undefined) {
-      this.#open.markIncomplete()
-      this.#failed(line.spans, failure)
+      this.#hasMissedNotes = true
+      this.#failed(spans, failure)
       return
     }
-    // Bytes without spans are not pending for any backend.
-    if (line.size > 0) segment.bytes = file.bytes
-    segment.spans += line.size
-    this.#stored += line.size
     this.#parts.report.delivered('traces')
-    if (this.#open.isComplete) this.#parts.segments.markNoted()
-    this.#heartbeat.start()
-    this.#enqueueBatch({ lines: [line], position: { segment, end: file.bytes } })
+    if (this.#unnoted.size === 0 && !this.#hasMissedNotes) this.#parts.segments.markNoted()
+    if (this.#noted.size > 0) this.#heartbeat.start()
+    // Bytes without spans are not pending for any backend.
+    if (spans.length === 0) return
+    segment.bytes = file.bytes
+    segment.spans += spans.length
+    this.#stored += spans.length
+    this.#enqueueBatch(spans, json, { segment, end: file.bytes })
   }
 
   #failed(spans: readonly ReadableSpan[], failure: LogFailure): void {
     this.#dropped += spans.length
     this.#parts.report.failed('traces', failure, spans.length)
-    this.#enqueueBatch({ lines: [SpanLine.of(spans)] })
+    if (spans.length > 0) this.#enqueueBatch(spans)
   }
 
-  #enqueueBatch(batch: Parameters<BatchConsumer['enqueueBatch']>[0]): void {
-    if (sizeOf(batch.lines) === 0) return
-    for (const receiver of this.#parts.consumers) receiver.enqueueBatch(batch)
+  #enqueueBatch(spans: readonly ReadableSpan[], json?: Buffer, position?: Position): void {
+    if (this.#parts.consumers.length === 0) return
+    const batch = { lines: [SpanLine.of(spans, json)], position }
+    for (const consumer of this.#parts.consumers) consumer.enqueueBatch(batch)
   }
 }
 
 function isSampled(span: ReadableSpan): boolean {
   return (span.spanContext().traceFlags & SAMPLED) !== 0
-}
-
-/** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
-class OpenSpans {
-  readonly #unnoted = new Set<ReadableSpan>()
-  readonly #noted = new Set<ReadableSpan>()
-  #hasMissed = false
-
-  addSpan(span: ReadableSpan): void {
-    this.#unnoted.add(span)
-  }
-
-  removeSpan(span: ReadableSpan): void {
-    if (!this.#unnoted.delete(span)) this.#noted.delete(span)
-  }
-
-  get isEmpty(): boolean {
-    return this.#unnoted.size === 0 && this.#noted.size === 0
-  }
-
-  get isAnyNoted(): boolean {
-    return this.#noted.size > 0
-  }
-
-  get hasNotes(): boolean {
-    return this.#unnoted.size > 0
-  }
-
-  get isComplete(): boolean {
-    return !this.hasNotes && !this.#hasMissed
-  }
-
-  shiftUnnoted(most: number): ReadableSpan[] {
-    const notes: ReadableSpan[] = []
-    for (const span of this.#unnoted) {
-      if (notes.length >= most) break
-      notes.push(span)
-    }
-    for (const span of notes) {
-      this.#unnoted.delete(span)
-      this.#noted.add(span)
-    }
-    return notes
-  }
-
-  /** Returns true if the span was noted before, and so is queued to be noted again. */
-  renewNote(span: ReadableSpan): boolean {
-    if (!this.#noted.delete(span)) return false
-    this.#unnoted.add(span)
-    return true
-  }
-
-  repeatAll(): void {
-    for (const span of this.#noted) this.#unnoted.add(span)
-    this.#noted.clear()
-    this.#hasMissed = false
-  }
-
-  /** Marks that notes could not be written. They are not retried at once: a full disk stays full for a while. */
-  markIncomplete(): void {
-    this.#hasMissed = true
-  }
-
-  repeatMissing(): void {
-    if (this.#hasMissed) this.repeatAll()
-  }
 }
 
 const INTERVAL_MILLIS = 2000
