@@ -40,7 +40,7 @@ test('without any configuration every key has the default that the specification
     prometheus: undefined,
     span_batch_max_queue_size: 2048,
     span_batch_schedule_delay_ms: 1000,
-    span_batch_max_export_batch_size: 128,
+    span_batch_max_export_batch_size: 512,
     span_batch_export_timeout_ms: 10_000,
     hooks: undefined,
     deterministic_ids: false,
